@@ -1,0 +1,40 @@
+"""Sphinx configuration: Markdown pages, the furo theme, the reference out of docstrings; nothing is fetched while building.
+
+Pages for GitHub and for the site are the same files, so links between them are relative paths to .md files.
+"""
+
+import sys
+from pathlib import Path
+
+import polyad
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "polyad"
+author = "The polyad authors"
+copyright = "The polyad authors. Apache License 2.0"
+release = version = polyad.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build", "changes"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+
+# In docstrings `x` is code, as it is in Markdown.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_preserve_defaults = True
+
+html_theme = "furo"
+html_title = f"polyad {release}"
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"

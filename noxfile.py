@@ -1,0 +1,128 @@
+"""The checks that polyad passes before anybody relies on it; `nox` runs the default set, `nox -l` lists everything.
+
+Invariants: every session installs polyad from this tree into an environment of its own, so a check never sees what the caller
+happens to have installed; what a session needs beyond polyad is picked from the `dev` extra in pyproject.toml, so a version is
+required in one place; a fresh tree passes the default set in under 15 minutes on two cores. `nox -R -s tests` runs a session
+again without building its environment again, and arguments after `--` go to the tool: `nox -R -s tests -- -k matmul`.
+
+To add a check, add a function with `@nox.session`; it is in the default set unless `default=False`. To have the conformance
+suite run against another backend, add it to `BACKENDS` with the extra that it needs.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10.9"
+nox.options.error_on_missing_interpreters = True
+
+ROOT = Path(__file__).parent
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
+
+# Device type -> the extra that brings what its backend depends on.
+BACKENDS: dict[str, str | None] = {"cpu": None}
+
+WHEEL_LIMIT_MB = 5
+PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
+
+
+def tools(*names: str) -> list[str]:
+    """Return the requirements that the `dev` extra states for `names`."""
+    stated = {re.match(r"[\w.-]+", line).group().lower(): line for line in PROJECT["optional-dependencies"]["dev"]}
+    return [stated[name] for name in names]
+
+
+def install(session: nox.Session, *names: str, extras: str = "") -> None:
+    """Install this tree, editable so that the tree itself is what runs, and the tools called `names`."""
+    session.install("-e", f".[{extras}]" if extras else ".", *tools(*names))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, likely bugs, and the changelog's fragments."""
+    session.install(*tools("ruff", "towncrier"))
+    session.run("ruff", "check", *session.posargs)
+    session.run("towncrier", "build", "--draft", "--version", "0", silent=True)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Mypy: strict on core."""
+    install(session, "mypy", extras="test")
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """The design's boundaries, as import-linter contracts."""
+    install(session, "import-linter")
+    session.run("lint-imports", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Unit tests, and every example in docstrings, README.md and docs/."""
+    install(session, extras="test,plot")
+    session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("backend", list(BACKENDS))
+def conformance(session: nox.Session, backend: str) -> None:
+    """Run the installed conformance suite against one backend."""
+    extra = BACKENDS[backend]
+    install(session, extras="test" if extra is None else f"test,{extra}")
+    session.run(
+        "pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", f"--polyad-backend={backend}", *session.posargs
+    )
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site in docs/_build/html; a warning is an error."""
+    install(session, "sphinx", "myst-parser", "furo")
+    session.run("sphinx-build", "-W", "--keep-going", "-E", "-q", "-b", "html", "docs", "docs/_build/html", *session.posargs)
+    session.log(f"open {ROOT / 'docs/_build/html/index.html'}")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run every benchmark once, to see that each still works; figures worth keeping come from `asv run`."""
+    install(session, "asv")
+    session.chdir("benchmarks")
+    session.run("asv", "machine", "--yes", silent=True)
+    session.run("asv", "run", "--quick", "--python=same", "--dry-run", "--show-stderr", *session.posargs)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel, install the wheel where nothing else is, and do with it what a newcomer does."""
+    session.install(*tools("build"))
+    out = Path(session.create_tmp()) / "dist"
+    for stale in out.glob("*"):
+        stale.unlink()
+    # No --wheel/--sdist: the wheel is built from the sdist, which proves that the sdist is complete.
+    session.run("python", "-m", "build", "--outdir", str(out), str(ROOT), silent=True)
+    (wheel,) = out.glob("*.whl")
+    size = wheel.stat().st_size / 1e6
+    session.log(f"{wheel.name}: {size:.2f} MB")
+    if size >= WHEEL_LIMIT_MB:
+        session.error(f"the wheel has {size:.2f} MB; polyad promises less than {WHEEL_LIMIT_MB}")
+
+    with tempfile.TemporaryDirectory(prefix="polyad-package-") as elsewhere:
+        session.chdir(elsewhere)
+        bin_dir = Path(elsewhere) / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+        python = str(bin_dir / "python")
+        session.run("python", "-m", "venv", "venv")
+        session.run(python, "-m", "pip", "install", "--quiet", str(wheel), external=True)
+        session.run(python, "-m", "pip", "check", external=True)
+        session.run(str(bin_dir / "polyad"), "doctor", external=True)
+        session.run(str(bin_dir / "polyad"), "demo", "--epochs", "1", external=True)
+        session.run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]", external=True)
+        session.run(
+            python, "-m", "pytest", "-q", "--pyargs", "polyad_conformance", "--polyad-backend=cpu", "-k", "add or conv2d",
+            external=True,
+        )  # fmt: skip
