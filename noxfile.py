@@ -1,12 +1,13 @@
 """The checks that polyad passes before anybody relies on it; `nox` runs the default set, `nox -l` lists everything.
 
-Invariants: every session installs polyad from this tree into an environment of its own, so a check never sees what the caller
-happens to have installed; what a session needs beyond polyad is picked from the `dev` extra in pyproject.toml, so a version is
-required in one place; a fresh tree passes the default set in under 15 minutes on two cores. `nox -R -s tests` runs a session
-again without building its environment again, and arguments after `--` go to the tool: `nox -R -s tests -- -k matmul`.
+Invariants: every session installs polyad from this tree into an environment of its own, so a check never sees what
+the caller happens to have installed; what a session needs beyond polyad is picked from the `dev` extra in
+pyproject.toml, so a version is required in one place; a fresh tree passes the default set in under 15 minutes on two
+cores. `nox -R -s tests` runs a session again without building its environment again, and arguments after `--` go to
+the tool: `nox -R -s tests -- -k matmul`.
 
-To add a check, add a function with `@nox.session`; it is in the default set unless `default=False`. To have the conformance
-suite run against another backend, add it to `BACKENDS` with the extra that it needs.
+To add a check, add a function with `@nox.session`; it is in the default set unless `default=False`. To have the
+conformance suite run against another backend, add it to `BACKENDS` with the extra that it needs.
 """
 
 import re
@@ -84,7 +85,8 @@ def conformance(session: nox.Session, backend: str) -> None:
 def docs(session: nox.Session) -> None:
     """Build the documentation site in docs/_build/html; a warning is an error."""
     install(session, "sphinx", "myst-parser", "furo")
-    session.run("sphinx-build", "-W", "--keep-going", "-E", "-q", "-b", "html", "docs", "docs/_build/html", *session.posargs)
+    options = ("-W", "--keep-going", "-E", "-q", *session.posargs)
+    session.run("sphinx-build", *options, "-b", "html", "docs", "docs/_build/html")
     session.log(f"open {ROOT / 'docs/_build/html/index.html'}")
 
 
@@ -122,7 +124,5 @@ def package(session: nox.Session) -> None:
         session.run(str(bin_dir / "polyad"), "doctor", external=True)
         session.run(str(bin_dir / "polyad"), "demo", "--epochs", "1", external=True)
         session.run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]", external=True)
-        session.run(
-            python, "-m", "pytest", "-q", "--pyargs", "polyad_conformance", "--polyad-backend=cpu", "-k", "add or conv2d",
-            external=True,
-        )  # fmt: skip
+        suite = ("--pyargs", "polyad_conformance", "--polyad-backend=cpu")
+        session.run(python, "-m", "pytest", "-q", *suite, "-k", "add or conv2d", external=True)

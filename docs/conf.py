@@ -1,4 +1,4 @@
-"""Sphinx configuration: Markdown pages, the furo theme, the reference out of docstrings; nothing is fetched while building.
+"""Sphinx configuration: Markdown pages, furo, the reference out of docstrings; building fetches nothing.
 
 Pages for GitHub and for the site are the same files, so links between them are relative paths to .md files.
 """
