@@ -19,6 +19,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
+    "polyad_generated",
 ]
 exclude_patterns = ["_build", "changes"]
 nitpicky = False
