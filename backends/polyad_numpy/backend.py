@@ -1,0 +1,55 @@
+"""Tier 0 on NumPy: an array handle is a ``numpy.ndarray``, memory is the host's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Backend, KernelTable
+from polyad.device import Device
+from polyad.dtypes import DType
+from polyad.interop.numpy import numpy_dtype
+
+from .kernels import KERNELS
+
+
+class NumpyBackend(Backend):
+    """The host's memory and NumPy's kernels."""
+
+    def device_count(self) -> int:
+        return 1
+
+    def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
+        return np.empty(shape, numpy_dtype(dtype))
+
+    def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
+        return np.array(data, numpy_dtype(dtype), order="C")
+
+    def to_host(self, array: Any) -> Any:
+        return array
+
+    def copy(self, target: Any, source: Any) -> None:
+        with np.errstate(all="ignore"):
+            np.copyto(target, source.real if source.dtype.kind == "c" and target.dtype.kind not in "cb" else source, casting="unsafe")
+
+    def fill(self, target: Any, value: bool | int | float | complex) -> None:
+        target.fill(value)
+
+    def root(self, array: Any) -> Any:
+        # The buffer protocol, which as_strided goes through, wants row-major memory and knows no bfloat16.
+        if array.flags.c_contiguous and array.dtype.isbuiltin == 1:
+            return array
+        flat = array.ravel(order="K")
+        return flat.view(np.uint8) if flat.dtype.isbuiltin != 1 else flat
+
+    def as_strided(self, root: Any, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+        size = dtype.itemsize
+        return np.ndarray(shape, numpy_dtype(dtype), root, offset * size, [stride * size for stride in strides])
+
+    def data_ptr(self, array: Any) -> int:
+        return int(array.ctypes.data)
+
+    @property
+    def kernels(self) -> KernelTable:
+        return KERNELS

@@ -1,0 +1,32 @@
+"""Copies, casts and sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+from polyad.device import Device
+from polyad.dtypes import DType
+from polyad.interop.numpy import numpy_dtype
+
+
+def cast(array: Any, dtype: DType) -> Any:
+    if array.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
+        array = array.real
+    with np.errstate(all="ignore"):
+        return array.astype(numpy_dtype(dtype))
+
+
+def copy(array: Any) -> Any:
+    return array.copy(order="C")
+
+
+def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Any:
+    target = numpy_dtype(dtype)
+    wide = np.int64 if dtype.category == 1 and isinstance(start, int) and isinstance(step, int) else np.float64
+    return (np.asarray(start, wide) + np.arange(count, dtype=wide) * np.asarray(step, wide)).astype(target)
+
+
+KERNELS = {"cast": Kernel(cast), "copy": Kernel(copy), "arange": Kernel(arange)}

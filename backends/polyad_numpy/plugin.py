@@ -1,0 +1,32 @@
+"""What pluggy reads of the NumPy backend; cheap to import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyad.backend import API_VERSION, BackendInfo, Capabilities
+from polyad.backend.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from polyad.backend import Backend
+
+INFO = BackendInfo(
+    name="cpu",
+    api_version=API_VERSION,
+    capabilities=Capabilities(features=frozenset({"fp64", "fp16", "shared_host_memory"})),
+    install="pip install --upgrade polyad",
+    indexed=False,
+    description="NumPy on the host",
+)
+
+
+@hookimpl
+def polyad_backend_info() -> BackendInfo:
+    return INFO
+
+
+@hookimpl
+def polyad_create_backend() -> Backend:
+    from .backend import NumpyBackend
+
+    return NumpyBackend()

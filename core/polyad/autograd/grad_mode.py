@@ -1,0 +1,151 @@
+"""Switching gradient recording on and off, per thread: ``no_grad``, ``enable_grad``, ``set_grad_enabled``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ..errors import ArgumentTypeError
+from ..state import state
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _GradMode:
+    """A context manager and decorator that sets the switch and puts it back; usable again and nested."""
+
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(state.grad_enabled)
+        state.grad_enabled = self._enabled
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        state.grad_enabled = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        enabled = self._enabled
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generate(*args: Any, **kwargs: Any) -> Any:
+                # The switch is set only while the generator's own code runs, not between its yields.
+                generator = function(*args, **kwargs)
+                step: Callable[[], Any] = lambda: next(generator)  # noqa: E731
+                while True:
+                    try:
+                        with _GradMode(enabled):
+                            value = step()
+                    except StopIteration as stop:
+                        return stop.value
+                    try:
+                        sent = yield value
+                        step = functools.partial(generator.send, sent)
+                    except GeneratorExit:
+                        with _GradMode(enabled):
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        step = functools.partial(generator.throw, error)
+
+            return generate  # type: ignore[return-value]
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def run(*args: Any, **kwargs: Any) -> Any:
+                with _GradMode(enabled):
+                    return await function(*args, **kwargs)
+
+            return run  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with _GradMode(enabled):
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+
+class no_grad(_GradMode):
+    """Work without recording gradients; a context manager, or a decorator with or without parentheses.
+
+    >>> import polyad
+    >>> x = polyad.ones(2, requires_grad=True)
+    >>> with polyad.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = object.__new__(cls)
+        if function is None:
+            return made
+        made.__init__()
+        return made(function)
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+
+class enable_grad(_GradMode):
+    """Record gradients again inside `no_grad`; a context manager, or a decorator with or without parentheses.
+
+    >>> import polyad
+    >>> x = polyad.ones(2, requires_grad=True)
+    >>> with polyad.no_grad(), polyad.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
+
+    def __new__(cls, function: Any = None) -> Any:
+        made = object.__new__(cls)
+        if function is None:
+            return made
+        made.__init__()
+        return made(function)
+
+    def __init__(self) -> None:
+        super().__init__(True)
+
+
+class set_grad_enabled(_GradMode):
+    """Set recording to *mode* at once; as a context manager, put it back at the end.
+
+    Raises TypeError if mode is no bool.
+
+    >>> import polyad
+    >>> with polyad.set_grad_enabled(False):
+    ...     polyad.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(f"set_grad_enabled: mode is {mode!r}, not a bool", fix="pass True or False")
+        super().__init__(mode)
+        self._previous = state.grad_enabled
+        state.grad_enabled = mode
+
+    def __enter__(self) -> None:
+        self._before.append(self._previous)
+        state.grad_enabled = self._enabled
+
+    def __call__(self, function: F) -> F:
+        state.grad_enabled = self._previous
+        return super().__call__(function)
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops of this thread record gradients.
+
+    >>> import polyad
+    >>> polyad.is_grad_enabled()
+    True
+    """
+    return state.grad_enabled

@@ -1,0 +1,70 @@
+"""What a backend declares about itself, once: dispatch, error messages, the conformance suite and the docs all read this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..dtypes import ALL, DType
+
+FEATURES = {
+    "fp64": "arithmetic in float64",
+    "fp16": "arithmetic in float16",
+    "atomics": "atomic additions on global memory",
+    "streams": "more than one queue of work a device",
+    "graphs": "recorded launches that replay without the host",
+    "shared_host_memory": "the host reads and writes device memory in place",
+    "asynchronous": "kernels return before they have finished",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """A known bug of a driver or library that a backend works around or suffers, with a link to its report."""
+
+    name: str
+    reason: str
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a device can do.
+
+    Attributes:
+        dtypes: the dtypes that tensors on the device may have; any other is refused by name.
+        features: a subset of the keys of `FEATURES`.
+        limits: numbers such as ``{"max_allocation": 2**31}``, in bytes where they measure memory.
+        quirks: known bugs.
+    """
+
+    dtypes: frozenset[DType] = frozenset(ALL)
+    features: frozenset[str] = frozenset()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    quirks: tuple[Quirk, ...] = ()
+
+    def __post_init__(self) -> None:
+        unknown = self.features - FEATURES.keys()
+        if unknown:
+            raise ValueError(f"Capabilities: features {sorted(unknown)} are not known; known are {sorted(FEATURES)}")
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """The cheap part of a backend: what can be said without touching hardware or heavy imports.
+
+    Attributes:
+        name: the device type, equal to the entry point's name.
+        api_version: the (major, minor) of `polyad.backend.API_VERSION` that the backend was written for.
+        capabilities: what its devices can do at most; ``Backend.capabilities`` may say less of one device.
+        install: the command that brings what may be missing, shown when loading fails.
+        indexed: whether devices are counted (``opencl:0``); a backend with one unnumbered device says False.
+        description: one line for listings.
+    """
+
+    name: str
+    api_version: tuple[int, int]
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    install: str = ""
+    indexed: bool = True
+    description: str = ""

@@ -1,0 +1,161 @@
+"""The backend interface: the array handle, the class to derive from, and how kernels are declared.
+
+Tier 0 is the abstract methods of `Backend`: memory, copies, fill. With these alone every op runs, by counted fallback to the
+host. Tier 1 is a kernel for each primitive (``polyad.dispatch.primitives()`` lists them). Tier 2 is kernels for composites,
+where a fused one is faster.
+
+A kernel is a plain callable ``kernel(*operands, *params) -> array`` (a tuple of arrays for an op with several outputs):
+operands are array handles, Python numbers where the op takes them, None for an absent optional operand, or a list for an op of
+many tensors; params follow in the order of the op's declaration. It returns new, dense arrays that alias nothing, of the dtype
+that the op's rule gives. Dtypes have been promoted, devices checked and arguments normalised before it is called.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..device import Device
+from ..dtypes import DType
+from .capabilities import BackendInfo, Capabilities
+
+
+class Array(Protocol):
+    """A backend's own strided handle. Strides count bytes, as NumPy's and CuPy's do."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+
+
+class TensorType:
+    """What dispatch knows of a tensor before looking at its data: dtype, device, and whether it is 0-d. Interned: compare with ``is``.
+
+    Attributes:
+        backend: the loaded backend of the device.
+        nd, zd: the same type for dimensioned and for 0-d tensors.
+    """
+
+    __slots__ = ("backend", "device", "dtype", "nd", "zd", "zero_dim")
+
+    dtype: DType
+    device: Device
+    zero_dim: bool
+    backend: Backend
+    nd: TensorType
+    zd: TensorType
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{'[]' if self.zero_dim else '[...]'}@{self.device}"
+
+
+Signature = tuple[Any, ...]
+"""One entry an operand: its TensorType, the type of a Python number, NoneType, or a tuple of these for a list of tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A backend's implementation of one op, with what it needs of its operands.
+
+    Attributes:
+        function: the callable; see the module's docstring for its contract.
+        dtypes: operand dtypes it takes; None means every dtype that the backend declares.
+        out: whether it takes ``out=array`` (or a tuple of arrays) and writes there, operands overlapping or not.
+        contiguous: whether it needs row-major operands; core then copies those that are not.
+        specialize: called once a signature, may return a callable made for it, or None for "not this one".
+        origin: who supplied it, for `polyad.explain`.
+    """
+
+    function: Callable[..., Any]
+    dtypes: frozenset[DType] | None = None
+    out: bool = False
+    contiguous: bool = False
+    specialize: Callable[[Signature], Callable[..., Any] | None] | None = None
+    origin: str = ""
+
+
+KernelTable = Mapping[str, Kernel | Callable[..., Any]]
+"""Op name to kernel; a bare callable stands for ``Kernel(callable)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSupply:
+    """A kernel that a plug-in brings for another package's device type; the highest priority wins, backends have 0."""
+
+    device_type: str
+    op: str
+    kernel: Kernel
+    priority: int = 10
+
+
+class Backend(ABC):
+    """Storage and kernels of one device type. Derive from it and implement the abstract methods: that is tier 0.
+
+    Host data travels as ``numpy.ndarray`` in both directions. All shapes and strides given to a backend count elements.
+    """
+
+    info: BackendInfo
+
+    @abstractmethod
+    def device_count(self) -> int:
+        """How many devices there are; 0 is a valid answer."""
+
+    @abstractmethod
+    def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
+        """A new row-major array with unspecified contents. Raises MemoryError or OutOfMemory if there is no room."""
+
+    @abstractmethod
+    def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
+        """A new array holding a copy of a NumPy array whose dtype is *dtype*'s twin."""
+
+    @abstractmethod
+    def to_host(self, array: Any) -> Any:
+        """The array's values as a NumPy array; waits until they are computed."""
+
+    @abstractmethod
+    def copy(self, target: Any, source: Any) -> None:
+        """Write *source* into *target*: any strides on both sides, broadcasting, casting dtypes. They may overlap."""
+
+    @abstractmethod
+    def fill(self, target: Any, value: bool | int | float | complex) -> None:
+        """Write one number into every element of a strided *target*."""
+
+    @abstractmethod
+    def root(self, array: Any) -> Any:
+        """A handle of the whole memory of a dense array, for `as_strided`."""
+
+    @abstractmethod
+    def as_strided(self, root: Any, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
+        """An array over the memory of *root*; strides and offset count elements of *dtype*. Nothing is copied."""
+
+    @abstractmethod
+    def data_ptr(self, array: Any) -> int:
+        """An address or handle number of the array's first element; equal for arrays that start at the same element."""
+
+    def synchronize(self, device: Device) -> None:
+        """Wait until all work on *device* is done. The default suits backends whose kernels return when they have finished."""
+
+    def capabilities(self, device: Device) -> Capabilities:
+        """What *device* can do; by default what the backend's info declares."""
+        return self.info.capabilities
+
+    def describe_device(self, device: Device) -> str:
+        """One line for listings: the hardware's name, memory, driver."""
+        return self.info.description
+
+    @property
+    def kernels(self) -> KernelTable:
+        """The kernels by op name; empty for a tier-0 backend."""
+        return {}
+
+    def as_kernel(self, name: str) -> Kernel | None:
+        """The table's entry for op *name* as a `Kernel`."""
+        entry = self.kernels.get(name)
+        if entry is None or isinstance(entry, Kernel):
+            return entry
+        return Kernel(entry)

@@ -1,0 +1,60 @@
+"""Device names: a backend's entry-point name and an index, ``opencl:1``.
+
+A `Device` is only a name: whether a backend of that name is installed and has such a device is decided when it is first used
+(`polyad.backend.registry`), so that naming a device costs nothing and loads nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .errors import ArgumentTypeError, DeviceError
+
+_SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::(\d+))?")
+
+
+class Device:
+    """Where tensors live: a device type and, for device types that count theirs, an index.
+
+    Raises DeviceError (a RuntimeError) when the text cannot be read as ``type`` or ``type:index``.
+
+    >>> import polyad
+    >>> polyad.device("opencl:1").type, polyad.device("opencl", 1).index
+    ('opencl', 1)
+    """
+
+    __slots__ = ("_hash", "index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: str | Device, index: int | None = None) -> None:
+        if isinstance(type, Device):
+            type, index = type.type, type.index if index is None else index
+        elif not isinstance(type, str):
+            raise ArgumentTypeError(f"device: type is {type!r}, not a string", fix='write device("cpu") or device("opencl", 0)')
+        match = _SYNTAX.fullmatch(type)
+        if match is None or (match[2] is not None and index is not None) or (index is not None and index < 0):
+            raise DeviceError(
+                f"device: cannot read {type!r}" + ("" if index is None else f" with index {index}"),
+                fix='write a device type and perhaps an index, such as "cpu", "opencl:0" or device("opencl", 0)',
+            )
+        self.type = match[1]
+        self.index = int(match[2]) if match[2] is not None else index
+        self._hash = hash((self.type, self.index))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Device) and self.type == other.type and self.index == other.index)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (self.type, self.index)

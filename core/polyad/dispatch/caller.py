@@ -1,0 +1,187 @@
+"""The function behind each op, generated from its declaration: signature lookup, kernel, wrap, record.
+
+Generated source, one function an op, because this is the path that every call takes: a general ``*args`` loop would cost more
+than a small op's arithmetic. What is generated for ``mul`` can be read with ``inspect.getsource(polyad.mul)``. Everything rare (first
+call of a signature, casts, decomposition, errors) is in `polyad.dispatch.plan`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.node import record, record_many
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError, DeviceError
+from ..state import state
+from ..tensor import Tensor
+from .modes import through_modes
+from .plan import describe_failure, find_plan
+from .views import apply_view
+
+if TYPE_CHECKING:
+    from .op import Op
+
+_HEADER = """\
+def {name}({signature}):
+{out}    if state.modes:
+        return through_modes(op, ({values}))
+"""
+
+_TENSOR = """\
+    try:
+{unpack}        plan = plans[{key}]
+    except (AttributeError, KeyError, TypeError):
+        plan = find_plan(op, ({values}))
+    if plan.indirect is not None:
+        return plan.indirect(op, ({values}), {needs})
+    try:
+        array = plan.kernel({arguments})
+    except Exception as error:
+        raise describe_failure(op, ({values}), error) from error
+"""
+
+_ONE = """\
+    out_ = new(Tensor)
+    out_._array = array
+    out_._type = plan.nd if array.ndim else plan.zd
+    out_._node = out_._storage = out_._grad = out_._view = None
+    if plan.differentiable and ({needs}) and state.grad_enabled:
+        record(op, ({values}), out_)
+    return out_
+"""
+
+_MANY = """\
+    outs_ = plan.wrap(array)
+    if plan.differentiable and ({needs}) and state.grad_enabled:
+        record_many(op, ({values}), outs_, plan.differentiable_outputs)
+    return outs_
+"""
+
+
+def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that carries out calls of *op*; it has the definition's signature, name and docstring."""
+    if op.kind == "view":
+        return _view_caller(op, definition)
+    unpack, keys, arguments, needs = "", [], [], []
+    for name, given in op.operands.items():
+        if given == "tensor":
+            keys.append(f"{name}._type")
+            arguments.append(f"{name}._array")
+            needs.append(f"{name}._node is not None")
+            continue
+        # The names end in an underscore so that no parameter of an op can be the same.
+        t, a, n = f"t_{name}_", f"a_{name}_", f"n_{name}_"
+        keys.append(t)
+        arguments.append(a)
+        if given == "flexible":
+            unpack += (
+                f"        if isinstance({name}, Tensor):\n"
+                f"            {t} = {name}._type; {a} = {name}._array; {n} = {name}._node\n"
+                f"        else:\n"
+                f"            {t} = {name}.__class__; {a} = {name}; {n} = None\n"
+            )
+            needs.append(f"{n} is not None")
+        else:
+            unpack += (
+                f"        {t} = tuple([x.__class__ if x is None else x._type for x in {name}])\n"
+                f"        {a} = [x if x is None else x._array for x in {name}]\n"
+                f"        {n} = any([x is not None and x._node is not None for x in {name}])\n"
+            )
+            needs.append(n)
+    keys += op.keyed
+    names = ", ".join(op.names) + ","
+    template = _HEADER + _TENSOR + (_MANY if op.outputs else _ONE)
+    source = template.format(
+        name=definition.__name__,
+        signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
+        out="    if out is not None:\n        return write_out(out, op.call(" + names + "))\n" if op.takes_out else "",
+        values=names,
+        unpack=unpack,
+        key=", ".join(keys) if len(keys) == 1 else "(" + ", ".join(keys) + ")",
+        needs=" or ".join(needs) or "False",
+        arguments=", ".join([*arguments, *op.params]),
+    )
+    if op.signature.parameters:
+        source = source.replace("(,)", "()")
+    filename = f"<polyad op {op.name}>"
+    scope: dict[str, Any] = {
+        "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
+        "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan, "describe_failure": describe_failure,
+        "write_out": write_out, "__name__": __name__,
+    }  # fmt: skip
+    exec(compile(source, filename, "exec"), scope)
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    caller: Callable[..., Any] = scope[definition.__name__]
+    caller.__defaults__ = definition.__defaults__  # type: ignore[attr-defined]
+    caller.__kwdefaults__ = definition.__kwdefaults__  # type: ignore[attr-defined]
+    caller.__doc__ = definition.__doc__
+    caller.__module__ = definition.__module__
+    caller.__annotations__ = definition.__annotations__
+    caller.__signature__ = op.signature  # type: ignore[attr-defined]
+    return caller
+
+
+def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
+    parts: list[inspect.Parameter | str] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        parts.append(parameter)
+    return parts
+
+
+def _bare(parameter: inspect.Parameter | str) -> str:
+    if isinstance(parameter, str):
+        return parameter
+    # The default's value is set on the function afterwards; here it only has to be present.
+    return parameter.name if parameter.default is parameter.empty else f"{parameter.name}=None"
+
+
+def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(definition)
+    def caller(input: Tensor, *params: Any) -> Any:
+        if state.modes:
+            return through_modes(op, (input, *params))
+        return apply_view(op, input, params)
+
+    return caller
+
+
+def write_out(out: Any, result: Any) -> Any:
+    """Put *result* into the tensor (or tuple of tensors) *out* that the user gave, resizing an empty one; returns *out*.
+
+    Raises RuntimeError when out's device differs or its dtype cannot hold the result, TypeError when it is no tensor.
+    """
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise ArgumentTypeError(f"out: the op has {len(result)} results, out is {out!r}", fix="give a tuple with one tensor a result")
+        written = [write_out(one, part) for one, part in zip(out, result, strict=True)]
+        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
+    if not isinstance(out, Tensor):
+        raise ArgumentTypeError(f"out: {out!r} is no tensor", fix="pass a tensor of the result's dtype and device")
+    from ..dtypes import can_cast
+
+    if out.device != result.device:
+        raise DeviceError("out: it is on another device than the result", operands={"out": out, "result": result}, fix=f"make out on {result.device}")
+    if not can_cast(result.dtype, out.dtype):
+        raise DTypeError("out: its dtype cannot hold the result", operands={"out": out, "result": result}, fix=f"make out with dtype {result.dtype}")
+    if result.requires_grad or out.requires_grad:
+        raise ArgumentError("out: a result written to out has no gradient, but an operand requires one", operands={"out": out}, fix="drop out=, or work under polyad.no_grad()")
+    if out._array.shape != result._array.shape:
+        out._resize(result._array.shape)
+    out.copy_(result)
+    return out
+
+
+def with_out(definition: Callable[..., Any]) -> Callable[..., Any]:
+    """*definition* with its keyword ``out`` provided for."""
+
+    @functools.wraps(definition)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        result = definition(*args, **kwargs)
+        return result if out is None else write_out(out, result)
+
+    return call

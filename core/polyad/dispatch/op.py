@@ -1,0 +1,257 @@
+"""Declaring ops: the decorators that turn a typed def into an op, and the registry of all ops.
+
+    @primitive   an op without a decomposition: its def has a docstring and no body, backends bring the kernel
+    @composite   an op whose def is its decomposition, in other ops; a backend may bring a fused kernel for it
+    @view        an op whose def is layout arithmetic: it gets a Layout for its tensor and returns the result's
+    @function    a public function that is no op itself: it validates and normalises, then calls ops
+    gradient(op, name=formula, ...)   the gradient of the result with respect to each operand
+
+The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which parameters are
+tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Python number and ``Tensor | None`` absent; ``Sequence[Tensor]`` is a
+list. Tensors come first, other parameters (canonical, already validated) after them. A parameter ``out`` is not part of the op: it
+is provided for.
+
+A formula's first parameter is the arriving gradient; the others name what it needs and thereby what is saved: an operand or
+parameter by its name, an operand's shape as ``<name>_shape``, the result as ``out`` (or the names in ``outputs``). It is written
+in ops and returns one tensor of any shape that broadcasts from or reduces to the operand's: the engine sums over broadcast
+dimensions and casts. It must return the gradient it was given, or a new tensor, never a saved one.
+
+To add an op, see docs/write-an-op.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from ..autograd.node import Formula
+from .promotion import Rule, first
+
+F = TypeVar("F", bound=Callable[..., Any])
+Kind = Literal["primitive", "composite", "view"]
+ShapeRule = Callable[..., Any]
+
+OPS: dict[str, Op] = {}
+"""Every op by name."""
+
+PUBLIC: dict[str, Function] = {}
+"""Every public function of tensors by name, whether it is an op or calls ops: what `polyad.*` and the Tensor methods are made of."""
+
+
+class Op:
+    """A declared op.
+
+    Attributes:
+        name, kind: see the module's docstring.
+        operands: names of the tensor parameters, with how each may be given: "tensor", "flexible" or "list".
+        params: names of the other parameters, in order.
+        keyed: the params that the plan depends on (dtypes, devices).
+        dtype: the dtype rule.  shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
+        outputs: names of the results if there are several, else empty.
+        body: the decomposition or layout arithmetic, None for a primitive.
+        formulas: gradient formulas.  saves_out: whether one of them needs the result.
+        call: the op as a function of ``(*operands, *params)``.
+        plans: what dispatch resolved so far, by call signature.
+    """
+
+    def __init__(
+        self,
+        definition: Callable[..., Any],
+        kind: Kind,
+        dtype: Rule,
+        shape: ShapeRule | None,
+        outputs: tuple[str, ...],
+        keyed: tuple[str, ...],
+        grad_name: str | None,
+    ) -> None:
+        self.name = definition.__name__.lstrip("_")
+        self.kind = kind
+        self.doc = inspect.getdoc(definition) or ""
+        self.module = definition.__module__
+        self.dtype = dtype
+        self.shape = shape
+        self.outputs = outputs
+        self.keyed = keyed
+        self.grad_name = grad_name or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.body = None if kind == "primitive" else definition
+        self.signature = inspect.signature(definition)
+        self.operands: dict[str, str] = {}
+        self.params: tuple[str, ...] = ()
+        for name, parameter in self.signature.parameters.items():
+            given = _operand_kind(parameter.annotation)
+            if name == "out":
+                continue
+            if given is None:
+                self.params = (*self.params, name)
+            elif self.params:
+                raise TypeError(f"op {self.name}: tensor parameter {name} comes after {self.params[-1]}; tensors come first")
+            else:
+                self.operands[name] = given
+        self.takes_out = "out" in self.signature.parameters
+        self.formulas: tuple[Formula, ...] = ()
+        self.saves_out = False
+        self.plans: dict[Any, Any] = {}
+        self.call: Callable[..., Any] = definition
+        if self.name in OPS:
+            raise TypeError(f"op {self.name} is declared twice: in {OPS[self.name].module} and {self.module}")
+        OPS[self.name] = self
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} op {self.name}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Operand and parameter names in calling order."""
+        return (*self.operands, *self.params)
+
+
+class Function:
+    """A public function and the forms that follow from it.
+
+    Attributes:
+        name: as in ``polyad.<name>``.
+        call: the function.
+        op: the op it is, None if it only calls ops.
+        method: whether it is a Tensor method too.
+        inplace: whether there is an in-place form ``<name>_``.
+    """
+
+    __slots__ = ("call", "inplace", "method", "module", "name", "op")
+
+    def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, inplace: bool, module: str) -> None:
+        self.name, self.call, self.op, self.method, self.inplace, self.module = name, call, op, method, inplace, module
+
+
+def _operand_kind(annotation: Any) -> str | None:
+    text = annotation if isinstance(annotation, str) else ""
+    if text in ("Tensor", "Layout"):
+        return "tensor"
+    if text.startswith("Tensor |"):
+        return "flexible"
+    if text in ("Sequence[Tensor]", "Sequence[Tensor | None]"):
+        return "list"
+    return None
+
+
+def op_of(declared: Callable[..., Any]) -> Op:
+    """The op behind a function made by `primitive`, `composite` or `view`."""
+    return declared.__polyad_op__  # type: ignore[attr-defined, no-any-return]
+
+
+def _declare(definition: Callable[..., Any], op: Op, method: bool, inplace: bool) -> Callable[..., Any]:
+    from .caller import make_caller
+
+    caller = make_caller(op, definition)
+    op.call = caller
+    caller.__polyad_op__ = op  # type: ignore[attr-defined]
+    name = definition.__name__
+    if not name.startswith("_"):
+        PUBLIC[name] = Function(name, caller, op, method, inplace, definition.__module__)
+    return caller
+
+
+def primitive(
+    *,
+    dtype: Rule = first,
+    shape: ShapeRule,
+    outputs: tuple[str, ...] = (),
+    keyed: tuple[str, ...] = (),
+    grad_name: str | None = None,
+    method: bool = True,
+    inplace: bool = False,
+) -> Callable[[F], F]:
+    """Declare an op that backends bring kernels for. See the module's docstring; ``inplace`` asks for the form ``<name>_``."""
+
+    def wrap(definition: F) -> F:
+        op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name)
+        return _declare(definition, op, method, inplace)  # type: ignore[return-value]
+
+    return wrap
+
+
+def composite(
+    *,
+    dtype: Rule = first,
+    shape: ShapeRule | None = None,
+    outputs: tuple[str, ...] = (),
+    keyed: tuple[str, ...] = (),
+    grad_name: str | None = None,
+    method: bool = True,
+    inplace: bool = False,
+) -> Callable[[F], F]:
+    """Declare an op by its decomposition.
+
+    With gradient formulas it records itself and its body runs unrecorded; without, its body's ops record themselves and a
+    backend's kernel is used only where no gradient is needed.
+    """
+
+    def wrap(definition: F) -> F:
+        op = Op(definition, "composite", dtype, shape, outputs, keyed, grad_name)
+        return _declare(definition, op, method, inplace)  # type: ignore[return-value]
+
+    return wrap
+
+
+def view(*, grad_name: str | None = None, method: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a view op: its def maps (layout, *params) to the result's layout and touches no memory."""
+
+    def wrap(definition: Callable[..., Any]) -> Callable[..., Any]:
+        op = Op(definition, "view", first, None, (), (), grad_name)
+        return _declare(definition, op, method, False)
+
+    return wrap
+
+
+def function(*, method: bool = True, inplace: bool = False) -> Callable[[F], F]:
+    """Declare a public function that validates, normalises and calls ops. With a parameter ``out``, writing there is provided for."""
+
+    def wrap(definition: F) -> F:
+        call: Callable[..., Any] = definition
+        if "out" in inspect.signature(definition).parameters:
+            from .caller import with_out
+
+            call = with_out(definition)
+        name = definition.__name__
+        PUBLIC[name] = Function(name, call, None, method, inplace, definition.__module__)
+        return call  # type: ignore[return-value]
+
+    return wrap
+
+
+def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> None:
+    """Declare the gradient formulas of an op, one a differentiable operand; see the module's docstring."""
+    op = op_of(declared)
+    names = op.names
+    result_names = op.outputs or ("out",)
+    made = []
+    for operand, formula in formulas.items():
+        if operand not in op.operands:
+            raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
+        wanted = list(inspect.signature(formula).parameters)[1:]
+        parts = []
+        for want in wanted:
+            if want in names:
+                parts.append(f"v[{names.index(want)}]")
+            elif want in result_names:
+                op.saves_out = True
+                parts.append(f"v[{len(names) + result_names.index(want)}]")
+            elif want.endswith("_shape") and want[:-6] in op.operands:
+                given = op.operands[want[:-6]]
+                at = f"v[{names.index(want[:-6])}]"
+                parts.append(f"[t._array.shape for t in {at}]" if given == "list" else f"{at}._array.shape")
+            else:
+                raise TypeError(f"gradient of {op.name}: the formula for {operand} asks for {want!r}, which is none of {names + result_names}")
+        pick = eval(f"lambda v: ({''.join(part + ', ' for part in parts)})")
+        made.append(Formula(names.index(operand), formula, pick))
+    op.formulas = tuple(made)
+
+
+def primitives() -> dict[str, Op]:
+    """The ops that a complete backend has kernels for, by name."""
+    return {name: op for name, op in sorted(OPS.items()) if op.kind == "primitive"}
+
+
+def parameters_of(op: Op, args: Sequence[Any]) -> Mapping[str, Any]:
+    """The non-tensor arguments of a call by name."""
+    return dict(zip(op.params, args[len(op.operands) :], strict=True))

@@ -1,0 +1,248 @@
+"""Plans: what dispatch decides once for each call signature of an op.
+
+A signature is the operands' TensorTypes (or number types) and the keyed parameters. The plan holds everything that follows from it:
+casts, the kernel, the result types, whether a gradient can flow. It never holds data. Plans are dropped when the default dtype
+changes or backends are forgotten, since both decide what a plan says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .. import dtypes
+from ..backend import fallback, registry
+from ..backend.interface import Signature, TensorType
+from ..backend.preparation import flat, prepare
+from ..device import Device
+from ..dtypes import FLOATING, DType
+from ..errors import ArgumentTypeError, DeviceError, IndexOutOfRange, MissingKernel, OutOfMemory, PolyadError, ShapeError
+from ..state import state
+from ..tensor import Tensor
+from .promotion import Typing
+
+if TYPE_CHECKING:
+    from .op import Op
+
+NUMBERS = (bool, int, float, complex)
+
+
+class Plan:
+    """How to carry out calls of one signature.
+
+    Attributes:
+        kernel: called with arrays, numbers and params.
+        indirect: called as ``indirect(op, values, needs_grad)`` instead of the kernel where casts or a decomposition are due.
+        nd, zd: the result's type if it has dimensions and if it has none; for several outputs, ``types`` lists the nd ones.
+        differentiable: whether the op has formulas and a floating result.
+        out_kernel: the kernel if it can write into given memory, else None.
+        path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for `polyad.explain`.
+    """
+
+    __slots__ = ("casts", "differentiable", "differentiable_outputs", "indirect", "kernel", "nd", "origin", "out_kernel", "path", "types", "zd")
+
+    def __init__(self, types: tuple[TensorType, ...], formulas: bool) -> None:
+        self.types = types
+        self.nd, self.zd = (types[0].nd, types[0].zd) if types else (None, None)
+        self.differentiable_outputs = tuple(t.dtype.category >= FLOATING for t in types)
+        self.differentiable = formulas and any(self.differentiable_outputs)
+        self.kernel: Any = None
+        self.indirect: Callable[[Op, tuple[Any, ...], bool], Any] | None = None
+        self.out_kernel: Callable[..., Any] | None = None
+        self.casts: tuple[DType | None, ...] = ()
+        self.path = "kernel"
+        self.origin = ""
+
+    def wrap(self, arrays: Any) -> Any:
+        """The tensors of several result arrays, in the op's result type."""
+        return tuple(Tensor._of(array, t.nd if array.ndim else t.zd) for array, t in zip(arrays, self.types, strict=True))
+
+
+def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
+    """The operands' part of the call signature; raises TypeError for an operand that the op does not take."""
+    types: list[Any] = []
+    for (name, given), value in zip(op.operands.items(), values, strict=False):
+        if isinstance(value, Tensor):
+            if given == "list":
+                raise ArgumentTypeError(f"{op.name}: {name} is one tensor", operands={name: value}, fix="pass a list or tuple of tensors")
+            types.append(value._type)
+        elif given == "list":
+            if not isinstance(value, (list, tuple)):
+                raise ArgumentTypeError(f"{op.name}: {name} is no list of tensors", operands={name: value}, fix="pass a list or tuple of tensors")
+            for position, item in enumerate(value):
+                if item is not None and not isinstance(item, Tensor):
+                    raise ArgumentTypeError(f"{op.name}: {name}[{position}] is no tensor", operands={f"{name}[{position}]": item}, fix="wrap it in polyad.tensor(...)")
+            types.append(tuple(type(None) if item is None else item._type for item in value))
+        elif given == "flexible" and (value is None or type(value) in NUMBERS):
+            types.append(type(value))
+        else:
+            wanted = "a tensor" if given == "tensor" else "a tensor or a number"
+            raise ArgumentTypeError(f"{op.name}: {name} is {type(value).__name__}, not {wanted}", operands={name: value}, fix="wrap it in polyad.tensor(...)")
+    return tuple(types)
+
+
+def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
+    """The plan for this call, made if it is new."""
+    types = signature_of(op, values)
+    keyed = tuple(values[len(op.operands) + op.params.index(name)] for name in op.keyed)
+    parts = (*types, *keyed)
+    key = parts[0] if len(parts) == 1 else parts
+    try:
+        found = op.plans.get(key)
+    except TypeError:
+        raise ArgumentTypeError(f"{op.name}: {dict(zip(op.keyed, keyed, strict=True))} cannot be read", fix="pass a dtype or device") from None
+    if found is None:
+        found = op.plans[key] = _make_plan(op, types, dict(zip(op.keyed, keyed, strict=True)), values)
+    return found
+
+
+def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
+    device = _common_device(op, types, keyed, values)
+    typing: Typing = op.dtype(types, keyed)
+    plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
+    if _needs_cast(types, typing.casts):
+        plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
+        return plan
+    backend = registry.get(device.type)
+    for kernel in registry.candidate_kernels(backend, op.name):
+        made = prepare(kernel, types)
+        if made is not None:
+            plan.kernel, plan.origin = made, kernel.origin or type(backend).__module__.partition(".")[0]
+            plan.out_kernel = made if kernel.out and not kernel.contiguous else None
+            if op.body is not None:
+                plan.indirect = None if op.formulas else _fused_unless_gradient
+            return plan
+    if op.body is not None:
+        plan.path, plan.indirect = "decomposition", _decompose
+        return plan
+    plan.path, plan.origin = "fallback", "cpu"
+    plan.kernel = fallback.make_kernel(op, types, tuple(keyed.values()), plan.types, device)
+    return plan
+
+
+def _common_device(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Device:
+    devices = {t.device for t in flat(types) if isinstance(t, TensorType)}
+    if len(devices) > 1:
+        operands: dict[str, Any] = {}
+        for name, value in zip(op.operands, values, strict=False):
+            if isinstance(value, (list, tuple)):
+                operands.update({f"{name}[{i}]": item for i, item in enumerate(value)})
+            else:
+                operands[name] = value
+        raise DeviceError(f"{op.name}: operands are on different devices", operands=operands, fix="move them to one device with .to(device)")
+    return devices.pop() if devices else keyed["device"]
+
+
+def _needs_cast(types: Signature, casts: tuple[DType | None, ...]) -> bool:
+    for entry, cast in zip(types, casts, strict=True):
+        if cast is not None:
+            for one in flat((entry,)):
+                if isinstance(one, TensorType) and one.dtype is not cast:
+                    return True
+    return False
+
+
+def _cast_operands(casts: tuple[DType | None, ...]) -> Callable[[Op, tuple[Any, ...], bool], Any]:
+    def cast_and_call(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+        cast_values = list(values)
+        for position, dtype in enumerate(casts):
+            value = values[position]
+            if dtype is None:
+                continue
+            if isinstance(value, Tensor):
+                cast_values[position] = value.to(dtype)
+            elif isinstance(value, (list, tuple)):
+                cast_values[position] = [item if item is None else item.to(dtype) for item in value]
+        return op.call(*cast_values)
+
+    return cast_and_call
+
+
+def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+    """Run a composite's body; recorded as one node if the composite has formulas of its own."""
+    body: Callable[..., Any] = op.body  # type: ignore[assignment]
+    if not (op.formulas and needs_grad and state.grad_enabled):
+        return body(*values)
+    from ..autograd.node import record, record_many
+
+    state.grad_enabled = False
+    try:
+        result = body(*values)
+    finally:
+        state.grad_enabled = True
+    if op.outputs:
+        result = tuple(result)
+        record_many(op, values, result, [out._type.dtype.category >= FLOATING for out in result])
+    elif result._type.dtype.category >= FLOATING:
+        record(op, values, result)
+    return result
+
+
+def _fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+    """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
+    if needs_grad and state.grad_enabled:
+        body: Callable[..., Any] = op.body  # type: ignore[assignment]
+        return body(*values)
+    plan = find_plan(op, values)
+    count = len(op.operands)
+    arrays = [_array_of(value) for value in values[:count]]
+    try:
+        result = plan.kernel(*arrays, *values[count:])
+    except Exception as error:
+        raise describe_failure(op, values, error) from error
+    return plan.wrap(result) if op.outputs else Tensor._of(result, plan.nd if result.ndim else plan.zd)
+
+
+def _array_of(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_array_of(item) for item in value]
+    return value._array if isinstance(value, Tensor) else value
+
+
+def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Exception:
+    """The error to raise for a kernel's exception: the op's shape rule explains it if it can, else the kernel's own words do."""
+    operands = {name: value for name, value in zip(op.operands, values, strict=False) if value is not None and not isinstance(value, (list, tuple))}
+    if isinstance(error, PolyadError):
+        if not error.lines and isinstance(error, (ShapeError, IndexOutOfRange)):
+            error.__init__(error.message, operands=operands, fix=error.fix)  # type: ignore[misc]
+        return error
+    if op.shape is not None:
+        shapes = [_shape_of(value) for value in values[: len(op.operands)]]
+        try:
+            op.shape(*shapes, *values[len(op.operands) :])
+        except PolyadError as explained:
+            message = explained.message.partition(": ")[2] if explained.message.startswith("broadcast") else explained.message
+            prefix = "" if message.startswith(op.name + ":") else f"{op.name}: "
+            return type(explained)(prefix + message, operands=operands, fix=explained.fix)
+        except Exception:
+            pass  # a shape rule that cannot read its arguments explains nothing; the kernel's error is shown
+    if isinstance(error, MemoryError):
+        return OutOfMemory(f"{op.name}: the device has not enough memory", operands=operands, notes={"device said": str(error)}, fix="use smaller tensors or free some")
+    if isinstance(error, IndexError):
+        return IndexOutOfRange(f"{op.name}: {error}", operands=operands, fix="check the index tensor against the indexed dimension")
+    if isinstance(error, (NotImplementedError, MissingKernel)):
+        return MissingKernel(f"{op.name}: {error}", operands=operands, fix="use another dtype or device")
+    kind = ShapeError if isinstance(error, ValueError) else PolyadRuntimeError
+    return kind(f"{op.name}: the kernel failed: {type(error).__name__}: {error}", operands=operands, fix="check shapes and dtypes; if they are right, report the backend")
+
+
+class PolyadRuntimeError(PolyadError, RuntimeError):
+    """A kernel failed for a reason that core cannot explain."""
+
+
+def _shape_of(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_shape_of(item) for item in value]
+    return value._array.shape if isinstance(value, Tensor) else None
+
+
+def drop_plans() -> None:
+    """Forget all plans."""
+    from .op import OPS
+
+    for op in OPS.values():
+        op.plans.clear()
+
+
+dtypes.on_default_change(drop_plans)
+registry.on_forget(drop_plans)

@@ -1,0 +1,116 @@
+"""Dtype rules: from the operands' types to the dtype each is cast to and the dtypes of the results.
+
+A rule is a callable ``rule(types, params) -> Typing``: *types* has one entry an operand (`polyad.backend.Signature`), *params* are
+the op's keyed parameters by name. To add a rule, write a function here or beside the one op that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ..backend.interface import Signature, TensorType
+from ..backend.preparation import flat
+from ..dtypes import BOOL, FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype, int64, result_dtype
+from ..errors import DTypeError
+
+
+class Typing(NamedTuple):
+    """What a rule decides: a dtype to cast each operand to (None: leave it), and the dtype of each output."""
+
+    casts: tuple[DType | None, ...]
+    outputs: tuple[DType, ...]
+
+
+Rule = Callable[[Signature, Mapping[str, Any]], Typing]
+
+
+def common_dtype(types: Signature) -> DType:
+    """PyTorch's result_type of the operands; absent ones (NoneType) do not count."""
+    dimensioned, zero_dim, numbers = [], [], []
+    for entry in flat(types):
+        if isinstance(entry, TensorType):
+            (zero_dim if entry.zero_dim else dimensioned).append(entry.dtype)
+        elif entry is not type(None):
+            numbers.append(entry)
+    return result_dtype(dimensioned, zero_dim, numbers)
+
+
+def promoted(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """All operands to their common dtype, which is the result's too."""
+    dtype = common_dtype(types)
+    return Typing((dtype,) * len(types), (dtype,))
+
+
+def promoted_float(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """As `promoted`, but integers and bool become the default floating dtype."""
+    dtype = common_dtype(types)
+    if dtype.category < FLOATING:
+        dtype = get_default_dtype()
+    return Typing((dtype,) * len(types), (dtype,))
+
+
+def comparison(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Operands to their common dtype, the result is bool."""
+    return Typing((common_dtype(types),) * len(types), (bool_,))
+
+
+def to_bool(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Operands as they are, the result is bool."""
+    return Typing((None,) * len(types), (bool_,))
+
+
+def logical(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Operands become bool, so does the result."""
+    return Typing((bool_,) * len(types), (bool_,))
+
+
+def first(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Operands as they are; the result has the first tensor's dtype."""
+    return Typing((None,) * len(types), (next(t.dtype for t in flat(types) if isinstance(t, TensorType)),))
+
+
+def to_int64(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Operands as they are, the result is int64 (positions, counts)."""
+    return Typing((None,) * len(types), (int64,))
+
+
+def summed(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Integers and bool add up in int64; everything else keeps its dtype."""
+    dtype = types[0].dtype
+    dtype = int64 if dtype.category <= INTEGER else dtype
+    return Typing((dtype, *(None,) * (len(types) - 1)), (dtype,))
+
+
+def keyed_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Operands as they are; the result has the dtype of the op's ``dtype`` parameter."""
+    return Typing((None,) * len(types), (params["dtype"],))
+
+
+def floating_only(op: str, rule: Rule = promoted) -> Rule:
+    """*rule*, refusing integer and bool operands as PyTorch does for op."""
+
+    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
+        typing = rule(types, params)
+        if typing.outputs[0].category < FLOATING:
+            raise DTypeError(f"{op}: input is {typing.outputs[0].name}; only floating point and complex tensors have this", fix="convert it first: input.float()")
+        return typing
+
+    return checked
+
+
+def not_bool(op: str, rule: Rule = promoted) -> Rule:
+    """*rule*, refusing bool operands as PyTorch does for op."""
+
+    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
+        typing = rule(types, params)
+        if typing.outputs[0].category == BOOL:
+            raise DTypeError(f"{op}: bool tensors have no such operation", fix="use logical_not, logical_xor or ^, or convert to an integer dtype")
+        return typing
+
+    return checked
+
+
+def number_dtype(value: Any) -> DType:
+    """The default dtype of a Python number."""
+    return dtype_of_number(type(value))

@@ -1,0 +1,162 @@
+"""The exceptions polyad raises, and the one style in which they speak.
+
+Every error says what failed, lists the operands it concerns by argument name with dtype, shape and device, and says how to mend
+it. Each class is also the builtin type that a PyTorch user catches (RuntimeError, IndexError, TypeError, ValueError,
+NotImplementedError), so ``except`` clauses written for PyTorch keep working.
+
+    ShapeError: matmul: input (2, 3072) and other (784, 10) do not agree: 3072 != 784
+        input  float32 (2, 3072) on opencl:0
+        other  float32 (784, 10) on opencl:0
+        in     model.1 (Linear 784 -> 10)
+        fix    make the last dimension of input 784, or use Linear(3072, 10)
+
+To add an exception type, derive it from PolyadError and from the builtin type that PyTorch raises in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "ApiVersionMismatch",
+    "ArgumentError",
+    "ArgumentTypeError",
+    "AutogradError",
+    "BackendError",
+    "BackendNotFound",
+    "BackendUnavailable",
+    "DTypeError",
+    "DeviceError",
+    "IndexOutOfRange",
+    "MissingKernel",
+    "NotSupported",
+    "OutOfMemory",
+    "PolyadError",
+    "SerializationError",
+    "ShapeError",
+    "describe",
+]
+
+
+def describe(value: Any) -> str:
+    """One line about an argument: ``float32 (2, 3) on cpu`` for a tensor, ``float 2.5`` for anything else.
+
+    >>> describe(2.5)
+    'float 2.5'
+    """
+    dtype, device = getattr(value, "dtype", None), getattr(value, "device", None)
+    if dtype is not None and device is not None:
+        return f"{str(dtype).removeprefix('polyad.')} {tuple(value.shape)} on {device}"
+    if value is None:
+        return "None"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+class PolyadError(Exception):
+    """Base of all errors raised on purpose by polyad.
+
+    Args:
+        message: ``"<op>: <what failed>: <the rule that was broken>"``, one line.
+        operands: the arguments concerned, by name; each is shown by `describe`.
+        fix: what the user can do.
+        notes: further labelled lines, such as ``{"found": "..."}``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        operands: Mapping[str, Any] | None = None,
+        fix: str | None = None,
+        notes: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        # Described now, not when printed: an error must not keep tensors alive.
+        self.lines: dict[str, str] = {name: describe(value) for name, value in (operands or {}).items()}
+        self.lines.update(notes or {})
+        self.fix = fix
+        self.module_path: list[str] = []
+        self.module_description = ""
+
+    def add_module(self, name: str, description: str) -> None:
+        """Note that the error passed out of a submodule called *name*; called innermost first while it propagates.
+
+        Only the innermost *description* (such as ``Linear 784 -> 10``) is kept.
+        """
+        if not self.module_path:
+            self.module_description = description
+        if name:
+            self.module_path.insert(0, name)
+
+    def __str__(self) -> str:
+        lines = dict(self.lines)
+        if self.module_path or self.module_description:
+            where = ".".join(self.module_path) or "model"
+            lines["in"] = f"{where} ({self.module_description})" if self.module_description else where
+        if self.fix:
+            lines["fix"] = self.fix
+        width = max((len(name) for name in lines), default=0)
+        return "\n".join([self.message, *(f"    {name:<{width}}  {text}" for name, text in lines.items())])
+
+
+class ShapeError(PolyadError, RuntimeError):
+    """Shapes that do not fit together or do not fit the operation."""
+
+
+class DTypeError(PolyadError, RuntimeError):
+    """A dtype that the operation, the result or the device does not take."""
+
+
+class DeviceError(PolyadError, RuntimeError):
+    """Tensors on different devices, or a device description that cannot be read."""
+
+
+class ArgumentTypeError(PolyadError, TypeError):
+    """An argument of the wrong Python type."""
+
+
+class ArgumentError(PolyadError, ValueError):
+    """An argument of the right type with a value outside what is allowed."""
+
+
+class IndexOutOfRange(PolyadError, IndexError):
+    """A dimension or an index outside its range."""
+
+
+class NotSupported(PolyadError, NotImplementedError):
+    """Something PyTorch has and polyad has not; the fix says what to use instead."""
+
+
+class AutogradError(PolyadError, RuntimeError):
+    """A gradient that cannot be computed: a freed graph, a changed saved tensor, a leaf written in place."""
+
+
+class OutOfMemory(PolyadError, RuntimeError, MemoryError):
+    """A device could not supply the memory asked for."""
+
+
+class SerializationError(PolyadError, RuntimeError):
+    """A file that is not what it should be, or an object that cannot be saved."""
+
+
+class BackendError(PolyadError, RuntimeError):
+    """Base of everything wrong with a backend."""
+
+
+class BackendNotFound(BackendError):
+    """No installed package brings this device type."""
+
+
+class BackendUnavailable(BackendError):
+    """The package is installed but gives no device: missing driver, broken import, no such index."""
+
+
+class ApiVersionMismatch(BackendUnavailable):
+    """The backend was written for another version of the backend interface."""
+
+
+class MissingKernel(BackendError, NotImplementedError):
+    """A device has no kernel for an op, and the fallback policy forbids running it elsewhere."""

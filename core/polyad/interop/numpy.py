@@ -1,0 +1,131 @@
+"""NumPy arrays in and out, and the mapping between polyad's dtypes and NumPy's.
+
+bfloat16 is ml_dtypes' (NumPy has none); ml_dtypes is imported when it is first met.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..backend import registry
+from ..dtypes import DType
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+@cache
+def numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    """The NumPy twin of *dtype*."""
+    if dtype is dtypes.bfloat16:
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(dtype.name)
+
+
+_FROM_NUMPY: dict[str, DType] = {dtype.name: dtype for dtype in dtypes.ALL}
+
+
+def polyad_dtype(dtype: np.dtype[Any]) -> DType:
+    """The polyad twin of a NumPy dtype; raises TypeError if there is none."""
+    found = _FROM_NUMPY.get(dtype.name)
+    if found is None:
+        raise ArgumentTypeError(f"dtype: numpy's {dtype} has no twin in polyad", fix="convert the array first, for example with .astype(numpy.int64)")
+    return found
+
+
+def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    """*data* (numbers, nested sequences, arrays) as a new NumPy array, and the dtype it has by PyTorch's rules."""
+    from ..tensor import Tensor
+
+    if isinstance(data, (list, tuple)):
+        data = _without_tensors(data, Tensor)
+    is_array = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
+    try:
+        array = np.asarray(data)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"tensor: data cannot be read as an array: {error}", fix="give numbers, or nested lists whose lengths agree") from error
+    except OverflowError as error:
+        raise ArgumentError(f"tensor: a number is too large: {error}", fix="use a float, or a smaller integer") from error
+    if array.dtype == object or array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16":
+        raise ArgumentTypeError(f"tensor: data is no array of numbers (NumPy reads it as {array.dtype})", operands={"data": data}, fix="give numbers, or nested lists of numbers whose lengths agree")
+    if dtype is None:
+        if is_array:
+            dtype = polyad_dtype(array.dtype)
+        elif array.size == 0 or array.dtype.kind == "f":
+            dtype = dtypes.get_default_dtype()
+        elif array.dtype.kind == "c":
+            dtype = dtypes.get_default_dtype().to_complex()
+        elif array.dtype.kind == "u":
+            raise ArgumentError("tensor: an integer is larger than 2**63 - 1", fix="use a float dtype")
+        else:
+            dtype = dtypes.bool_ if array.dtype.kind == "b" else dtypes.int64
+    elif array.dtype.kind == "c" and not dtype.is_complex:
+        raise ArgumentTypeError(f"tensor: complex data does not fit {dtype}", fix="use a complex dtype, or give the real parts")
+    with np.errstate(all="ignore"):
+        return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
+
+
+def _without_tensors(data: Any, tensor_type: type) -> Any:
+    return [item.tolist() if isinstance(item, tensor_type) else _without_tensors(item, tensor_type) if isinstance(item, (list, tuple)) else item for item in data]
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A CPU tensor sharing memory with a NumPy array.
+
+    Raises TypeError for anything else, for a dtype polyad lacks, and ValueError for negative strides or a read-only array.
+
+    >>> import numpy, polyad
+    >>> a = numpy.zeros(2, dtype=numpy.float32)
+    >>> t = polyad.from_numpy(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.])
+    """
+    from ..storage import Storage
+    from ..tensor import Tensor, ViewOf
+
+    if not isinstance(ndarray, np.ndarray):
+        raise ArgumentTypeError(f"from_numpy: {type(ndarray).__name__} is no numpy.ndarray", fix="pass an ndarray, or use polyad.tensor to copy other data")
+    dtype = polyad_dtype(ndarray.dtype.newbyteorder("="))
+    if not ndarray.dtype.isnative or any(stride < 0 or stride % ndarray.itemsize for stride in ndarray.strides):
+        raise ArgumentError("from_numpy: strides must be non-negative multiples of the item size, in native byte order", fix="pass array.copy()")
+    kind = registry.tensor_type(dtype, registry.resolve_device("cpu"), ndarray.ndim == 0)
+    out = Tensor._of(ndarray, kind)
+    if not ndarray.flags.c_contiguous:
+        # The storage is the span of memory from the first element to the last.
+        span = sum((size - 1) * stride for size, stride in zip(ndarray.shape, ndarray.strides, strict=True)) + ndarray.itemsize if ndarray.size else 0
+        flat = np.lib.stride_tricks.as_strided(ndarray.reshape(-1)[:0] if not ndarray.size else ndarray[(slice(0, 1),) * ndarray.ndim].view(), (span // ndarray.itemsize,), (ndarray.itemsize,))
+        out._storage, out._view = Storage(flat), ViewOf(None, 0)
+    return out
+
+
+def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
+    """See ``Tensor.numpy``."""
+    if tensor.requires_grad and not force:
+        raise AutogradError("numpy: the tensor requires a gradient, which NumPy would not track", operands={"self": tensor}, fix="use tensor.detach().numpy(), or numpy(force=True)")
+    kind = tensor._type
+    if "shared_host_memory" not in kind.backend.capabilities(kind.device).features and not force:
+        raise ArgumentTypeError(f"numpy: the tensor is on {kind.device}, whose memory NumPy cannot see", operands={"self": tensor}, fix="use tensor.cpu().numpy(), or numpy(force=True)")
+    result: np.ndarray[Any, Any] = kind.backend.to_host(tensor._array)
+    if isinstance(tensor._array, np.ndarray):
+        tensor._storage or tensor._make_storage()
+    return result
+
+
+def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """See ``Tensor.__array__``."""
+    array = to_numpy(tensor, force=False)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ArgumentError("__array__: another dtype needs a copy, but copy=False", operands={"self": tensor}, fix="allow the copy")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+

@@ -1,0 +1,203 @@
+"""Shape and stride arithmetic. Strides and offsets count elements, never bytes; no tensor is touched here.
+
+A layout is (shape, strides, offset): element ``(i, j, ...)`` of a tensor lies at ``offset + i*strides[0] + j*strides[1] + ...`` in
+its storage. Every view is a new layout over the same storage, so a backend never implements one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex
+
+from .errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError
+
+Shape = tuple[int, ...]
+Strides = tuple[int, ...]
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple of ints that knows its number of elements.
+
+    >>> import polyad
+    >>> polyad.Size([2, 3]).numel()
+    6
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The product of the dimensions; 1 for a 0-d tensor."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"polyad.Size({list(self)})"
+
+    def __getitem__(self, item: Any) -> Any:
+        value = tuple.__getitem__(self, item)
+        return Size(value) if isinstance(item, slice) else value
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, other))
+
+
+def contiguous_strides(shape: Sequence[int]) -> Strides:
+    """Row-major strides of *shape*; dimensions of size 0 count as 1, as PyTorch's do."""
+    strides = [1] * len(shape)
+    for dim in range(len(shape) - 2, -1, -1):
+        strides[dim] = strides[dim + 1] * max(shape[dim + 1], 1)
+    return tuple(strides)
+
+
+def is_contiguous(shape: Shape, strides: Strides) -> bool:
+    """Whether elements lie in row-major order without gaps; strides of size-1 dimensions do not matter."""
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size == 0:
+            return True
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
+def has_internal_overlap(shape: Shape, strides: Strides) -> bool:
+    """Whether two indices may name the same element through a zero stride (an expanded dimension)."""
+    return any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """The shape that all *shapes* broadcast to.
+
+    Raises ShapeError naming the dimension that does not fit.
+    """
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return shapes[0]
+    rank = max((len(shape) for shape in shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        start = rank - len(shape)
+        for dim, size in enumerate(shape, start):
+            if size != 1:
+                if result[dim] not in (1, size):
+                    listed = " and ".join(str(tuple(s)) for s in shapes)
+                    raise ShapeError(
+                        f"broadcast: shapes {listed} do not agree in dimension {dim - rank}: {result[dim]} != {size}",
+                        fix="sizes must be equal or 1, counted from the last dimension; reshape or unsqueeze one operand",
+                    )
+                result[dim] = size
+    return tuple(result)
+
+
+def normalize_dim(dim: Any, ndim: int, op: str) -> int:
+    """*dim* counted from the front; a 0-d tensor takes 0 and -1, as PyTorch's does.
+
+    Raises IndexError for a dim outside ``[-ndim, ndim)`` and TypeError for anything that is no int.
+    """
+    if not isinstance(dim, SupportsIndex) or isinstance(dim, bool):
+        raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
+    dim = dim.__index__()
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexOutOfRange(f"{op}: dim {dim} is out of range [{-limit}, {limit - 1}]", fix=f"the tensor has {ndim} dimensions; choose one of them")
+    return dim + limit if dim < 0 else dim
+
+
+def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
+    """A dim, a sequence of dims, None or ``()`` (all dims) as sorted distinct dims counted from the front."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(ndim))
+    if isinstance(dim, (tuple, list)):
+        dims = sorted(normalize_dim(d, ndim, op) for d in dim)
+        if len(set(dims)) != len(dims):
+            raise ArgumentError(f"{op}: dim {tuple(dim)} names a dimension twice", fix="name each dimension once")
+        return tuple(dims) if ndim else ()
+    result = normalize_dim(dim, ndim, op)
+    return (result,) if ndim else ()
+
+
+def normalize_shape(args: Iterable[Any], op: str) -> Shape:
+    """Sizes given as ``f(2, 3)`` or ``f((2, 3))`` as one tuple of ints; raises TypeError for non-integers."""
+    sizes = tuple(args)
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
+        sizes = tuple(sizes[0])
+    result = []
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, SupportsIndex):
+            raise ArgumentTypeError(f"{op}: size {size!r} is not an int", fix="give sizes as ints or as one tuple of ints")
+        result.append(size.__index__())
+    return tuple(result)
+
+
+def check_sizes(shape: Shape, op: str) -> Shape:
+    """*shape* itself if no size is negative and the element count fits in 63 bits."""
+    for dim, size in enumerate(shape):
+        if size < 0:
+            raise ShapeError(f"{op}: size {size} of dimension {dim} is negative", fix="sizes must be 0 or more")
+    if math.prod(shape) >= 2**63:
+        raise ShapeError(f"{op}: shape {shape} has {math.prod(shape)} elements, more than 2**63 - 1", fix="use a smaller shape")
+    return shape
+
+
+def infer_shape(shape: Shape, numel: int, op: str) -> Shape:
+    """*shape* with its one -1, if any, replaced so that it has *numel* elements; raises ShapeError if it cannot."""
+    unknown = [dim for dim, size in enumerate(shape) if size == -1]
+    known = math.prod(size for size in shape if size != -1)
+    if len(unknown) > 1:
+        raise ShapeError(f"{op}: shape {shape} has more than one -1", fix="only one dimension can be inferred")
+    if any(size < -1 for size in shape):
+        raise ShapeError(f"{op}: shape {shape} has a negative size", fix="sizes must be 0 or more, or one -1")
+    if unknown:
+        if known == 0 or numel % known:
+            raise ShapeError(
+                f"{op}: shape {shape} cannot hold {numel} elements: {numel} is no multiple of {known}",
+                fix="choose sizes whose product divides the number of elements",
+            )
+        return tuple(numel // known if size == -1 else size for size in shape)
+    if known != numel:
+        raise ShapeError(f"{op}: shape {shape} holds {known} elements, the tensor has {numel}", fix="the product of the sizes must stay the same")
+    return shape
+
+
+def view_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | None:
+    """Strides that show the elements of (shape, strides), in row-major order, as *new_shape*; None if only a copy can.
+
+    The old dimensions fall into runs that are contiguous among themselves; each new dimension must lie inside one run.
+    """
+    if math.prod(shape) == 0:
+        return strides if shape == new_shape else contiguous_strides(new_shape)
+    runs: list[list[int]] = []  # [elements in the run, stride of its innermost dimension]
+    for size, stride in zip(shape, strides, strict=True):
+        if size == 1:
+            continue
+        if runs and runs[-1][1] == stride * size:
+            runs[-1] = [runs[-1][0] * size, stride]
+        else:
+            runs.append([size, stride])
+    result = [0] * len(new_shape)
+    run = len(runs) - 1
+    taken = 1
+    for dim in range(len(new_shape) - 1, -1, -1):
+        size = new_shape[dim]
+        if size == 1:
+            result[dim] = result[dim + 1] * new_shape[dim + 1] if dim + 1 < len(new_shape) else 1
+            continue
+        if run >= 0 and taken == runs[run][0]:
+            run, taken = run - 1, 1
+        if run < 0 or runs[run][0] % (taken * size):
+            return None
+        result[dim] = runs[run][1] * taken
+        taken *= size
+    return tuple(result)
+
+
+def dense_strides_like(shape: Shape, strides: Strides) -> Strides:
+    """Strides of a dense tensor of *shape* whose dimensions are ordered in memory as *strides* orders them."""
+    order = sorted(range(len(shape)), key=lambda dim: (-strides[dim], dim))
+    result = [0] * len(shape)
+    step = 1
+    for dim in reversed(order):
+        result[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(result)

@@ -1,0 +1,397 @@
+"""Modules that hold other modules, or parameters, in order or by name."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar, overload
+
+from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, describe
+from ..tensor import Tensor
+from .module import Module, indent
+from .parameter import Parameter
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+
+S = TypeVar("S", bound="Sequential")
+L = TypeVar("L", bound="ModuleList")
+
+
+def _position(index: Any, length: int, name: str) -> int:
+    """*index* as a place between 0 and length - 1."""
+    try:
+        at = operator.index(index)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name}: an index must be an int or a slice, not {type(index).__name__}", operands={"index": index}
+        ) from None
+    if not -length <= at < length:
+        raise IndexOutOfRange(f"{name}: index {at} is out of range, the length is {length}")
+    return at % length
+
+
+class _ModuleSequence(Module):
+    """What `Sequential` and `ModuleList` share: submodules named "0", "1", ... in order."""
+
+    _modules: dict[str, Module | None]
+
+    def _renumber(self, modules: Iterable[Module | None]) -> None:
+        self.__dict__["_modules"] = {str(position): module for position, module in enumerate(modules)}
+
+    def _check(self, module: Any) -> Module:
+        if not isinstance(module, Module):
+            raise ArgumentTypeError(
+                f"{self._get_name()}: takes Modules, not {type(module).__name__}",
+                operands={"module": module},
+                fix="pass an instance of an nn.Module subclass",
+            )
+        return module
+
+    def _name_at(self, index: Any) -> str:
+        return list(self._modules)[_position(index, len(self._modules), self._get_name())]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._name_at(index), self._check(module))
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._modules)
+        doomed = names[index] if isinstance(index, slice) else [self._name_at(index)]
+        self._renumber([module for name, module in self._modules.items() if name not in doomed])
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def pop(self, key: int | slice) -> Any:
+        """Remove the module at *key* and return it."""
+        module = self[key]  # type: ignore[index]
+        del self[key]
+        return module
+
+
+class Sequential(_ModuleSequence):
+    """Calls its modules one after the other, each on the result of the one before.
+
+    Args:
+        args: the modules in order, or one OrderedDict of modules by name.
+
+    Raises:
+        TypeError: an argument is no module.
+
+    >>> from polyad import nn
+    >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+    >>> model[1]
+    ReLU()
+    >>> model
+    Sequential(
+      (0): Linear(in_features=4, out_features=3, bias=True)
+      (1): ReLU()
+    )
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], dict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for position, module in enumerate(args):
+                self.add_module(str(position), module)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self: S, index: slice) -> S: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(dict(list(self._modules.items())[index]))
+        return self._modules[self._name_at(index)]
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else [self._name_at(index)]:
+            delattr(self, name)
+        if all(name.isdigit() for name in self._modules):
+            self._renumber(self._modules.values())
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ArgumentError(f"Sequential + other: other must be a Sequential, not {type(other).__name__}")
+        return Sequential(*self, *other)
+
+    def __iadd__(self: S, other: Any) -> S:
+        if not isinstance(other, Sequential):
+            raise ArgumentError(f"Sequential += other: other must be a Sequential, not {type(other).__name__}")
+        return self.extend(list(other))
+
+    def __mul__(self, times: Any) -> Sequential:
+        return Sequential(*list(self) * self._check_times(times))
+
+    def __rmul__(self, times: Any) -> Sequential:
+        return self * times
+
+    def __imul__(self: S, times: Any) -> S:
+        return self.extend(list(self) * (self._check_times(times) - 1))
+
+    def _check_times(self, times: Any) -> int:
+        if not isinstance(times, int):
+            raise ArgumentTypeError(f"Sequential * times: times must be an int, not {type(times).__name__}")
+        if times <= 0:
+            raise ArgumentError(f"Sequential * times: times must be positive, not {times}")
+        return times
+
+    def forward(self, input: Any) -> Any:
+        """Pass *input* through all modules in order."""
+        for module in self._modules.values():
+            input = module(input)  # type: ignore[misc]
+        return input
+
+    def append(self: S, module: Module) -> S:
+        """Add *module* at the end. Returns self."""
+        self.add_module(str(len(self)), self._check(module))
+        return self
+
+    def insert(self: S, index: int, module: Module) -> S:
+        """Put *module* before position *index*; the positions after it move up by one. Returns self."""
+        self._check(module)
+        if not -len(self) <= index <= len(self):
+            raise IndexOutOfRange(f"Sequential.insert: index {index} is out of range, the length is {len(self)}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def extend(self: S, sequential: Iterable[Module]) -> S:
+        """Add modules at the end. Returns self."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+
+class ModuleList(_ModuleSequence):
+    """A list of modules that are registered; it has no forward of its own.
+
+    Raises:
+        TypeError: an element is no module.
+
+    >>> from polyad import nn
+    >>> nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])
+    ModuleList(
+      (0-1): 2 x ReLU()
+      (2): Tanh()
+    )
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self: L, index: slice) -> L: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return self._modules[self._name_at(index)]
+
+    def __iadd__(self: L, modules: Iterable[Module]) -> L:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def append(self: L, module: Module) -> L:
+        """Add *module* at the end. Returns self."""
+        self.add_module(str(len(self)), self._check(module))
+        return self
+
+    def insert(self, index: int, module: Module) -> None:
+        """Put *module* before position *index*, as list.insert does."""
+        modules = list(self)
+        modules.insert(index, self._check(module))
+        self._renumber(modules)
+
+    def extend(self: L, modules: Iterable[Module]) -> L:
+        """Add modules at the end. Returns self."""
+        if not isinstance(modules, Iterable):
+            raise ArgumentTypeError(
+                f"ModuleList: takes an iterable of Modules, not {type(modules).__name__}",
+                operands={"modules": modules},
+                fix="put it into a list",
+            )
+        for module in [self._check(module) for module in modules]:
+            self.append(module)
+        return self
+
+    def __repr__(self) -> str:
+        texts = [repr(module) for module in self]
+        if not texts:
+            return f"{self._get_name()}()"
+        lines = []
+        first = 0
+        for position in range(1, len(texts) + 1):
+            if position < len(texts) and texts[position] == texts[first]:
+                continue
+            count = position - first
+            label = f"({first})" if count == 1 else f"({first}-{position - 1})"
+            lines.append(f"{label}: {'' if count == 1 else f'{count} x '}{indent(texts[first])}")
+            first = position
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """Modules by name, registered, in order of insertion; it has no forward of its own.
+
+    Raises:
+        TypeError: a name is no string or a value no module.
+
+    >>> from polyad import nn
+    >>> choices = nn.ModuleDict({"relu": nn.ReLU()})
+    >>> choices["tanh"] = nn.Tanh()
+    >>> list(choices)
+    ['relu', 'tanh']
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Remove the module called *key* and return it. Raises KeyError if there is none."""
+        return self._modules.pop(key)
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The names and modules."""
+        return self._modules.items()
+
+    def values(self) -> Iterable[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Add modules from a mapping or from (name, module) pairs, replacing those of the same name."""
+        if not isinstance(modules, Iterable):
+            raise ArgumentTypeError(
+                f"ModuleDict.update: takes a mapping or (name, module) pairs, not {type(modules).__name__}",
+                operands={"modules": modules},
+            )
+        pairs = list(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules)
+        for position, pair in enumerate(pairs):
+            if not isinstance(pair, Iterable):
+                raise ArgumentTypeError(
+                    f"ModuleDict.update: element {position} must be a (name, module) pair", operands={"element": pair}
+                )
+            if len(tuple(pair)) != 2:
+                raise ArgumentError(
+                    f"ModuleDict.update: element {position} has length {len(tuple(pair))}, a (name, module) pair has 2"
+                )
+        for name, module in pairs:
+            self[name] = module
+
+
+class ParameterList(Module):
+    """A list whose tensors are registered as parameters; a plain tensor in it becomes a `Parameter`.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> weights = nn.ParameterList([polyad.zeros(2), polyad.zeros(3)])
+    >>> len(weights), len(list(weights.parameters()))
+    (2, 2)
+    """
+
+    _size: int
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> ParameterList: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)([self[position] for position in range(*index.indices(len(self)))])
+        return getattr(self, str(_position(index, len(self), self._get_name())))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        name = str(_position(index, len(self), self._get_name()))
+        if isinstance(value, Tensor) and not isinstance(value, Parameter):
+            value = Parameter(value)
+        setattr(self, name, value)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[position] for position in range(len(self))])
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def append(self, value: Any) -> ParameterList:
+        """Add *value* at the end. Returns self."""
+        self._size += 1
+        self[-1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Add all *values* at the end. Returns self."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise ArgumentTypeError(
+                f"ParameterList: takes an iterable of values, not {type(values).__name__}",
+                operands={"values": values},
+                fix="put it into a list",
+            )
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        lines = []
+        for position, value in enumerate(self):
+            kind = "Parameter containing" if isinstance(value, Parameter) else "Object of type"
+            lines.append(f"({position}): {kind}: {describe(value) if isinstance(value, Tensor) else type(value).__name__}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"{self._get_name()}(\n  {indent(self.extra_repr())}\n)" if len(self) else f"{self._get_name()}()"

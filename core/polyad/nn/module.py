@@ -1,0 +1,704 @@
+"""Module: the base of every layer and model.
+
+A module keeps three registries, in the order of assignment: ``_parameters``, ``_buffers`` and ``_modules``. Assigning a
+`Parameter`, a `Module` or a `Buffer` to an attribute puts it there, and everything that walks a model (``parameters()``,
+``state_dict()``, ``to()``, ``repr``) reads nothing else.
+
+Invariants:
+
+* a name is in one of the registries or in the instance's ``__dict__``, never in two of them;
+* ``to`` and its relatives convert all tensors before they replace the first, so a failure changes nothing;
+* calling a module without hooks costs one falsy check above ``forward``.
+
+To add a layer: a subclass in the file of its family whose ``__init__`` calls ``super().__init__()`` and assigns its parameters,
+with ``forward`` and ``extra_repr``. How state is saved and loaded is in `polyad.nn.state_dict`, hooks are in `polyad.nn.hooks`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar, overload
+
+from ..autograd.grad_mode import no_grad
+from ..device import Device
+from ..dtypes import DType, bfloat16, float16, float32, float64
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError
+from ..tensor import Tensor
+from . import state_dict as _state
+from .hooks import ForwardHooks, PostHook, PreHook, RemovableHandle, StateHooks, register
+from .parameter import Buffer, Parameter
+
+__all__ = ["Module", "ModuleAttributeError", "RegistrationError"]
+
+T = TypeVar("T", bound="Module")
+M = TypeVar("M")
+
+
+class RegistrationError(PolyadError, KeyError):
+    """A name under which nothing can be registered in a module."""
+
+
+class ModuleAttributeError(PolyadError, AttributeError):
+    """A module has no member of that name, or not of the kind asked for."""
+
+
+class Module:
+    """Base class of layers and models: keeps parameters, buffers and submodules, and calls ``forward``.
+
+    Assign `Parameter`, `Buffer` and `Module` objects to attributes after ``super().__init__()``; they are then found by
+    `parameters`, moved by `to` and saved by `state_dict`.
+
+    Raises:
+        AttributeError: when something is assigned before ``super().__init__()`` was called, or an attribute does not exist.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> class Scale(nn.Module):
+    ...     def __init__(self, factor):
+    ...         super().__init__()
+    ...         self.factor = nn.Parameter(polyad.tensor(factor))
+    ...     def forward(self, input):
+    ...         return input * self.factor
+    >>> scale = Scale(2.0)
+    >>> scale(polyad.tensor([1.0, 2.0])).tolist()
+    [2.0, 4.0]
+    >>> [name for name, _ in scale.named_parameters()]
+    ['factor']
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+    _version: int = 1
+    """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
+
+    _forward_hooks: ForwardHooks | None = None
+    _state_hooks: StateHooks | None = None
+
+    def __init__(self) -> None:
+        # Written past __setattr__, which needs them.
+        self.__dict__.update(
+            training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set()
+        )
+
+    # ------------------------------------------------------------------------------------------------------- calling
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the module's result; a subclass must define it. Call the module itself, so that hooks run."""
+        raise NotSupported(
+            f"{type(self).__name__}: the module has no forward function",
+            fix=f"define forward(self, ...) in {type(self).__name__}",
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if self._forward_hooks:
+                return self._forward_hooks.run(self, args, kwargs)
+            return self.forward(*args, **kwargs)
+        except PolyadError as error:
+            self._locate(error)
+            raise
+
+    def _locate(self, error: PolyadError) -> None:
+        """Add this module's view of where *error* came from: the name of the submodule out of which it passed last."""
+        passed: weakref.ref[Module] | None = error.__dict__.get("_passed_out_of")
+        if passed is None:
+            error.add_module("", self._describe())
+        else:
+            inner = passed()
+            if inner is self:
+                return
+            for name, module in self.named_modules():
+                if module is inner:
+                    error.add_module(name, error.module_description)
+                    break
+        error.__dict__["_passed_out_of"] = weakref.ref(self)
+
+    # -------------------------------------------------------------------------------------------------- registration
+
+    def _check_name(self, kind: str, name: str, registry: Mapping[str, Any]) -> None:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"register_{kind}: name must be a str, not {type(name).__name__}", operands={"name": name}
+            )
+        if "." in name:
+            raise RegistrationError(
+                f"register_{kind}: name {name!r} contains a dot, which separates the levels of a model",
+                fix="use an underscore, or register it in the submodule",
+            )
+        if not name:
+            raise RegistrationError(f"register_{kind}: name is empty", fix="give it a name")
+        if name not in registry and hasattr(self, name):
+            raise RegistrationError(
+                f"register_{kind}: {type(self).__name__} already has an attribute {name!r}", fix="choose another name"
+            )
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Register *param* under *name*; None keeps the name without a parameter, as ``bias=False`` does.
+
+        Raises:
+            TypeError: *param* is no `Parameter`.
+            KeyError: the name is empty, has a dot or is taken.
+            AttributeError: ``Module.__init__`` was not called yet.
+        """
+        if "_parameters" not in self.__dict__:
+            raise _init_not_called(self, "parameter", name)
+        self._check_name("parameter", name, self._parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise _not_a("register_parameter", name, "a Parameter or None", param, "wrap it: nn.Parameter(tensor)")
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Register a tensor that is state but is not trained, such as a running mean.
+
+        Args:
+            name: the attribute's name.
+            tensor: the buffer; None keeps the name without a buffer, and it is then not saved.
+            persistent: whether `state_dict` saves it.
+
+        Raises:
+            TypeError: *tensor* is no tensor.
+            KeyError: the name is empty, has a dot or is taken.
+            AttributeError: ``Module.__init__`` was not called yet.
+        """
+        if "_buffers" not in self.__dict__:
+            raise _init_not_called(self, "buffer", name)
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise _not_a("register_buffer", name, "a Tensor or None", tensor, "make it one: polyad.tensor(...)")
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Register a submodule under *name*; the same as assigning it to the attribute.
+
+        Raises:
+            TypeError: *module* is no `Module`.
+            KeyError: the name is empty, has a dot or is taken.
+            AttributeError: ``Module.__init__`` was not called yet.
+        """
+        if "_modules" not in self.__dict__:
+            raise _init_not_called(self, "module", name)
+        self._check_name("module", name, self._modules)
+        if module is not None and not isinstance(module, Module):
+            raise _not_a("register_module", name, "a Module or None", module, "pass an instance of an nn.Module subclass")
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Another name of `add_module`."""
+        self.add_module(name, module)
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only when the usual lookup has failed.
+        members = self.__dict__
+        if "_parameters" in members:
+            if name in members["_parameters"]:
+                return members["_parameters"][name]
+            if name in members["_modules"]:
+                return members["_modules"][name]
+            if name in members["_buffers"]:
+                return members["_buffers"][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        members = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in members:
+                raise _init_not_called(self, "parameter", name)
+            self._forget(name, keep="_parameters")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            if "_modules" not in members:
+                raise _init_not_called(self, "module", name)
+            self._forget(name, keep="_modules")
+            members["_modules"][name] = value
+        elif isinstance(value, Buffer):
+            if "_buffers" not in members:
+                raise _init_not_called(self, "buffer", name)
+            self._forget(name, keep="_buffers")
+            self.register_buffer(name, value, value.persistent)
+        elif "_parameters" not in members:
+            object.__setattr__(self, name, value)
+        elif name in members["_parameters"]:
+            if value is not None:
+                raise _not_a("__setattr__", name, "a Parameter or None", value, "wrap it: nn.Parameter(tensor)")
+            members["_parameters"][name] = None
+        elif name in members["_modules"]:
+            if value is not None:
+                raise _not_a("__setattr__", name, "a Module or None", value, f"del it first to reuse the name {name!r}")
+            members["_modules"][name] = None
+        elif name in members["_buffers"]:
+            if value is not None and not isinstance(value, Tensor):
+                raise _not_a("__setattr__", name, "a Tensor or None", value, f"del it first to reuse the name {name!r}")
+            members["_buffers"][name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name: str, keep: str) -> None:
+        members = self.__dict__
+        members.pop(name, None)
+        for registry in ("_parameters", "_buffers", "_modules"):
+            if registry != keep:
+                members[registry].pop(name, None)
+        if keep != "_buffers":
+            members["_non_persistent_buffers_set"].discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for registry in (self._parameters, self._buffers, self._modules):
+            if name in registry:
+                del registry[name]  # type: ignore[attr-defined]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {*object.__dir__(self), *self._parameters, *self._modules, *self._buffers}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    # ----------------------------------------------------------------------------------------------------- traversal
+
+    def get_submodule(self, target: str) -> Module:
+        """The submodule at the dotted path *target*; the empty path is the module itself.
+
+        Raises:
+            AttributeError: a level of the path does not exist or is not a module.
+        """
+        module = self
+        for name in target.split(".") if target else ():
+            found = module._modules.get(name)
+            if found is None:
+                what = "is not a Module" if hasattr(module, name) else "does not exist"
+                raise ModuleAttributeError(
+                    f"get_submodule: {name!r} in {target!r} {what}",
+                    notes={"has": ", ".join(module._modules) or "no submodules"},
+                )
+            module = found
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put *module* at the dotted path *target*, replacing what is there; with *strict*, only where something is.
+
+        Raises:
+            ValueError: *target* is empty, or *module* is no module.
+            AttributeError: the path to it does not exist, or with *strict* its last level.
+        """
+        if not target or not isinstance(module, Module):
+            raise ArgumentError(
+                "set_submodule: target must name a submodule and module must be a Module",
+                operands={"target": target, "module": module},
+            )
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise ModuleAttributeError(f"set_submodule: {target!r} exists and is not a Module")
+        if strict and not hasattr(parent, name):
+            raise ModuleAttributeError(f"set_submodule: {target!r} does not exist", fix="pass strict=False to add it")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at the dotted path *target*. Raises AttributeError if there is none."""
+        path, _, name = target.rpartition(".")
+        parameter = self.get_submodule(path)._parameters.get(name)
+        if parameter is None:
+            raise ModuleAttributeError(f"get_parameter: {target!r} is not a parameter of {type(self).__name__}")
+        return parameter
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at the dotted path *target*. Raises AttributeError if there is none."""
+        path, _, name = target.rpartition(".")
+        buffer = self.get_submodule(path)._buffers.get(name)
+        if buffer is None:
+            raise ModuleAttributeError(f"get_buffer: {target!r} is not a buffer of {type(self).__name__}")
+        return buffer
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Every module in the tree with its dotted path, this one first; each once unless *remove_duplicate* is False."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                path = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, path, remove_duplicate)
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Every module in the tree, this one first."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The direct submodules with their names, each once."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The direct submodules, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(
+        self, members: Callable[[Module], Mapping[str, M | None]], prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, M]]:
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        seen: set[int] = set()
+        for path, module in modules:
+            for name, value in members(module).items():
+                if value is None or id(value) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their dotted paths; with *recurse*, those of all submodules too.
+
+        >>> from polyad import nn
+        >>> [name for name, _ in nn.Sequential(nn.Linear(2, 3)).named_parameters()]
+        ['0.weight', '0.bias']
+        """
+        return self._named_members(lambda module: module._parameters, prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once: what an optimizer is given."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their dotted paths; with *recurse*, those of all submodules too."""
+        return self._named_members(lambda module: module._buffers, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def apply(self: T, fn: Callable[[Module], None]) -> T:
+        """Call *fn* on every submodule and then on the module itself, as an initialisation does. Returns self."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # ---------------------------------------------------------------------------------------------------------- mode
+
+    def train(self: T, mode: bool = True) -> T:
+        """Put the module and all submodules into training mode, or with ``False`` into evaluation mode. Returns self."""
+        if not isinstance(mode, bool):
+            raise ArgumentError("train: mode must be True or False", operands={"mode": mode})
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: T) -> T:
+        """Put the module into evaluation mode: dropout passes everything, batch normalisation uses its running values."""
+        return self.train(False)
+
+    def requires_grad_(self: T, requires_grad: bool = True) -> T:
+        """Set whether the parameters collect gradients, for example to freeze a part of a model. Returns self."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the parameters' gradients, or with ``set_to_none=False`` fill them with zeros."""
+        for parameter in self.parameters():
+            if parameter.grad is not None:
+                if set_to_none:
+                    parameter.grad = None
+                else:
+                    parameter.grad = parameter.grad.detach().zero_()
+
+    # ---------------------------------------------------------------------------------------------------- conversion
+
+    def _apply(self: T, fn: Callable[[Tensor], Tensor]) -> T:
+        """Replace the data of every parameter, gradient and buffer by ``fn`` of it, all of them or none."""
+        parameters = list(self.parameters())
+        with no_grad():
+            converted = [(p, fn(p), None if p.grad is None else fn(p.grad)) for p in parameters]
+            buffers = {id(buffer): fn(buffer) for buffer in self.buffers()}
+        # Nothing can fail from here on.
+        for parameter, data, grad in converted:
+            parameter.grad = None
+            parameter.data = data
+            parameter.grad = grad
+        for module in self.modules():
+            for name, buffer in module._buffers.items():
+                if buffer is not None:
+                    module._buffers[name] = buffers[id(buffer)]
+        return self
+
+    @overload
+    def to(
+        self: T, device: Device | str | int | None = ..., dtype: DType | None = ..., non_blocking: bool = ...
+    ) -> T: ...
+    @overload
+    def to(self: T, dtype: DType, non_blocking: bool = ...) -> T: ...
+    @overload
+    def to(self: T, tensor: Tensor, non_blocking: bool = ...) -> T: ...
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Move and cast the module in place: ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` or ``to(tensor)``.
+
+        The dtype applies to floating point and complex tensors only. Either everything is converted or, if a conversion
+        fails, nothing is. The `Parameter` objects stay the same, so an optimizer that holds them keeps working.
+
+        Raises:
+            TypeError: the dtype is not floating point or complex, or an argument is of the wrong type.
+
+        >>> import polyad
+        >>> from polyad import nn
+        >>> nn.Linear(2, 2).to(polyad.float64).weight.dtype
+        polyad.float64
+        """
+        device, dtype, non_blocking = _parse_to(args, kwargs)
+
+        def convert(tensor: Tensor) -> Tensor:
+            castable = tensor.is_floating_point() or tensor.is_complex()
+            return tensor.to(device, dtype if castable else None, non_blocking)
+
+        return self._apply(convert)
+
+    def _cast(self: T, dtype: DType) -> T:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def float(self: T) -> T:
+        """Cast floating point parameters and buffers to float32. Returns self."""
+        return self._cast(float32)
+
+    def double(self: T) -> T:
+        """Cast floating point parameters and buffers to float64. Returns self."""
+        return self._cast(float64)
+
+    def half(self: T) -> T:
+        """Cast floating point parameters and buffers to float16. Returns self."""
+        return self._cast(float16)
+
+    def bfloat16(self: T) -> T:
+        """Cast floating point parameters and buffers to bfloat16. Returns self."""
+        return self._cast(bfloat16)
+
+    def type(self: T, dst_type: DType) -> T:
+        """Cast all parameters and buffers to *dst_type*. Returns self."""
+        return self._apply(lambda tensor: tensor.to(dst_type))
+
+    def cpu(self: T) -> T:
+        """Move the module to the cpu. Returns self."""
+        return self.to("cpu")
+
+    def cuda(self: T, device: Device | str | int | None = None) -> T:
+        """Move the module to a cuda device: the current one, or the one given by number or name. Returns self."""
+        if device is None or isinstance(device, int):
+            return self.to("cuda" if device is None else f"cuda:{device}")
+        return self.to(device)
+
+    # --------------------------------------------------------------------------------------------------------- state
+
+    def state_dict(
+        self, *, destination: OrderedDict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict[str, Any]:
+        """Parameters and persistent buffers by dotted path, in order of registration.
+
+        Args:
+            destination: where to put them; a new OrderedDict by default.
+            prefix: put before every key.
+            keep_vars: give the parameters themselves instead of detached tensors. Either way the memory is shared.
+
+        >>> from polyad import nn
+        >>> list(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).state_dict())[:3]
+        ['0.weight', '0.bias', '1.weight']
+        """
+        return _state.save(self, destination, prefix, keep_vars)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _state.IncompatibleKeys:
+        """Copy values by dotted path into the parameters and buffers. All of them fit, or nothing is changed.
+
+        Args:
+            state_dict: what `state_dict` gave.
+            strict: whether missing and unexpected keys are errors; wrong shapes always are.
+            assign: make the given tensors the module's own instead of copying their values.
+
+        Returns:
+            The missing and the unexpected keys.
+
+        Raises:
+            RuntimeError: the state does not fit. The message lists everything that is wrong with it.
+            TypeError: *state_dict* is no mapping.
+        """
+        return _state.load(self, state_dict, strict, assign)
+
+    def _save_to_state_dict(self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Put this module's own members, not those of its submodules, into *destination*."""
+        _state.save_members(self, destination, prefix, keep_vars)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Check this module's own members against *state_dict* and note what is to be written once all has been checked.
+
+        A subclass whose layout has changed edits *state_dict* (it is a copy) and calls this.
+        """
+        _state.check_members(
+            self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def get_extra_state(self) -> Any:
+        """Anything else that belongs into `state_dict`; a subclass that defines it defines `set_extra_state` too."""
+        raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` gave."""
+        raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
+
+    # --------------------------------------------------------------------------------------------------------- hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before every ``forward``; what it returns, unless None, replaces the arguments.
+
+        With *with_kwargs* the hook is ``hook(module, args, kwargs)`` and returns None or new ``(args, kwargs)``.
+        """
+        return register(self._own_forward_hooks().pre, PreHook(hook, with_kwargs), prepend=prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after every ``forward``; what it returns, unless None, replaces the output.
+
+        With *with_kwargs* the hook is ``hook(module, args, kwargs, output)``. With *always_call* it is called after an
+        error, too, with what output there is.
+        """
+        return register(self._own_forward_hooks().post, PostHook(hook, with_kwargs, always_call), prepend=prepend)
+
+    def _own_forward_hooks(self) -> ForwardHooks:
+        if self._forward_hooks is None:
+            self._forward_hooks = ForwardHooks()
+        return self._forward_hooks
+
+    def _own_state_hooks(self) -> StateHooks:
+        if self._state_hooks is None:
+            self._state_hooks = StateHooks()
+        return self._state_hooks
+
+    def register_state_dict_pre_hook(self, hook: Callable[[Any, str, bool], None]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects this module."""
+        return register(self._own_state_hooks().save_pre, hook)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Any, dict[str, Any], str, dict[str, Any]], None]
+    ) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change the state in place."""
+        return register(self._own_state_hooks().save_post, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call a hook with `_load_from_state_dict`'s arguments before it; it may edit the copy of the state it is given."""
+        return register(self._own_state_hooks().load_pre, hook)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Any, _state.IncompatibleKeys], None]
+    ) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after loading.
+
+        The hook may clear keys from the two lists to forgive them. So that it can, it is called before the values are
+        written if there are such keys and loading is strict, and afterwards otherwise.
+        """
+        return register(self._own_state_hooks().load_post, hook)
+
+    # ------------------------------------------------------------------------------------------------- representation
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses of the representation; a layer shows its settings."""
+        return ""
+
+    def _get_name(self) -> str:
+        return self.__class__.__name__
+
+    def _describe(self) -> str:
+        """The few words by which an error message recognises this module, such as ``Linear 784 -> 10``."""
+        settings = self.extra_repr()
+        return f"{self._get_name()}({settings})" if settings and "\n" not in settings else self._get_name()
+
+    def __repr__(self) -> str:
+        settings = self.extra_repr().split("\n") if self.extra_repr() else []
+        children = [f"({name}): {indent(repr(module))}" for name, module in self._modules.items()]
+        if not children and len(settings) <= 1:
+            return f"{self._get_name()}({''.join(settings)})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(settings + children) + "\n)"
+
+
+def indent(text: str, spaces: int = 2) -> str:
+    """Indent all lines of a representation but the first, which continues a line."""
+    return text.replace("\n", "\n" + " " * spaces)
+
+
+def _init_not_called(module: Module, kind: str, name: str) -> ModuleAttributeError:
+    cls = type(module).__name__
+    return ModuleAttributeError(
+        f"{cls}: {kind} {name!r} cannot be assigned before Module.__init__() was called",
+        fix=f"call super().__init__() first in {cls}.__init__",
+    )
+
+
+def _not_a(where: str, name: str, wanted: str, value: Any, fix: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"{where}: {name!r} takes {wanted}, not {type(value).__name__}", operands={name: value}, fix=fix
+    )
+
+
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | str | int | None, DType | None, bool]:
+    """Read the argument forms of `Module.to` into (device, dtype, non_blocking)."""
+    unknown = kwargs.keys() - {"device", "dtype", "tensor", "non_blocking"}
+    if unknown:
+        raise ArgumentTypeError(
+            f"Module.to: unknown argument {min(unknown)!r}", fix="use device, dtype, tensor or non_blocking"
+        )
+    device, dtype = kwargs.get("device"), kwargs.get("dtype")
+    rest = list(args)
+    first = rest.pop(0) if rest else kwargs.get("tensor")
+    if isinstance(first, Tensor):
+        device, dtype = first.device, first.dtype
+    elif isinstance(first, DType):
+        dtype = first
+    elif first is not None or args:
+        device = first
+        if rest:
+            dtype = rest.pop(0)
+    non_blocking = bool(rest.pop(0)) if rest else bool(kwargs.get("non_blocking", False))
+    if rest:
+        raise ArgumentTypeError(f"Module.to: takes at most 3 positional arguments, got {len(args)}")
+    if device is not None and not isinstance(device, (Device, str, int)):
+        raise ArgumentTypeError("Module.to: takes a device, a dtype or a tensor", operands={"got": device})
+    if dtype is not None and not (isinstance(dtype, DType) and (dtype.is_floating_point or dtype.is_complex)):
+        raise ArgumentTypeError(
+            "Module.to: dtype must be floating point or complex",
+            operands={"dtype": dtype},
+            fix="cast single buffers with register_buffer, or all members with Module.type",
+        )
+    return device, dtype, non_blocking

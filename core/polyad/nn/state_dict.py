@@ -1,0 +1,279 @@
+"""How a module's state is collected and put back.
+
+Loading has two phases. The first walks the whole tree, checks every member against the state and notes the writes that would be
+needed; only if nothing at all is wrong does the second phase write. So a state that does not fit leaves the module as it was.
+
+A subclass reads an older layout of its state by overriding ``Module._load_from_state_dict``: it edits the copy of the state that
+it is given, then calls the base method. The layout's version comes to it in ``local_metadata["version"]``, which is None for a
+state that carries no versions, such as a plain dict.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentTypeError, PolyadError, describe
+from ..tensor import Tensor
+from .hooks import HookError
+from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from .module import Module
+
+__all__ = ["IncompatibleKeys", "StateDictError"]
+
+EXTRA_STATE = "_extra_state"
+_SHOWN_KEYS = 20
+
+
+class IncompatibleKeys(NamedTuple):
+    """The keys that `load_state_dict` wanted and did not find, and those it found and has no place for."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+
+class StateDictError(PolyadError, RuntimeError):
+    """A state that does not fit the module it was to be loaded into; the module is as it was.
+
+    Attributes:
+        missing_keys: keys the module has and the state has not.
+        unexpected_keys: keys the state has and the module has not.
+        mismatches: what is wrong with a key that both have.
+    """
+
+    def __init__(self, module: str, missing: list[str], unexpected: list[str], mismatches: list[str]) -> None:
+        count = len(missing) + len(unexpected) + len(mismatches)
+        notes = {}
+        if missing:
+            notes["missing key(s)"] = _some(missing)
+        if unexpected:
+            notes["unexpected key(s)"] = _some(unexpected)
+        for mismatch in mismatches:
+            label, _, text = mismatch.partition(": ")
+            notes[label] = text
+        super().__init__(
+            f"load_state_dict: the state does not fit {module}: {count} problem{'s' * (count > 1)}; nothing was changed",
+            notes=notes,
+            fix=_fix(missing, unexpected, mismatches),
+        )
+        self.missing_keys = missing
+        self.unexpected_keys = unexpected
+        self.mismatches = mismatches
+
+
+def _some(keys: list[str]) -> str:
+    shown = ", ".join(keys[:_SHOWN_KEYS])
+    return shown if len(keys) <= _SHOWN_KEYS else f"{shown} and {len(keys) - _SHOWN_KEYS} more"
+
+
+def _fix(missing: list[str], unexpected: list[str], mismatches: list[str]) -> str:
+    for key in unexpected:
+        prefix, _, rest = key.partition(".")
+        if rest and rest in missing:
+            return f"the keys of the state begin with '{prefix}.': take that prefix off"
+    for key in missing:
+        prefix, _, rest = key.partition(".")
+        if rest and rest in unexpected:
+            return f"the keys of the state lack the prefix '{prefix}.': put it before them, or load into model.{prefix}"
+    if mismatches:
+        return "build the module with the sizes it was saved with"
+    return "load into the class that was saved, or pass strict=False to leave such keys alone"
+
+
+# ------------------------------------------------------------------------------------------------------------- collecting
+
+
+def save(
+    module: Module, destination: OrderedDict[str, Any] | None, prefix: str, keep_vars: bool
+) -> OrderedDict[str, Any]:
+    """Collect the state of *module* and its submodules; the body of ``Module.state_dict``."""
+    if destination is None:
+        destination = OrderedDict()
+        destination._metadata = OrderedDict()  # type: ignore[attr-defined]
+    local_metadata = {"version": module._version}
+    metadata = getattr(destination, "_metadata", None)
+    if metadata is not None:
+        metadata[prefix[:-1]] = local_metadata
+    hooks = module._state_hooks
+    if hooks is not None:
+        for pre in tuple(hooks.save_pre.values()):
+            pre(module, prefix, keep_vars)
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in module._modules.items():
+        if child is not None:
+            child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    if hooks is not None:
+        for post in tuple(hooks.save_post.values()):
+            returned = post(module, destination, prefix, local_metadata)
+            if returned is not None:
+                raise HookError(
+                    f"state_dict: a post-hook of {type(module).__name__} must return None",
+                    operands={"returned": returned},
+                    fix="change the state in place",
+                )
+    return destination
+
+
+def save_members(module: Module, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None:
+    """Put the parameters, persistent buffers and extra state of *module* alone into *destination*."""
+    for name, value in _members(module).items():
+        destination[prefix + name] = value if keep_vars else value.detach()
+    if _has_extra_state(module, "get_extra_state"):
+        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+
+
+def _members(module: Module) -> dict[str, Tensor]:
+    """What the state of *module* alone consists of, by name: parameters, then persistent buffers."""
+    members: dict[str, Tensor | None] = dict(module._parameters)
+    members.update(
+        (name, buffer) for name, buffer in module._buffers.items() if name not in module._non_persistent_buffers_set
+    )
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _has_extra_state(module: Module, method: str) -> bool:
+    from .module import Module
+
+    return getattr(type(module), method) is not getattr(Module, method)
+
+
+# ---------------------------------------------------------------------------------------------------------------- loading
+
+
+class _Writes:
+    """What a load will do once everything has been checked."""
+
+    def __init__(self, assign: bool) -> None:
+        self.assign = assign
+        self.tensors: list[tuple[Module, str, Tensor, Tensor]] = []
+        self.extra_states: list[Callable[[], None]] = []
+
+    def commit(self) -> None:
+        # Extra state first: it is the only part that runs someone else's code and so may still fail.
+        for write in self.extra_states:
+            write()
+        with no_grad():
+            for module, name, own, new in self.tensors:
+                if not self.assign:
+                    own.copy_(new)
+                elif isinstance(own, Parameter):
+                    new = new if isinstance(new, Parameter) else Parameter(new)
+                    setattr(module, name, new.requires_grad_(own.requires_grad))
+                else:
+                    setattr(module, name, new)
+
+
+def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
+    """Check *state_dict* against the whole of *module*, then write; the body of ``Module.load_state_dict``."""
+    if not isinstance(state_dict, Mapping):
+        raise ArgumentTypeError(
+            f"load_state_dict: state_dict must be a mapping, not {type(state_dict).__name__}",
+            operands={"state_dict": state_dict},
+            fix="pass what module.state_dict() or polyad.load() gave",
+        )
+    missing: list[str] = []
+    unexpected: list[str] = []
+    mismatches: list[str] = []
+    keys = IncompatibleKeys(missing, unexpected)
+    metadata = getattr(state_dict, "_metadata", None) or {}
+    writes = _Writes(assign)
+    visited: list[Module] = []
+
+    def check(part: Module, state: dict[str, Any], prefix: str) -> None:
+        local_metadata = {**metadata.get(prefix[:-1], {}), "assign_to_params_buffers": assign, "writes": writes}
+        if part._state_hooks is not None:
+            for pre in tuple(part._state_hooks.load_pre.values()):
+                pre(part, state, prefix, local_metadata, strict, missing, unexpected, mismatches)
+        part._load_from_state_dict(state, prefix, local_metadata, True, missing, unexpected, mismatches)
+        for name, child in part._modules.items():
+            if child is not None:
+                path = f"{prefix}{name}."
+                check(child, {key: value for key, value in state.items() if key.startswith(path)}, path)
+        visited.append(part)
+
+    def call_post_hooks() -> None:
+        for part in visited:
+            for post in tuple(part._state_hooks.load_post.values()) if part._state_hooks is not None else ():
+                returned = post(part, keys)
+                if returned is not None:
+                    raise HookError(
+                        f"load_state_dict: a post-hook of {type(part).__name__} must return None",
+                        operands={"returned": returned},
+                        fix="change the two lists of incompatible_keys in place",
+                    )
+
+    check(module, dict(state_dict), "")
+    forgiving = strict and bool(missing or unexpected)
+    if forgiving:
+        call_post_hooks()
+    if mismatches or (strict and (missing or unexpected)):
+        raise StateDictError(
+            type(module).__name__, missing if strict else [], unexpected if strict else [], mismatches
+        )
+    writes.commit()
+    if not forgiving:
+        call_post_hooks()
+    return keys
+
+
+def check_members(
+    module: Module,
+    state_dict: dict[str, Any],
+    prefix: str,
+    local_metadata: dict[str, Any],
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+    error_msgs: list[str],
+) -> None:
+    """Check *module* alone against *state_dict* and note the writes; the body of ``Module._load_from_state_dict``."""
+    writes = cast(_Writes, local_metadata["writes"])
+    members = _members(module)
+    for name, own in members.items():
+        key = prefix + name
+        if key not in state_dict:
+            if strict:
+                missing_keys.append(key)
+            continue
+        value = state_dict[key]
+        problem = _mismatch(own, value)
+        if problem:
+            error_msgs.append(f"{problem[0]} for {key}: {problem[1]}")
+        else:
+            writes.tensors.append((module, name, own, value))
+
+    extra_key = prefix + EXTRA_STATE
+    takes_extra_state = _has_extra_state(module, "set_extra_state")
+    if takes_extra_state and extra_key in state_dict:
+        writes.extra_states.append(lambda: module.set_extra_state(state_dict[extra_key]))
+    elif takes_extra_state and strict:
+        missing_keys.append(extra_key)
+    elif extra_key in state_dict and strict:
+        unexpected_keys.append(extra_key)
+
+    if strict:
+        for key in state_dict:
+            if key.startswith(prefix) and key != extra_key:
+                name, *deeper = key[len(prefix) :].split(".", 1)
+                if module._modules.get(name) is None if deeper else name not in members:
+                    unexpected_keys.append(key)
+
+
+def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
+    """What kind of mismatch there is between a member and the value it would be given, and the mismatch."""
+    if not isinstance(value, Tensor):
+        return "no tensor", f"the state has {describe(value)}"
+    if tuple(value.shape) != tuple(own.shape):
+        return "size mismatch", f"{tuple(value.shape)} in the state, {tuple(own.shape)} in the module"
+    if value.is_complex() and not own.is_complex():
+        return "dtype mismatch", f"{value.dtype} in the state, {own.dtype} in the module"
+    return None

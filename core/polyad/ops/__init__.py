@@ -1,0 +1,14 @@
+"""Every op and public tensor function, by family.
+
+Each module declares its ops (see `polyad.dispatch.op`); importing this package declares them all and attaches to Tensor the methods,
+in-place forms and operators that follow from the declarations.
+"""
+
+from __future__ import annotations
+
+from . import arithmetic, conversion, creation, linear_algebra, reduction, shape
+from .attach import attach_methods
+
+attach_methods()
+
+__all__ = ["arithmetic", "conversion", "creation", "linear_algebra", "reduction", "shape"]

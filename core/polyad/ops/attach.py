@@ -1,0 +1,93 @@
+"""Attaching methods, in-place forms and operators to Tensor, from the declarations."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.inplace import inplace
+from ..dispatch.op import PUBLIC, Function, op_of
+from ..tensor import Tensor
+from ..tensor_methods import TensorMethods
+from . import arithmetic, conversion, linear_algebra
+
+_NUMBERS = (Tensor, bool, int, float, complex)
+
+
+def _inplace_form(public: Function) -> Callable[..., Any]:
+    name, call = public.name + "_", public.call
+    # An op that a same-named public function fronts can write in place directly when called with its operands alone.
+    op = public.op or _FRONTED.get(public.name)
+
+    @functools.wraps(call)
+    def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return inplace(name, call, op, self, *args, **kwargs)
+
+    form.__name__ = name
+    form.__qualname__ = f"Tensor.{name}"
+    form.__doc__ = f"In-place form of `polyad.{public.name}`."
+    return form
+
+
+_FRONTED = {op.name: op for op in map(op_of, (arithmetic._add, arithmetic._sub, arithmetic._mul))}
+
+
+def _binary(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """An operator: foreign operands are left to the other side."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _NUMBERS):
+            return call(self, other)
+        return NotImplemented
+
+    return operator
+
+
+def _reflected(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _NUMBERS):
+            return call(other, self)
+        return NotImplemented
+
+    return operator
+
+
+def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    op = op_of(call)
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _NUMBERS):
+            return inplace(name, call, op, self, other)
+        return NotImplemented
+
+    return operator
+
+
+BINARY = {"add": arithmetic._add, "sub": arithmetic._sub, "mul": arithmetic._mul, "truediv": arithmetic._div}
+UNARY = {"neg": arithmetic._neg}
+
+
+def attach_methods() -> None:
+    """Attach everything; called once, after all families are imported."""
+    for public in PUBLIC.values():
+        if public.method:
+            setattr(TensorMethods, public.name, public.call)
+        if public.inplace:
+            setattr(TensorMethods, public.name + "_", _inplace_form(public))
+    for name, call in BINARY.items():
+        setattr(TensorMethods, f"__{name}__", _binary(call))
+        setattr(TensorMethods, f"__r{name}__", _reflected(call))
+        setattr(TensorMethods, f"__i{name}__", _augmented(f"__i{name}__", call))
+    for name, call in UNARY.items():
+        setattr(TensorMethods, f"__{name}__", call)
+    TensorMethods.__matmul__ = _binary_tensor(linear_algebra._matmul)  # type: ignore[attr-defined]
+    for method in (conversion.copy_, conversion.fill_, conversion.zero_):
+        setattr(TensorMethods, method.__name__, method)
+
+
+def _binary_tensor(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        return call(self, other) if isinstance(other, Tensor) else NotImplemented
+
+    return operator

@@ -1,0 +1,148 @@
+"""Copies and conversions: dtype, device, memory order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..backend import registry
+from ..device import Device
+from ..dispatch.inplace import check_writable, write, wrote
+from ..dispatch.op import function, gradient, primitive
+from ..dispatch.promotion import keyed_dtype
+from ..dtypes import DType
+from ..errors import ArgumentTypeError
+from ..state import state
+from ..tensor import Tensor, check_tensor
+from .shape_rules import same
+
+
+@primitive(dtype=keyed_dtype, shape=same, keyed=("dtype",), grad_name="ToCopyBackward0")
+def _cast(input: Tensor, dtype: DType) -> Tensor:
+    """A copy in another dtype, rounded to nearest even; complex to real drops the imaginary part."""
+
+
+gradient(_cast, input=lambda g: g)
+
+
+@primitive(shape=same)
+def _copy(input: Tensor) -> Tensor:
+    """A row-major copy."""
+
+
+gradient(_copy, input=lambda g: g)
+
+
+@function()
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with its own memory; gradients flow through it.
+
+    >>> import polyad
+    >>> x = polyad.tensor([1, 2])
+    >>> y = polyad.clone(x)
+    >>> _ = y.zero_()
+    >>> x
+    tensor([1, 2])
+    """
+    return _copy(check_tensor(input, "clone", "input"))
+
+
+@function()
+def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor itself if it is row-major without gaps, else a copy that is.
+
+    >>> import polyad
+    >>> polyad.zeros(2, 3).T.contiguous().stride()
+    (2, 1)
+    """
+    return input if check_tensor(input, "contiguous", "input").is_contiguous() else _copy(input)
+
+
+@function()
+def to(input: Tensor, *args: Any, dtype: DType | None = None, device: Any = None, non_blocking: bool = False, copy: bool = False) -> Tensor:
+    """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
+
+    Itself when nothing changes, unless *copy*. Raises TypeError for arguments that are none of these.
+
+    >>> import polyad
+    >>> polyad.tensor([1, 2]).to(polyad.float64)
+    tensor([1., 2.], dtype=polyad.float64)
+    """
+    check_tensor(input, "to", "input")
+    for arg in args:
+        if isinstance(arg, DType):
+            dtype = arg
+        elif isinstance(arg, Tensor):
+            dtype, device = arg.dtype, arg.device
+        elif isinstance(arg, (str, Device)):
+            device = arg
+        elif isinstance(arg, bool):
+            copy = copy or (arg and arg is args[-1] and len(args) > 2)
+        elif arg is not None:
+            raise ArgumentTypeError(f"to: {arg!r} is neither a dtype, a device nor a tensor", operands={"input": input}, fix="write to(polyad.float64), to('cpu') or to(other)")
+    result = input
+    if dtype is not None and dtype is not input._type.dtype:
+        result = _cast(result, dtype)
+    if device is not None:
+        target = registry.resolve_device(device)
+        if target != result._type.device:
+            result = to_device(result, target)
+    return _copy(result) if copy and result is input else result
+
+
+def to_device(input: Tensor, device: Device) -> Tensor:
+    """A copy of *input* on *device*, by way of the host; its gradient travels back."""
+    kind = input._type
+    made_type = registry.tensor_type(kind.dtype, device, kind.zero_dim)
+    array = made_type.backend.from_host(kind.backend.to_host(input._array), kind.dtype, device)
+    out = Tensor._of(array, made_type)
+    if input._node is not None and state.grad_enabled:
+        from ..autograd.node import make_node
+
+        source = kind.device
+        out._node = make_node("ToCopyBackward0", [(input._node, lambda g: to_device(g, source), ())], array.shape, made_type)
+    return out
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device; gradients flow to it.
+
+    Raises RuntimeError if its shape does not broadcast to this one's.
+    """
+    check_writable("copy_", self)
+    check_tensor(src, "copy_", "src")
+    if src._type.device != self._type.device:
+        src = to_device(src, self._type.device)
+    if state.grad_enabled and (src._node is not None or self._node is not None):
+        from .shape import _expand
+
+        result = src if src._type.dtype is self._type.dtype else _cast(src, self._type.dtype)
+        return write("copy_", self, _expand(result, self._array.shape) if result._array.shape != self._array.shape else result)
+    if src._array.shape != self._array.shape:
+        from .shape import _expand
+
+        src = _expand(src, self._array.shape)
+    self._type.backend.copy(self._array, src._array)
+    wrote("copy_", self)
+    return self
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number (or a 0-d tensor's value) into every element."""
+    check_writable("fill_", self)
+    if isinstance(value, Tensor):
+        return copy_(self, value)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise ArgumentTypeError(f"fill_: value is {type(value).__name__}, not a number", operands={"self": self}, fix="pass a number or a 0-d tensor")
+    self._type.backend.fill(self._array, value)
+    wrote("fill_", self)
+    if state.grad_enabled and self._node is not None:
+        from .creation import full_like
+        from ..dispatch.inplace import _take_history
+
+        _take_history(self, full_like(self, value))
+    return self
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros."""
+    return fill_(self, 0)

@@ -1,0 +1,192 @@
+"""Making tensors: from Python data, filled with one value, in sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..backend import registry
+from ..dispatch.op import composite, function, primitive
+from ..dispatch.promotion import keyed_dtype
+from ..dtypes import DType, dtype_of_number, get_default_dtype
+from ..errors import ArgumentError, ArgumentTypeError
+from ..layout import Shape, check_sizes, normalize_shape
+from ..tensor import Tensor, check_tensor
+
+if TYPE_CHECKING:
+    from ..device import Device
+
+
+def _given_shape(shape: Shape, *rest: Any) -> Shape:
+    return shape
+
+
+def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
+    return (count,)
+
+
+@composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
+def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
+    """A tensor filled with one number: tier 0's allocate and fill."""
+    kind = registry.tensor_type(dtype, device, not shape)
+    array = kind.backend.empty(shape, dtype, device)
+    kind.backend.fill(array, value)
+    return Tensor._of(array, kind)
+
+
+@primitive(dtype=keyed_dtype, shape=_count, keyed=("dtype", "device"), method=False)
+def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Tensor:
+    """start + step * i for i in [0, count)."""
+
+
+def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+@function(method=False)
+def full(size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless one is given.
+
+    Raises RuntimeError for a negative size.
+
+    >>> import polyad
+    >>> polyad.full((2,), 7)
+    tensor([7, 7])
+    """
+    shape = check_sizes(normalize_shape((size,) if isinstance(size, int) else size, "full"), "full")
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if type(fill_value) not in (bool, int, float, complex):
+        raise ArgumentTypeError(f"full: fill_value is {type(fill_value).__name__}, not a number", fix="pass a number")
+    return _made(_full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)), requires_grad)
+
+
+@function(method=False)
+def zeros(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """A tensor of zeros, float32 (the default dtype) unless *dtype* is given.
+
+    >>> import polyad
+    >>> polyad.zeros(2, 2)
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
+    shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
+    return _made(_full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+
+
+@function(method=False)
+def ones(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """A tensor of ones, float32 (the default dtype) unless *dtype* is given.
+
+    >>> import polyad
+    >>> polyad.ones(2)
+    tensor([1., 1.])
+    """
+    shape = check_sizes(normalize_shape(size, "ones"), "ones")
+    return _made(_full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+
+
+@function(method=False)
+def empty(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """A tensor whose elements are not set.
+
+    >>> import polyad
+    >>> polyad.empty(2, 3).shape
+    polyad.Size([2, 3])
+    """
+    shape = check_sizes(normalize_shape(size, "empty"), "empty")
+    kind = registry.tensor_type(dtype or get_default_dtype(), registry.resolve_device(device), not shape)
+    return _made(Tensor._of(kind.backend.empty(shape, kind.dtype, kind.device), kind), requires_grad)
+
+
+@function(method=False)
+def full_like(input: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor filled with *fill_value*, with input's shape, dtype and device unless others are given.
+
+    >>> import polyad
+    >>> polyad.full_like(polyad.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    kind = check_tensor(input, "full_like", "input")._type
+    where = kind.device if device is None else registry.resolve_device(device)
+    return _made(_full(input._array.shape, fill_value, dtype or kind.dtype, where), requires_grad)
+
+
+@function(method=False)
+def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros with input's shape, dtype and device.
+
+    >>> import polyad
+    >>> polyad.zeros_like(polyad.ones(2))
+    tensor([0., 0.])
+    """
+    return full_like(check_tensor(input, "zeros_like", "input"), 0, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@function(method=False)
+def ones_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones with input's shape, dtype and device.
+
+    >>> import polyad
+    >>> polyad.ones_like(polyad.zeros(2))
+    tensor([1., 1.])
+    """
+    return full_like(check_tensor(input, "ones_like", "input"), 1, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@function(method=False)
+def empty_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor with input's shape, dtype and device whose elements are not set.
+
+    >>> import polyad
+    >>> polyad.empty_like(polyad.zeros(2, 3)).shape
+    polyad.Size([2, 3])
+    """
+    check_tensor(input, "empty_like", "input")
+    return empty(input.shape, dtype=dtype or input.dtype, device=input.device if device is None else device, requires_grad=requires_grad)
+
+
+@function(method=False)
+def arange(
+    start: Any, end: Any = None, step: Any = 1, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
+
+    Raises ValueError for a step of 0 or one that leads away from *end*.
+
+    >>> import polyad
+    >>> polyad.arange(1, 6, 2)
+    tensor([1, 3, 5])
+    """
+    import math
+
+    if end is None:
+        start, end = 0, start
+    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    if step == 0 or (end - start) * step < 0:
+        raise ArgumentError(f"arange: step {step} does not lead from {start} to {end}", fix="give a step of the right sign that is not 0")
+    if dtype is None:
+        dtype = get_default_dtype() if any(isinstance(value, float) for value in (start, end, step)) else dtype_of_number(int)
+    return _made(_arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad)
+
+
+@function(method=False)
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array or a tensor.
+
+    The dtype follows the data (float: the default dtype, int: int64) unless given. Raises ValueError for ragged lists and
+    TypeError for data that is not numeric.
+
+    >>> import polyad
+    >>> polyad.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    from ..interop.numpy import host_data
+
+    if isinstance(data, Tensor):
+        made = data.detach().to(dtype=dtype, device=device, copy=True)
+        return _made(made.clone() if made._storage is not None else made, requires_grad)
+    where = registry.resolve_device(device)
+    values, found = host_data(data, dtype)
+    kind = registry.tensor_type(found, where, values.ndim == 0)
+    return _made(Tensor._of(kind.backend.from_host(values, found, where), kind), requires_grad)

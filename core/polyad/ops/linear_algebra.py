@@ -1,0 +1,112 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.promotion import promoted
+from ..errors import ShapeError
+from ..tensor import check_tensor
+from . import shape_rules
+from .arithmetic import conjugate
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+@primitive(dtype=promoted, shape=shape_rules.gemm, grad_name="MmBackward0")
+def _gemm(input: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
+    """Batched matrix product of operands with two or more dimensions, either of them transposed in its last two."""
+
+
+def _gemm_grad_input(g: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
+    other = conjugate(other)  # type: ignore[assignment]
+    return _gemm(other, g, transpose_other, True) if transpose_input else _gemm(g, other, False, not transpose_other)
+
+
+def _gemm_grad_other(g: Tensor, input: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
+    input = conjugate(input)  # type: ignore[assignment]
+    return _gemm(g, input, True, transpose_input) if transpose_other else _gemm(input, g, not transpose_input, False)
+
+
+gradient(_gemm, input=_gemm_grad_input, other=_gemm_grad_other)
+
+
+@function()
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product; 1-d operands are vectors, dimensions before the last two are batches and broadcast.
+
+    Raises RuntimeError when inner sizes differ or an operand is 0-d.
+
+    >>> import polyad
+    >>> polyad.matmul(polyad.tensor([[1.0, 2.0]]), polyad.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
+    return _matmul(input, other)
+
+
+def _matmul(input: Tensor, other: Tensor) -> Tensor:
+    try:
+        left, right = len(input._array.shape), len(other._array.shape)
+    except AttributeError:
+        check_tensor(input, "matmul", "input")
+        check_tensor(other, "matmul", "other")
+        raise
+    if left >= 2 and right >= 2:
+        return _gemm(input, other, False, False)
+    if not left or not right:
+        raise ShapeError("matmul: both operands need at least one dimension", operands={"input": input, "other": other}, fix="use * for a product with a scalar")
+    if left == 1 and right == 1 and input._array.shape != other._array.shape:
+        raise ShapeError("matmul: two vectors must have the same length", operands={"input": input, "other": other}, fix="make the lengths equal")
+    result = _gemm(input.unsqueeze(0) if left == 1 else input, other.unsqueeze(1) if right == 1 else other, False, False)
+    if right == 1:
+        result = result.squeeze(-1)
+    return result.squeeze(-1 if right == 1 else -2) if left == 1 else result
+
+
+@composite(dtype=promoted, grad_name="AddmmBackward0", method=False)
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """input @ weight.T + bias."""
+    product = _gemm(input, weight, False, True)
+    return product if bias is None else product + bias
+
+
+def _linear_grad_weight(g: Tensor, input: Tensor) -> Tensor:
+    if len(g._array.shape) > 2:
+        g, input = g.reshape(-1, g.shape[-1]), input.reshape(-1, input.shape[-1])
+    return _gemm(g, input, True, False)
+
+
+gradient(
+    _linear,
+    input=lambda g, weight: _gemm(g, weight, False, False),
+    weight=_linear_grad_weight,
+    bias=lambda g: g,
+)
+
+
+@function(method=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``: input (*, in), weight (out, in) or (in,), bias (out,); the result is (*, out).
+
+    Raises RuntimeError when in or out do not agree.
+
+    >>> import polyad
+    >>> polyad.nn.functional.linear(polyad.tensor([[1.0, 2.0]]), polyad.tensor([[3.0, 4.0]]))
+    tensor([[11.]])
+    """
+    check_tensor(input, "linear", "input")
+    check_tensor(weight, "linear", "weight")
+    if input.ndim == 0 or weight.ndim not in (1, 2) or input.shape[-1] != weight.shape[-1] or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0])):
+        operands = {"input": input, "weight": weight, "bias": bias}
+        inner = f": {input.shape[-1]} != {weight.shape[-1]}" if input.ndim and weight.ndim else ""
+        raise ShapeError(
+            f"linear: input {tuple(input.shape)} and weight {tuple(weight.shape)} do not agree{inner}",
+            operands={name: value for name, value in operands.items() if value is not None},
+            fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
+        )
+    if weight.ndim == 1 or input.ndim == 1:
+        product = _matmul(input, weight.t() if weight.ndim == 2 else weight)
+        return product if bias is None else product + bias
+    return _linear(input, weight, bias)

@@ -1,0 +1,404 @@
+"""Optimizer: the base of all optimizers.
+
+An optimizer holds parameters in groups, each with its own options, and a state for each parameter. Its `state_dict` is laid out
+as PyTorch's: parameters appear as numbers, counted through the groups.
+
+Invariants: a parameter is in one group only and is a leaf; loading a state checks all of it before it changes anything.
+
+To add an optimizer: declare its step as an op in polyad/ops/optimizer.py; derive from `Optimizer`, check the options in
+``__init__``, name the state in `_state_names`, and define ``step``, which calls `polyad.optim.inplace.update`.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+from ..autograd.grad_mode import enable_grad
+from ..autograd.hooks import RemovableHandle
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
+from ..layout import has_internal_overlap
+from ..tensor import Tensor
+
+__all__ = ["MissingKey", "Optimizer"]
+
+Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+Step = TypeVar("Step", bound=Callable[..., Any])
+
+
+class MissingKey(PolyadError, KeyError):
+    """A dict lacks an entry that it must have."""
+
+
+class Optimizer:
+    """Base class of optimizers.
+
+    Args:
+        params: the parameters, (name, parameter) pairs, or dicts, each a group: ``{"params": [...], "lr": 0.01, ...}``.
+        defaults: options of groups that do not set their own.
+
+    Raises:
+        TypeError: *params* is a single tensor, or contains something that is no tensor.
+        ValueError: there are no parameters, one is no leaf, or one is given twice.
+
+    >>> import polyad
+    >>> from polyad import nn, optim
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = optim.SGD(model.parameters(), lr=0.1)
+    >>> loss = model(polyad.ones(4, 2)).square().mean()
+    >>> loss.backward()
+    >>> optimizer.step()
+    >>> optimizer.zero_grad()
+    """
+
+    _state_names: ClassVar[frozenset[str]] = frozenset()
+    """Names of the state tensors that have their parameter's shape; what `load_state_dict` checks."""
+
+    defaults: dict[str, Any]
+    state: defaultdict[Tensor, dict[str, Any]]
+    param_groups: list[dict[str, Any]]
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        name = type(self).__name__
+        if isinstance(params, Tensor):
+            raise ArgumentTypeError(
+                f"{name}: params must be an iterable of tensors or dicts, not one tensor",
+                operands={"params": params},
+                fix=f"put it into a list: {name}([parameter])",
+            )
+        if not isinstance(params, Iterable):
+            raise ArgumentTypeError(
+                f"{name}: params must be an iterable of tensors or dicts, not {type(params).__name__}",
+                operands={"params": params},
+                fix="pass model.parameters()",
+            )
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        self._hooks: dict[str, dict[int, Callable[..., Any]]] = {}
+        groups = list(params)
+        if not groups:
+            raise ArgumentError(
+                f"{name}: the parameter list is empty",
+                fix="pass model.parameters(); an iterator that was used up gives nothing a second time",
+            )
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]  # type: ignore[list-item]
+        for group in groups:
+            self.add_param_group(group)  # type: ignore[arg-type]
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters, for example the layers of a pretrained model that are to be trained from now on.
+
+        Raises:
+            TypeError: it is no dict, or contains something that is no tensor.
+            KeyError: it has no entry "params".
+            ValueError: a parameter is no leaf, is given twice, or is in another group already.
+        """
+        name = type(self).__name__
+        if not isinstance(param_group, dict):
+            raise ArgumentTypeError(
+                f"{name}: a parameter group must be a dict, not {type(param_group).__name__}",
+                operands={"param_group": param_group},
+                fix='pass {"params": [...]}',
+            )
+        if "params" not in param_group:
+            raise MissingKey(
+                f"{name}: a parameter group has no entry 'params'",
+                notes={"has": ", ".join(map(str, param_group)) or "nothing"},
+                fix='put the parameters under "params"',
+            )
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise ArgumentTypeError(
+                f"{name}: params is a set, whose order changes from run to run",
+                fix="pass a list, so that a saved state finds its parameters",
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        names = [item[0] for item in params if isinstance(item, tuple) and len(item) == 2]
+        if names:
+            if len(names) < len(params):
+                raise ArgumentError(f"{name}: some parameters have names and some have not", fix="name all of them")
+            params = [item[1] for item in params]
+        if self.param_groups and bool(names) != ("param_names" in self.param_groups[0]):
+            raise ArgumentError(f"{name}: parameters of some groups have names and some have not", fix="name all of them")
+
+        known = {id(param): number for number, group in enumerate(self.param_groups) for param in group["params"]}
+        for position, param in enumerate(params):
+            label = names[position] if names else f"params[{position}]"
+            if not isinstance(param, Tensor):
+                raise ArgumentTypeError(
+                    f"{name}: {label} must be a tensor, not {type(param).__name__}", operands={label: param}
+                )
+            self._check_param(label, param)
+            if id(param) in known:
+                raise ArgumentError(
+                    f"{name}: {label} is in parameter group {known[id(param)]} already",
+                    operands={label: param},
+                    fix="give each parameter once; tied parameters are one parameter",
+                )
+            known[id(param)] = len(self.param_groups)
+        group = {**param_group, "params": params}
+        if names:
+            group["param_names"] = names
+        self.param_groups.append({**group, **{key: value for key, value in self.defaults.items() if key not in group}})
+
+    def _check_param(self, label: str, param: Tensor) -> None:
+        name = type(self).__name__
+        if not param.is_leaf:
+            raise ArgumentError(
+                f"{name}: {label} is no leaf: it is the result of {param.grad_fn}, so a step would not change what it was computed from",
+                operands={label: param},
+                fix="pass the tensor it was computed from, or param.detach().requires_grad_()",
+            )
+        if has_internal_overlap(param.shape, param.stride()):
+            raise ArgumentError(
+                f"{name}: several elements of {label} are one place in memory",
+                operands={label: param},
+                fix="clone() it before it is trained",
+            )
+
+    # ----------------------------------------------------------------------------------------------------------- step
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once, by their gradients.
+
+        Args:
+            closure: computes the loss and its gradients again; called first, with gradients recorded.
+
+        Returns:
+            What *closure* returned, or None.
+        """
+        raise NotSupported(f"{type(self).__name__}: step is not defined", fix="define step(self, closure=None)")
+
+    @staticmethod
+    def _evaluate(closure: Callable[[], Any] | None) -> Any:
+        if closure is None:
+            return None
+        with enable_grad():
+            return closure()
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or with ``set_to_none=False`` fill them with zeros."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                if set_to_none:
+                    param._grad = None
+                elif param._grad is not None:
+                    param._grad = param._grad.detach().zero_()
+
+    # ---------------------------------------------------------------------------------------------------------- state
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of all parameters and the options of all groups.
+
+        Parameters are numbered through the groups: ``{"state": {0: {...}, ...}, "param_groups": [{..., "params": [0, ...]}]}``.
+        The tensors in it are the optimizer's own, not copies.
+        """
+        for hook in self._hooks_of("state_dict_pre"):
+            hook(self)
+        numbers = {id(param): number for number, param in enumerate(self._params())}
+        groups = [
+            {
+                **{key: value for key, value in group.items() if key != "params"},
+                "params": [numbers[id(param)] for param in group["params"]],
+            }
+            for group in self.param_groups
+        ]
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state_dict: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._hooks_of("state_dict_post"):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        return state_dict
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state that `state_dict` gave; the tensors are copied. It fits, or nothing is changed.
+
+        Floating point state takes the dtype and device of its parameter, except ``step``, which keeps its dtype.
+
+        Raises:
+            KeyError: "state" or "param_groups" is missing.
+            ValueError: the groups are of other numbers or sizes, or state tensors are of other shapes than their parameters.
+        """
+        name = type(self).__name__
+        if not isinstance(state_dict, Mapping):
+            raise ArgumentTypeError(
+                f"{name}.load_state_dict: state_dict must be a dict, not {type(state_dict).__name__}",
+                operands={"state_dict": state_dict},
+            )
+        state_dict = dict(state_dict)
+        for hook in self._hooks_of("load_state_dict_pre"):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        for key in ("state", "param_groups"):
+            if key not in state_dict:
+                raise MissingKey(
+                    f"{name}.load_state_dict: the state has no entry {key!r}",
+                    notes={"has": ", ".join(map(str, state_dict)) or "nothing"},
+                    fix="pass what optimizer.state_dict() gave",
+                )
+        groups = [dict(group) for group in state_dict["param_groups"]]
+        own, theirs = [[len(group["params"]) for group in some] for some in (self.param_groups, groups)]
+        if own != theirs:
+            raise ArgumentError(
+                f"{name}.load_state_dict: the state was made for other parameter groups; nothing was changed",
+                notes={"state": f"groups of {theirs} parameters", "optimizer": f"groups of {own} parameters"},
+                fix="build the optimizer as it was when the state was saved",
+            )
+        missing = [
+            f"param_groups[{number}] has no {key!r}"
+            for number, group in enumerate(groups)
+            for key in self.defaults
+            if key not in group and key not in self._optional_options
+        ]
+        params = {
+            number: param
+            for saved, group in zip(groups, self.param_groups)
+            for number, param in zip(saved["params"], group["params"])
+        }
+        problems = missing + [
+            f"state[{key}][{entry!r}] is {describe(value)}, its parameter {describe(params[key])}"
+            for key, values in state_dict["state"].items()
+            if key in params
+            for entry, value in values.items()
+            if entry in self._state_names and not (isinstance(value, Tensor) and value.shape == params[key].shape)
+        ]
+        if problems:
+            shown = problems[:10] + ([f"and {len(problems) - 10} more"] if len(problems) > 10 else [])
+            raise ArgumentError(
+                f"{name}.load_state_dict: the state does not fit; nothing was changed",
+                notes={str(number): problem for number, problem in enumerate(shown)},
+                fix="load the state of an optimizer of the same class, made for the same model",
+            )
+
+        state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        for key, values in state_dict["state"].items():
+            if key in params:
+                state[params[key]] = {entry: _for_param(params[key], entry, value) for entry, value in values.items()}
+            else:
+                state[key] = copy.deepcopy(values)
+        for saved, group in zip(groups, self.param_groups):
+            saved = {key: copy.deepcopy(value) for key, value in saved.items() if key != "params"}
+            saved["params"] = group["params"]
+            if "param_names" in group:
+                saved.setdefault("param_names", group["param_names"])
+            group_defaults = {key: value for key, value in self.defaults.items() if key not in saved}
+            group.clear()
+            group.update(saved, **group_defaults)
+        self.state = state
+        for hook in self._hooks_of("load_state_dict_post"):
+            hook(self)
+
+    _optional_options: ClassVar[frozenset[str]] = frozenset()
+    """Options that a state saved by an older version may lack; they take their defaults."""
+
+    def _params(self) -> Iterable[Tensor]:
+        return (param for group in self.param_groups for param in group["params"])
+
+    # ---------------------------------------------------------------------------------------------------------- hooks
+
+    def _hooks_of(self, kind: str) -> tuple[Callable[..., Any], ...]:
+        return tuple(self._hooks.get(kind, {}).values())
+
+    def _register(self, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        table = self._hooks.setdefault(kind, {})
+        handle = RemovableHandle(table)
+        others = dict(table) if prepend else {}
+        if prepend:
+            table.clear()
+        table[handle.id] = hook
+        table.update(others)
+        return handle
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
+        return self._register("step_pre", hook)
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return self._register("step_post", hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before `state_dict` collects."""
+        return self._register("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after; it may return another state."""
+        return self._register("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` on a shallow copy before it is checked; it may return another state."""
+        return self._register("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after a state was loaded."""
+        return self._register("load_state_dict_post", hook, prepend)
+
+    # ------------------------------------------------------------------------------------------------- representation
+
+    def __repr__(self) -> str:
+        lines = [type(self).__name__ + " ("]
+        for number, group in enumerate(self.param_groups):
+            lines += [f"Parameter Group {number}"]
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+            lines += [""] if number + 1 < len(self.param_groups) else []
+        return "\n".join([*lines, ")"])
+
+
+def _with_hooks(step: Step) -> Step:
+    """*step* with the optimizer's step hooks around it; only the outermost step of a class hierarchy calls them."""
+
+    @functools.wraps(step)
+    def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if not self._hooks or type(self).step is not call:
+            return step(self, *args, **kwargs)
+        for hook in self._hooks_of("step_pre"):
+            changed = hook(self, (self, *args), kwargs)
+            if changed is None:
+                continue
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise ArgumentError(
+                    f"{type(self).__name__}.step: a pre-hook must return None or new (args, kwargs)",
+                    operands={"returned": changed},
+                )
+            (_, *args), kwargs = changed  # type: ignore[assignment]
+        result = step(self, *args, **kwargs)
+        for hook in self._hooks_of("step_post"):
+            hook(self, (self, *args), kwargs)
+        return result
+
+    return call  # type: ignore[return-value]
+
+
+def _for_param(param: Tensor, entry: str, value: Any) -> Any:
+    """A copy of a state value that suits *param*."""
+    if not isinstance(value, Tensor):
+        return copy.deepcopy(value)
+    if entry == "step" or not param.is_floating_point():
+        return value.detach().to(param.device, copy=True)
+    return value.detach().to(param.device, param.dtype, copy=True)
+
+
+def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, below: float | None = None) -> None:
+    """Raise unless an option is a number (or a tensor of one element) in [least, below).
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is outside the range, or NaN.
+    """
+    if isinstance(value, Tensor) and value.numel() == 1:
+        value = value.item()
+    if not isinstance(value, (int, float)):
+        raise ArgumentTypeError(f"{optimizer}: {name} must be a number, not {type(value).__name__}", operands={name: value})
+    if not value >= least or (below is not None and not value < below):
+        allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
+        raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}")

@@ -1,0 +1,220 @@
+"""The file: named arrays of raw little-endian bytes behind one JSON header.
+
+    8 bytes   length of the header, unsigned little-endian
+    header    JSON: {name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, "__metadata__": {key: text}}
+    data      the arrays, one after another, without gaps, uncompressed
+
+This is the safetensors layout (https://github.com/huggingface/safetensors#format), so that any program that reads safetensors
+reads the tensors of a polyad file. What polyad adds is in ``__metadata__`` (see `polyad.serialization.structure`).
+
+Invariants: reading trusts nothing. The header must be the JSON described here and nothing else, offsets must tile the data
+exactly, and no memory is taken before the file has been seen to hold that many bytes. Nothing is compressed, no name is used as
+a path, no value is looked up as code.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+from .. import dtypes
+from ..errors import SerializationError
+
+__all__ = ["Blob", "Contents", "damaged", "read_container", "write_container"]
+
+METADATA = "__metadata__"
+LONGEST_HEADER = 100_000_000
+CHUNK = 1 << 24
+
+DTYPE_TO_CODE = {
+    dtypes.bool_: "BOOL",
+    dtypes.uint8: "U8",
+    dtypes.int8: "I8",
+    dtypes.int16: "I16",
+    dtypes.int32: "I32",
+    dtypes.int64: "I64",
+    dtypes.float16: "F16",
+    dtypes.bfloat16: "BF16",
+    dtypes.float32: "F32",
+    dtypes.float64: "F64",
+    dtypes.complex64: "C64",
+}
+CODE_TO_DTYPE = {code: dtype for dtype, code in DTYPE_TO_CODE.items()}
+
+FOREIGN = {
+    b"PK\x03\x04": "a PyTorch file or another zip archive",
+    b"\x80\x02": "a Python pickle",
+    b"\x80\x04": "a Python pickle",
+    b"\x80\x05": "a Python pickle",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 file",
+    b"\x1f\x8b": "gzip-compressed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """One array of a file. ``data`` holds its bytes, little-endian; complex128 is stored as pairs of float64."""
+
+    dtype: dtypes.DType
+    shape: tuple[int, ...]
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file holds."""
+
+    blobs: dict[str, Blob]
+    metadata: dict[str, str]
+
+
+def damaged(source: str, what: str, fix: str | None = None) -> SerializationError:
+    """The error for a file that is not what it should be."""
+    return SerializationError(
+        f"load: {source} {what}", fix=fix or "use another copy: the file is damaged, or polyad.save did not write it"
+    )
+
+
+def write_container(stream: IO[bytes], contents: Contents) -> None:
+    """Write *contents* to a binary *stream*. Shapes must agree with the sizes of the data: the caller vouches for that."""
+    header: dict[str, Any] = {METADATA: contents.metadata}
+    end = 0
+    for name, blob in contents.blobs.items():
+        begin, end = end, end + len(blob.data)
+        dtype, shape = blob.dtype, blob.shape
+        if dtype not in DTYPE_TO_CODE:  # complex128
+            dtype, shape = dtype.to_real(), (*shape, 2)
+        header[name] = {"dtype": DTYPE_TO_CODE[dtype], "shape": list(shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_HEADER:
+        raise SerializationError(
+            f"save: the object's structure takes {len(text)} bytes without its tensors; at most {LONGEST_HEADER} can be saved",
+            fix="turn long lists of numbers into tensors",
+        )
+    stream.write(len(text).to_bytes(8, "little") + text)
+    for blob in contents.blobs.values():
+        stream.write(swapped(blob.data, blob.dtype))
+
+
+def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents:
+    """Read everything from a binary *stream*.
+
+    Args:
+        size: how many bytes there are from here to the end, where that is known; the file must fill them exactly.
+        source: what to call the file in errors.
+
+    Raises:
+        SerializationError: whatever is wrong with it.
+    """
+    prefix = stream.read(8)
+    if not isinstance(prefix, bytes | bytearray):
+        raise damaged(source, "gives text, not bytes", fix='open it with mode "rb"')
+    for magic, kind in FOREIGN.items():
+        if prefix.startswith(magic):
+            raise damaged(
+                source,
+                f"is {kind}, which polyad.load does not read",
+                fix="convert it with the program that wrote it: tensors of other libraries come in as safetensors files",
+            )
+    if len(prefix) < 8:
+        raise damaged(source, f"ends after {len(prefix)} bytes")
+    length = int.from_bytes(prefix, "little")
+    if length > LONGEST_HEADER:
+        raise damaged(source, "does not begin as a polyad or safetensors file does")
+    header = _parsed(_read_exactly(stream, length, source, "the header"), source)
+    metadata = header.pop(METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise damaged(source, f"has {METADATA} that is not text")
+    entries = _checked_entries(header, source)
+    total = max((end for *_, end in entries.values()), default=0)
+    if size is not None and size != 8 + length + total:
+        state = "is truncated" if size < 8 + length + total else "has more data than its header says"
+        raise damaged(source, f"{state}: {size} bytes, and {8 + length + total} are described")
+    blobs = {}
+    for name, (dtype, shape, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
+        data = _read_exactly(stream, end - begin, source, f"tensor {name!r}")
+        blobs[name] = Blob(dtype, shape, swapped(data, dtype))
+    return Contents(blobs, metadata)
+
+
+def swapped(data: Any, dtype: dtypes.DType) -> Any:
+    """Data turned from little-endian into this machine's byte order, or back: on most machines, the data itself."""
+    width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if sys.byteorder == "little" or width == 1:
+        return data
+    result = bytearray(len(data))
+    for byte in range(width):
+        result[byte::width] = data[width - 1 - byte :: width]
+    return result
+
+
+def _parsed(text: bytes | bytearray, source: str) -> dict[str, Any]:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(items)
+        if len(result) != len(items):
+            raise ValueError("a name occurs twice")
+        return result
+
+    try:
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise damaged(source, f"has a header that cannot be read: {error}") from error
+    if not isinstance(header, dict):
+        raise damaged(source, "has a header that is not a JSON object")
+    return header
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _checked_entries(
+    header: Mapping[str, Any], source: str
+) -> dict[str, tuple[dtypes.DType, tuple[int, ...], int, int]]:
+    entries = {}
+    for name, entry in header.items():
+        if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+            raise damaged(source, f"describes tensor {name!r} by something else than dtype, shape and data_offsets")
+        dtype = CODE_TO_DTYPE.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
+        if dtype is None:
+            raise damaged(source, f"has tensor {name!r} of dtype {entry['dtype']!r}, which polyad does not have")
+        shape, offsets = entry["shape"], entry["data_offsets"]
+        if not are_counts(shape) or not are_counts(offsets) or len(offsets) != 2:
+            raise damaged(source, f"has tensor {name!r} with sizes or offsets that are not counts")
+        if math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+            raise damaged(source, f"gives tensor {name!r} of shape {tuple(shape)} {offsets[1] - offsets[0]} bytes")
+        entries[name] = (dtype, tuple(shape), offsets[0], offsets[1])
+    expected = 0
+    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
+        if begin != expected:
+            overlap = "overlaps another" if begin < expected else "leaves a gap before it"
+            raise damaged(source, f"has tensor {name!r} at bytes {begin} to {end}, which {overlap}")
+        expected = end
+    return entries
+
+
+def are_counts(values: Any, at_most: int = 64) -> bool:
+    """Whether this is a list of at most 64 integers from 0 to 2**63 - 1."""
+    return (
+        isinstance(values, list)
+        and len(values) <= at_most
+        and all(type(value) is int and 0 <= value < 2**63 for value in values)
+    )
+
+
+def _read_exactly(stream: IO[bytes], count: int, source: str, what: str) -> bytearray:
+    """*count* bytes, taken in chunks, so that a false count costs no memory."""
+    data = bytearray()
+    read: Callable[[int], bytes] = stream.read
+    while len(data) < count:
+        chunk = read(min(CHUNK, count - len(data)))
+        if not chunk:
+            raise damaged(source, f"is truncated: {what} has {count} bytes, of which {len(data)} are there")
+        data += chunk
+    return data

@@ -1,0 +1,418 @@
+"""From nested Python objects to JSON and arrays, and back.
+
+A value is written as JSON where JSON has it (None, bool, int, finite float, str, list) and as an object of one entry, tag to
+payload, where it has not: ``{"tuple": [1, 2]}``. A tensor is ``{"tensor": {"data": name, "shape": ..., "strides": ...,
+"offset": ..., "requires_grad": ...}}``: a view of the array of that name. The text goes into the file's metadata:
+
+    polyad          {"version": [1, 0], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
+    polyad.crc32    the checksum of that text
+
+Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved; reading builds
+values from `_DECODERS` alone and can therefore run nothing else. Tensors that share memory share it after loading too (those
+of one dtype); a tensor that is the only saved view of its memory brings only the elements it shows. Dicts and lists that occur
+twice are written twice.
+
+To add a type, add a row to both tables, and raise the minor version; a reader meets an unknown tag with a clear error.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..device import Device
+from ..errors import ArgumentTypeError, SerializationError
+from ..layout import Size, contiguous_strides, is_contiguous
+from ..nn.parameter import Buffer, Parameter
+from ..tensor import Tensor
+from .container import METADATA, Blob, Contents, are_counts, damaged, swapped
+
+__all__ = ["LoadDevice", "decode", "encode"]
+
+VERSION = (1, 0)
+DEEPEST = 100
+
+Path = tuple[Any, ...]
+LoadDevice = Callable[[Tensor, str], Tensor]
+"""Moves a flat tensor on the CPU that was saved on the device of that name to where it is wanted."""
+
+_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+
+
+def encode(value: Any) -> Contents:
+    """What a file must hold to give *value* back.
+
+    Raises:
+        TypeError: an object of a type that cannot be saved, naming where in *value* it is.
+        SerializationError: containers that contain themselves or are nested too deeply.
+    """
+    encoder = _Encoder()
+    tree = encoder.encode(value, ())
+    arrays = encoder.arrays()
+    about = {
+        name: {"dtype": blob.dtype.name, "device": device, "crc32": zlib.crc32(swapped(blob.data, blob.dtype))}
+        for name, (blob, device) in arrays.items()
+    }
+    text = json.dumps({"version": VERSION, "object": tree, "arrays": about}, separators=(",", ":"), allow_nan=False)
+    metadata = {"polyad": text, "polyad.crc32": str(zlib.crc32(text.encode("ascii")))}
+    return Contents({name: blob for name, (blob, _) in arrays.items()}, metadata)
+
+
+class _Encoder:
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+        self._views: dict[Any, list[tuple[Path, Tensor, dict[str, Any]]]] = {}
+
+    def encode(self, value: Any, path: Path) -> Any:
+        encoder = _ENCODERS.get(type(value))
+        if encoder is None:
+            raise _unsupported(value, path)
+        if not isinstance(value, list | tuple | dict):
+            return encoder(self, value, path)
+        if id(value) in self._open or len(path) >= DEEPEST:
+            reason = "contains itself" if id(value) in self._open else f"is nested more than {DEEPEST} levels deep"
+            raise SerializationError(f"save: {_where(path)} {reason}", fix="save a flatter structure without cycles")
+        self._open.add(id(value))
+        try:
+            return encoder(self, value, path)
+        finally:
+            self._open.discard(id(value))
+
+    def sequence(self, value: Any, path: Path) -> list[Any]:
+        return [self.encode(item, (*path, position)) for position, item in enumerate(value)]
+
+    def mapping(self, value: dict[Any, Any], path: Path) -> list[list[Any]]:
+        for key in value:
+            if not _is_plain(key):
+                raise ArgumentTypeError(
+                    f"save: {_where(path)} has the key {key!r} of type {type(key).__name__}, which cannot be saved",
+                    fix="use str, int, float, bool, None, bytes or tuples of these as keys",
+                )
+        return [[self.encode(key, path), self.encode(item, (*path, key))] for key, item in value.items()]
+
+    def tensor(self, value: Tensor, path: Path) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        memory = value if value._storage is None else value._storage
+        self._views.setdefault((id(memory), value.dtype), []).append((path, value, record))
+        return record
+
+    def arrays(self) -> dict[str, tuple[Blob, str]]:
+        """One array for each memory; fills in the records that `tensor` gave out."""
+        result: dict[str, tuple[Blob, str]] = {}
+        for views in self._views.values():
+            path, first, _ = views[0]
+            name = _free_name(path, result)
+            shape, origin = tuple(first.shape), 0
+            if len(views) == 1 and not _fills_its_span(first):
+                flat = first.detach().contiguous()
+                layouts = [(contiguous_strides(shape), 0)]
+            else:
+                spans = [_span(view) for _, view, _ in views]
+                origin, end = min(begin for begin, _ in spans), max(end for _, end in spans)
+                flat = first.detach().as_strided((end - origin,), (1,), origin)
+                layouts = [(view.stride(), view.storage_offset() - origin) for _, view, _ in views]
+                if len(views) > 1 or not first.is_contiguous():
+                    shape = (end - origin,)
+            for (_, view, record), (strides, offset) in zip(views, layouts, strict=True):
+                record["data"], record["shape"] = name, list(view.shape)
+                record["strides"], record["offset"] = list(strides), offset
+                record["requires_grad"] = view.requires_grad
+            host = flat._type.backend.to_host(flat._array).reshape(-1).view("u1")
+            data = memoryview(host)
+            result[name] = Blob(first.dtype, shape, data), str(first.device)
+        return result
+
+
+def _span(tensor: Tensor) -> tuple[int, int]:
+    """The first element of its storage that the tensor shows, and the one after the last."""
+    begin = tensor.storage_offset()
+    if tensor.numel() == 0:
+        return begin, begin
+    return begin, begin + 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def _fills_its_span(tensor: Tensor) -> bool:
+    """Whether saving the memory between first and last element is no more than saving the elements."""
+    begin, end = _span(tensor)
+    return end - begin <= tensor.numel()
+
+
+def _is_plain(key: Any) -> bool:
+    if type(key) is tuple:
+        return all(_is_plain(item) for item in key)
+    return key is None or type(key) in (str, int, float, bool, bytes, complex, dtypes.DType, Device)
+
+
+def _free_name(path: Path, taken: dict[str, Any]) -> str:
+    """``model.0.weight`` for what is at value["model"][0]["weight"]; numbered where that name is taken."""
+    plain = ".".join(str(part) for part in path).encode("utf-8", "backslashreplace").decode() or "tensor"
+    name, number = plain, 2
+    while name in taken or name == METADATA:
+        name, number = f"{plain}#{number}", number + 1
+    return name
+
+
+def _where(path: Path) -> str:
+    return "the object" + "".join(f"[{part!r}]" for part in path)
+
+
+_ADVICE = {
+    "Module": "save its state_dict(): polyad.save(model.state_dict(), path)",
+    "Optimizer": "save its state_dict(): polyad.save(optimizer.state_dict(), path)",
+    "Generator": "save its get_state(), and restore it with set_state()",
+}
+
+
+def _unsupported(value: Any, path: Path) -> ArgumentTypeError:
+    names = [cls.__name__ for cls in type(value).__mro__]
+    fix = next((advice for name, advice in _ADVICE.items() if name in names), None)
+    if fix is None and type(value).__module__ == "numpy":
+        fix = "convert it with polyad.as_tensor(...), or with .item() if it is one number"
+    return ArgumentTypeError(
+        f"save: {_where(path)} is of type {type(value).__module__}.{type(value).__qualname__}, which cannot be saved",
+        fix=fix or "save what it is made of: dicts, lists, tuples, numbers, strings, bytes and tensors",
+    )
+
+
+def _encode_int(_: _Encoder, value: int, path: Path) -> int:
+    if value.bit_length() > 4096:
+        raise SerializationError(f"save: {_where(path)} is an int of more than 4096 bits", fix="save it as bytes")
+    return value
+
+
+def _encode_float(_: _Encoder, value: float, __: Path) -> Any:
+    return value if math.isfinite(value) else {"float": str(value)}
+
+
+def _encode_complex(encoder: _Encoder, value: complex, path: Path) -> Any:
+    return {"complex": [encoder.encode(value.real, path), encoder.encode(value.imag, path)]}
+
+
+_ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
+    type(None): lambda _, value, __: value,
+    bool: lambda _, value, __: value,
+    str: lambda _, value, __: value,
+    int: _encode_int,
+    float: _encode_float,
+    complex: _encode_complex,
+    bytes: lambda _, value, __: {"bytes": base64.b64encode(value).decode("ascii")},
+    list: _Encoder.sequence,
+    tuple: lambda encoder, value, path: {"tuple": encoder.sequence(value, path)},
+    dict: lambda encoder, value, path: {"dict": encoder.mapping(value, path)},
+    OrderedDict: lambda encoder, value, path: {"ordered_dict": encoder.mapping(value, path)},
+    Size: lambda _, value, __: {"size": list(value)},
+    dtypes.DType: lambda _, value, __: {"dtype": value.name},
+    Device: lambda _, value, __: {"device": str(value)},
+    Tensor: lambda encoder, value, path: {"tensor": encoder.tensor(value, path)},
+    Parameter: lambda encoder, value, path: {"parameter": encoder.tensor(value, path)},
+    Buffer: lambda encoder, value, path: {"buffer": encoder.tensor(value, path)},
+}
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str) -> Any:
+    """The value that a file holds; every array of a file that polyad did not write, by name.
+
+    Args:
+        load_device: puts an array where it is wanted.
+        flat: makes a 1-d tensor on the CPU of an array's bytes.
+        source: what to call the file in errors.
+
+    Raises:
+        SerializationError: whatever is wrong with the contents.
+    """
+    text = contents.metadata.get("polyad")
+    if text is None:
+        tensors = {name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()}
+        return {name: tensors[name].reshape(contents.blobs[name].shape) for name in tensors}
+    return _Decoder(contents, load_device, flat, source).decode_text(text)
+
+
+class _Decoder:
+    def __init__(self, contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str) -> None:
+        self._contents = contents
+        self._load_device = load_device
+        self._flat = flat
+        self._source = source
+        self._devices: dict[str, str] = {}
+        self._arrays: dict[str, Blob] = {}
+        self._loaded: dict[str, Tensor] = {}
+
+    def damaged(self, what: str) -> SerializationError:
+        return damaged(self._source, what)
+
+    def decode_text(self, text: str) -> Any:
+        checksum = self._contents.metadata.get("polyad.crc32")
+        if checksum != str(zlib.crc32(text.encode("utf-8", "surrogatepass"))):
+            raise self.damaged("is damaged: the checksum of its structure does not match")
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise self.damaged(f"has a structure that cannot be read: {error}") from error
+        if not isinstance(document, dict):
+            raise self.damaged("has a structure that is not a JSON object")
+        self._check_version(document.get("version"))
+        self._check_arrays(document.get("arrays"))
+        if "object" not in document:
+            raise self.damaged("holds no object")
+        # Twice: the first pass finds every fault before anything is put on a device.
+        self.decode(document["object"], 0)
+        for name, blob in self._arrays.items():
+            self._loaded[name] = self._load_device(self._flat(blob), self._devices[name])
+        return self.decode(document["object"], 0)
+
+    def _check_version(self, version: Any) -> None:
+        if not are_counts(version, 2) or len(version) != 2:
+            raise self.damaged("does not say which version of the format it has")
+        if version[0] != VERSION[0]:
+            raise damaged(
+                self._source,
+                f"has version {version[0]}.{version[1]} of the format, and this polyad reads version {VERSION[0]}",
+                fix="install a newer polyad: pip install --upgrade polyad",
+            )
+
+    def _check_arrays(self, arrays: Any) -> None:
+        blobs = self._contents.blobs
+        if not isinstance(arrays, dict) or arrays.keys() != blobs.keys():
+            raise self.damaged("describes other arrays than it holds")
+        for name, about in arrays.items():
+            if not isinstance(about, dict) or not _names_a_device(about.get("device")):
+                raise self.damaged(f"does not describe array {name!r}")
+            blob = blobs[name]
+            dtype = _DTYPES.get(about["dtype"]) if isinstance(about.get("dtype"), str) else None
+            if dtype is dtypes.complex128 and blob.dtype is dtypes.float64 and len(blob.data) % 16 == 0:
+                blob = Blob(dtype, blob.shape[:-1], blob.data)
+            if dtype is not blob.dtype:
+                raise self.damaged(f"gives array {name!r} two dtypes: {about.get('dtype')!r} and {blob.dtype.name!r}")
+            if about.get("crc32") != zlib.crc32(swapped(blob.data, blob.dtype)):
+                raise self.damaged(f"is damaged: the checksum of array {name!r} does not match")
+            self._arrays[name] = _checked_bytes(name, blob, self._source)
+            self._devices[name] = about["device"]
+
+    def decode(self, tree: Any, depth: int) -> Any:
+        if depth > DEEPEST + 1:
+            raise self.damaged("is nested too deeply")
+        if isinstance(tree, list):
+            return [self.decode(item, depth + 1) for item in tree]
+        if not isinstance(tree, dict):
+            return tree
+        if len(tree) != 1:
+            raise self.damaged(f"has an object with {len(tree)} tags instead of one")
+        [(tag, payload)] = tree.items()
+        decoder = _DECODERS.get(tag)
+        if decoder is None:
+            raise damaged(
+                self._source,
+                f"holds a value of type {tag!r}, which this polyad does not know",
+                fix="install a newer polyad, or use another copy if the file may be damaged",
+            )
+        try:
+            return decoder(self, payload, depth + 1)
+        except SerializationError:
+            raise
+        except (TypeError, ValueError, KeyError, binascii.Error, RuntimeError) as error:
+            raise self.damaged(f"holds a {tag} that cannot be read: {str(error).splitlines()[0]}") from error
+
+    def sequence(self, payload: Any, depth: int) -> list[Any]:
+        if not isinstance(payload, list):
+            raise self.damaged("has a sequence that is not a list")
+        return [self.decode(item, depth) for item in payload]
+
+    def mapping(self, payload: Any, depth: int) -> list[tuple[Any, Any]]:
+        if not isinstance(payload, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in payload):
+            raise self.damaged("has a dict that is not a list of pairs")
+        items = [(self.decode(key, depth), self.decode(item, depth)) for key, item in payload]
+        if not all(_is_plain(key) for key, _ in items) or len(dict(items)) != len(items):
+            raise self.damaged("has a dict with a key that occurs twice or cannot be a key")
+        return items
+
+    def tensor(self, payload: Any) -> Tensor | None:
+        """The tensor described; None on the first pass, which only checks."""
+        if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
+            raise self.damaged("has a tensor without data")
+        blob = self._arrays.get(payload["data"])
+        shape, strides, offset = payload.get("shape"), payload.get("strides"), payload.get("offset")
+        if blob is None or not are_counts(shape) or not are_counts(strides) or not are_counts([offset]):
+            raise self.damaged(f"has a tensor of data {payload['data']!r} that is not described as a tensor")
+        if not isinstance(shape, list) or not isinstance(strides, list) or len(shape) != len(strides):
+            raise self.damaged(f"has a tensor with {shape} sizes and {strides} strides")
+        count, held = math.prod(shape), len(blob.data) // blob.dtype.itemsize
+        last = int(offset) + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if count else -1
+        if last >= held or count >= 2**63:
+            raise self.damaged(f"has a tensor of shape {tuple(shape)} that reaches beyond its data {payload['data']!r}")
+        requires_grad = payload.get("requires_grad")
+        if not isinstance(requires_grad, bool) or (requires_grad and blob.dtype.category < dtypes.FLOATING):
+            raise self.damaged(f"has a tensor of dtype {blob.dtype.name} with requires_grad {requires_grad!r}")
+        if not self._loaded:
+            return None
+        flat = self._loaded[payload["data"]]
+        if offset == 0 and count == held and is_contiguous(tuple(shape), tuple(strides)):
+            view = flat.reshape(shape)
+        else:
+            view = flat.as_strided(shape, strides, int(offset))
+        # A new alias, so that no two tensors of the result are one object or one another's view in the eyes of autograd.
+        return view.detach().requires_grad_(requires_grad)
+
+    def parameter(self, payload: Any, kind: Any) -> Any:
+        tensor = self.tensor(payload)
+        if tensor is None or kind is Buffer:
+            return None if tensor is None else Buffer(tensor.detach())
+        return Parameter(tensor.detach(), tensor.requires_grad)
+
+
+def _names_a_device(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and Device(value) is not None
+    except RuntimeError:
+        return False
+
+
+def _checked_bytes(name: str, blob: Blob, source: str) -> Blob:
+    if blob.dtype is dtypes.bool_ and blob.data.translate(None, b"\0\1"):
+        raise damaged(source, f"has bool array {name!r} with values that are neither 0 nor 1")
+    return blob
+
+
+def _decode_float(decoder: _Decoder, payload: Any, _: int) -> float:
+    if payload not in ("inf", "-inf", "nan"):
+        raise ValueError(f"{payload!r} is not inf, -inf or nan")
+    return float(payload)
+
+
+def _decode_complex(decoder: _Decoder, payload: Any, depth: int) -> complex:
+    real, imaginary = decoder.sequence(payload, depth)
+    return complex(real, imaginary)
+
+
+def _decode_size(decoder: _Decoder, payload: Any, _: int) -> Size:
+    if not are_counts(payload):
+        raise decoder.damaged("has a size that is not a list of counts")
+    return Size(payload)
+
+
+_DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
+    "float": _decode_float,
+    "complex": _decode_complex,
+    "bytes": lambda _, payload, __: base64.b64decode(payload, validate=True),
+    "tuple": lambda decoder, payload, depth: tuple(decoder.sequence(payload, depth)),
+    "dict": lambda decoder, payload, depth: dict(decoder.mapping(payload, depth)),
+    "ordered_dict": lambda decoder, payload, depth: OrderedDict(decoder.mapping(payload, depth)),
+    "size": _decode_size,
+    "dtype": lambda _, payload, __: _DTYPES[payload],
+    "device": lambda _, payload, __: Device(payload),
+    "tensor": lambda decoder, payload, _: decoder.tensor(payload),
+    "parameter": lambda decoder, payload, _: decoder.parameter(payload, Parameter),
+    "buffer": lambda decoder, payload, _: decoder.parameter(payload, Buffer),
+}

@@ -1,0 +1,50 @@
+"""The memory behind one or more tensors, and the record of writes to it.
+
+A tensor made by an op owns its array alone and has no `Storage` until one is needed: when a view of it is taken, when its
+value is saved as an op's result, or when it is written to. From then on all aliases share the same `Storage`, so a write through
+any of them is seen by all: that is how a stale saved tensor is noticed.
+
+Invariant: ``written`` is drawn from the same counter as the sequence numbers of autograd nodes, so "was it changed after that
+node saved it?" is one comparison and saving costs nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+next_event = itertools.count(1).__next__
+"""Numbers autograd nodes and writes in the order in which they happen, over all threads."""
+
+
+class Storage:
+    """The root array that all aliasing tensors view, a version, and who wrote last.
+
+    Attributes:
+        root: the backend's handle of the whole memory, from ``Backend.root``.
+        version: how many in-place writes it has seen.
+        written: the event number of the last write, 0 if there was none.
+        writer: the op of the last write and the user's line, for error messages.
+        views: weak references to the live differentiable views by id, so that a write can renew their history.
+    """
+
+    __slots__ = ("__weakref__", "root", "version", "views", "writer", "written")
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self.version = 0
+        self.written = 0
+        self.writer = ("", "")
+        self.views: dict[int, weakref.ref[Any]] = {}
+
+    def bump(self, op: str, line: str) -> None:
+        """Record an in-place write by *op* at the user's *line*."""
+        self.version += 1
+        self.written = next_event()
+        self.writer = (op, line)
+
+    def track(self, view: Any) -> None:
+        """Remember a differentiable view for as long as it lives."""
+        key, views = id(view), self.views
+        views[key] = weakref.ref(view, lambda _: views.pop(key, None))

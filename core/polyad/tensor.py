@@ -1,0 +1,420 @@
+"""The Tensor: an array handle, its type, the storage it shares, and its autograd record.
+
+Nothing here computes: methods that do are made from op declarations (`polyad.tensor_methods`). Attributes that begin with an
+underscore belong to core and may be read by its layers, not by users:
+
+    _array    the backend's strided handle
+    _type     TensorType: dtype, device, 0-d or not
+    _storage  Storage shared with aliases; None while nothing aliases it
+    _view     ViewOf(base, offset) for a view, None for a tensor that begins its storage
+    _node     autograd Node: a Leaf if the user asked for a gradient, an op's node for its result, None without history
+    _grad     the accumulated gradient
+
+Invariant: ``_node is not None`` means exactly ``requires_grad``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .autograd.node import Leaf, Node, Output
+from .backend.interface import TensorType
+from .device import Device
+from .dtypes import FLOATING, DType
+from .errors import ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
+from .layout import Size, is_contiguous
+from .storage import Storage
+from .tensor_methods import TensorMethods
+
+if TYPE_CHECKING:
+    from .autograd.hooks import RemovableHandle
+
+
+class ViewOf(NamedTuple):
+    """Where a view lies: the tensor whose history it belongs to (None for a detached alias) and its offset in the storage."""
+
+    base: Tensor | None
+    offset: int
+
+
+class Tensor(TensorMethods):
+    """A multi-dimensional array of one dtype on one device. Make one with `polyad.tensor`, `polyad.zeros`, ...
+
+    >>> import polyad
+    >>> x = polyad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x.shape, x.dtype, x.device
+    (polyad.Size([2, 2]), polyad.float32, device(type='cpu'))
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_storage", "_type", "_view")
+
+    _array: Any
+    _type: TensorType
+    _node: Node | None
+    _storage: Storage | None
+    _grad: Tensor | None
+    _view: ViewOf | None
+
+    def __new__(cls, *data: Any, device: Any = None) -> Tensor:
+        """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset), in the default dtype."""
+        from .dtypes import get_default_dtype
+        from .ops import creation
+
+        if len(data) == 1 and not isinstance(data[0], int):
+            if isinstance(data[0], Tensor):
+                return data[0].detach()
+            if isinstance(data[0], Size):
+                return creation.zeros(data[0], device=device)
+            return creation.tensor(data[0], dtype=get_default_dtype(), device=device)
+        return creation.zeros(data or (0,), device=device)
+
+    # ------------------------------------------------------------------------------------------------ construction
+
+    @staticmethod
+    def _of(array: Any, kind: TensorType) -> Tensor:
+        """A tensor that owns *array*."""
+        out: Tensor = object.__new__(Tensor)
+        out._array = array
+        out._type = kind
+        out._node = out._storage = out._grad = out._view = None
+        return out
+
+    def _make_storage(self) -> Storage:
+        storage = self._storage = Storage(self._type.backend.root(self._array))
+        return storage
+
+    def _alias(self, cls: type[Tensor] | None = None) -> Tensor:
+        """Another tensor object over the same memory, without history."""
+        storage = self._storage
+        if storage is None:
+            storage = self._make_storage()
+        out: Tensor = object.__new__(cls or Tensor)
+        out._array = self._array
+        out._type = self._type
+        out._node = out._grad = None
+        out._storage = storage
+        place = self._view
+        out._view = None if place is None else ViewOf(None, place.offset)
+        return out
+
+    def _resize(self, shape: tuple[int, ...]) -> None:
+        """Give a tensor new memory of *shape*; for ``out=``, whose old contents do not count."""
+        kind = self._type.nd if shape else self._type.zd
+        self._array, self._type = kind.backend.empty(shape, kind.dtype, kind.device), kind
+        self._storage = self._view = None
+
+    # ------------------------------------------------------------------------------------------------ properties
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The data type of the elements."""
+        return self._type.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the elements live."""
+        return self._type.device
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self._array.shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backward computes a gradient for this tensor. Settable on leaves.
+
+        Raises RuntimeError when set to True on a tensor that is neither floating nor complex, or to False on an op's result.
+        """
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"requires_grad: {value!r} is no bool", operands={"self": self}, fix="set True or False")
+        if not self.is_leaf:
+            if not value:
+                raise AutogradError("requires_grad: only leaf tensors can stop requiring a gradient", operands={"self": self}, fix="use tensor.detach()")
+            return
+        if value and self._node is None:
+            if self._type.dtype.category < FLOATING:
+                raise DTypeError("requires_grad: only floating point and complex tensors can require a gradient", operands={"self": self}, fix="convert it first: tensor.float()")
+            self._node = Leaf(self)
+        elif not value:
+            self._node = None
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op made this tensor."""
+        return self._node is None or isinstance(self._node, Leaf)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node of the op that made this tensor, None for a leaf."""
+        node = self._node
+        if isinstance(node, Output):
+            return node.parent
+        return None if isinstance(node, Leaf) else node
+
+    @property
+    def output_nr(self) -> int:
+        """Which of its op's results this tensor is."""
+        return self._node.number if isinstance(self._node, Output) else 0
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward accumulated, or None. Settable to None or to a tensor of the same shape, dtype and device."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise ArgumentTypeError("grad: it must be a tensor or None", operands={"self": self, "value": value}, fix="assign a tensor or None")
+            if value._array.shape != self._array.shape or value._type is not self._type:
+                raise ShapeError("grad: the gradient must have the tensor's shape, dtype and device", operands={"self": self, "value": value}, fix="convert the value first")
+        self._grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history; assigning makes this tensor show another's memory."""
+        return self._alias()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError("data: it must be a tensor", operands={"value": value}, fix="assign a tensor")
+        storage = value._storage or value._make_storage()
+        self._array, self._type, self._storage = value._array, value._type, storage
+        self._view = None if value._view is None else ViewOf(None, value._view.offset)
+        if isinstance(self._node, Leaf):
+            self._node.shape, self._node.type = self._array.shape, self._type
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes an element."""
+        return self._type.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.shape.numel() * self._type.dtype.itemsize
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._storage is None else self._storage.version
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view.base
+
+    # ------------------------------------------------------------------------------------------------ layout
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        from .layout import normalize_dim
+
+        return self.shape if dim is None else self._array.shape[normalize_dim(dim, self.ndim, "size")]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self._type.dtype.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements lie between neighbours along each dimension, or along one."""
+        from .layout import normalize_dim
+
+        size = self._type.dtype.itemsize
+        strides = tuple([stride // size for stride in self._array.strides])
+        return strides if dim is None else strides[normalize_dim(dim, self.ndim, "stride")]
+
+    def storage_offset(self) -> int:
+        """Where the first element lies in the storage, in elements."""
+        return 0 if self._view is None else self._view.offset
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return is_contiguous(self._array.shape, self.stride())
+
+    def data_ptr(self) -> int:
+        """The address (or handle number) of the first element."""
+        return self._type.backend.data_ptr(self._array)
+
+    # ------------------------------------------------------------------------------------------------ autograd
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+        """Add the gradient of this tensor to ``.grad`` of the leaves it was computed from; see `polyad.autograd.backward`.
+
+        >>> import polyad
+        >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+        """
+        from .autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory in a tensor without history."""
+        return self._alias()
+
+    def detach_(self) -> Tensor:
+        """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
+        if self._view is not None and self._view.base is not None and self._node is not None:
+            raise AutogradError("detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()")
+        self._node = None
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of a non-leaf tensor in ``.grad`` too."""
+        import weakref
+
+        if self._node is None:
+            raise AutogradError("retain_grad: the tensor requires no gradient", operands={"self": self}, fix="call requires_grad_() on a leaf before computing it")
+        if not isinstance(self._node, Leaf):
+            self._node.retain = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf tensor."""
+        return self._node is not None and self._node.retain is not None
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call *hook* with this tensor's gradient when it is computed; a returned tensor takes its place.
+
+        Raises RuntimeError if the tensor requires no gradient.
+        """
+        from .autograd.hooks import add_hook
+
+        if self._node is None:
+            raise AutogradError("register_hook: the tensor requires no gradient", operands={"self": self}, fix="call requires_grad_() first")
+        return add_hook(self._node, hook)
+
+    # ------------------------------------------------------------------------------------------------ Python's protocols
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            raise ShapeError(
+                f"bool: the truth of a tensor with {self.numel()} elements is not defined", operands={"self": self}, fix="use .any(), .all() or compare one element"
+            )
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._type.dtype.category >= FLOATING or self.numel() != 1:
+            raise ArgumentTypeError("index: only an integer tensor of one element can be an index", operands={"self": self}, fix="use .item() on one integer element")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self._array.shape:
+            raise ArgumentTypeError("len: a 0-d tensor has no length", operands={"self": self}, fix="use .numel() or .item()")
+        return int(self._array.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self._array.shape:
+            raise ArgumentTypeError("iteration: a 0-d tensor cannot be iterated", operands={"self": self}, fix="use .item()")
+        return iter([self[position] for position in range(len(self))])
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        from .interop.printing import tensor_repr
+
+        return tensor_repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self.numel() == 1 and spec else repr(self)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise NotSupported("pickle: tensors are not pickled, since reading a pickle can run any code", operands={"self": self}, fix="use polyad.save and polyad.load")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        import copy
+
+        if not self.is_leaf:
+            raise AutogradError("deepcopy: only leaf tensors can be deep-copied", operands={"self": self}, fix="copy tensor.detach(), or clone() to keep the history")
+        made = self.detach().clone()._alias(type(self))
+        made._storage = made._view = None
+        memo[id(self)] = made
+        made.requires_grad_(self.requires_grad)
+        if self._grad is not None:
+            made._grad = copy.deepcopy(self._grad, memo)
+        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return made
+
+    # ------------------------------------------------------------------------------------------------ to the host
+
+    def item(self) -> Any:
+        """The only element as a Python number; waits for it. Raises RuntimeError unless there is exactly one."""
+        if self.numel() != 1:
+            raise ShapeError(f"item: the tensor has {self.numel()} elements, not one", operands={"self": self}, fix="index one element first, or use .tolist()")
+        return self._type.backend.to_host(self._array).reshape(()).item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+        return self._type.backend.to_host(self._array).tolist()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
+
+        Raises RuntimeError for a tensor that requires a gradient and TypeError for one on another device, unless ``force``.
+        """
+        from .interop.numpy import to_numpy
+
+        return to_numpy(self, force)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        from .interop.numpy import as_array
+
+        return as_array(self, dtype, copy)
+
+    def new_tensor(self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        """A tensor of *data* with this tensor's dtype and device unless others are given."""
+        from .ops import creation
+
+        return creation.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def check_tensor(value: Any, op: str, name: str) -> Tensor:
+    """*value* itself if it is a tensor; raises TypeError naming op and argument otherwise."""
+    if not isinstance(value, Tensor):
+        raise ArgumentTypeError(f"{op}: {name} is {type(value).__name__}, not a tensor", operands={name: value}, fix="wrap it in polyad.tensor(...)")
+    return value
+
+
+def check_same_device(op: str, **tensors: Tensor | None) -> None:
+    """Raise DeviceError unless all given tensors are on one device."""
+    present = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    if len({tensor.device for tensor in present.values()}) > 1:
+        from .errors import DeviceError
+
+        raise DeviceError(f"{op}: operands are on different devices", operands=present, fix="move them to one device with .to(device)")

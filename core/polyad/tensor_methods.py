@@ -1,0 +1,13 @@
+"""The class that Tensor inherits its generated methods from.
+
+`polyad.ops` attaches here every public function that is a method (``exp``), its in-place form (``exp_``) and the operators. What type
+checkers and editors see is tensor_methods.pyi, which ``python -m polyad.ops.stubs`` writes from the same declarations.
+"""
+
+from __future__ import annotations
+
+
+class TensorMethods:
+    """Methods made from op declarations."""
+
+    __slots__ = ()

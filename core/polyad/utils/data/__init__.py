@@ -1,0 +1,52 @@
+"""Datasets, samplers and the loader that turns them into batches.
+
+====================  ==========================================================================
+:mod:`.dataset`       what can be indexed or iterated: Dataset, TensorDataset, Subset, random_split
+:mod:`.sampler`       in which order samples are drawn, and how they are grouped
+:mod:`.collate`       how a list of samples becomes one batch
+:mod:`.dataloader`    DataLoader, which joins the three
+====================  ==========================================================================
+
+The names and their meaning are PyTorch's. The random order of a loader depends on its generator (or on
+:func:`polyad.manual_seed`) alone, never on the device.
+"""
+
+from polyad.utils.data.collate import default_collate, default_convert
+from polyad.utils.data.dataloader import DataLoader, get_worker_info
+from polyad.utils.data.dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from polyad.utils.data.sampler import (
+    BatchSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+__all__ = [
+    "BatchSampler",
+    "ChainDataset",
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "Subset",
+    "SubsetRandomSampler",
+    "TensorDataset",
+    "WeightedRandomSampler",
+    "default_collate",
+    "default_convert",
+    "get_worker_info",
+    "random_split",
+]

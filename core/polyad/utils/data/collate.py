@@ -1,0 +1,128 @@
+"""How a list of samples becomes one batch.
+
+The batch has the structure of a sample, with a new first dimension where the sample had tensors or numbers:
+
+=======================================  ================================================
+a sample's part                          the batch's part
+=======================================  ================================================
+tensor (...), NumPy array or scalar      tensor (batch, ...)
+int, float, bool                         tensor (batch,) of int64, float64, bool
+str, bytes                               the strings, unchanged
+dict and other mappings                  mapping of the same keys
+tuple, list                              list of parts; a named tuple stays a named tuple
+=======================================  ================================================
+
+To add a type, extend the two functions here; a project of one's own passes ``collate_fn`` to the loader instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polyad
+from polyad import errors
+from polyad.utils.data.dataset import GatheredSamples
+
+__all__ = ["default_collate", "default_convert"]
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Join samples into one batch, part by part (see the table above).
+
+    Raises:
+        TypeError: samples of a type that has no meaning in a batch, such as None.
+        RuntimeError: tensors, or sequences, that differ in size.
+        KeyError: mappings that differ in keys.
+
+    >>> default_collate([(1, "one"), (2, "two")])
+    [tensor([1, 2]), ('one', 'two')]
+    """
+    if isinstance(batch, GatheredSamples):
+        return list(batch.tensors)
+    if len(batch) == 0:
+        raise errors.IndexOutOfRange("default_collate: there is no sample to collate", fix="pass at least one sample")
+    first = batch[0]
+    if isinstance(first, polyad.Tensor):
+        _check_shapes(batch)
+        return polyad.stack(list(batch), 0)
+    if _is_numpy(first):
+        return default_collate([polyad.as_tensor(sample) for sample in batch])
+    if isinstance(first, float):
+        return polyad.tensor(list(batch), dtype=polyad.float64)
+    if isinstance(first, int):
+        return polyad.tensor(list(batch))
+    if isinstance(first, str | bytes):
+        return batch
+    if isinstance(first, Mapping):
+        joined = {key: default_collate([sample[key] for sample in batch]) for key in first}
+        return _like(first, joined)
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*(default_collate(part) for part in _parts(batch)))
+    if isinstance(first, Sequence):
+        return [default_collate(part) for part in _parts(batch)]
+    raise errors.ArgumentTypeError(
+        f"default_collate: a sample holds {errors.describe(first)}, which has no meaning in a batch",
+        fix="return tensors, NumPy arrays, numbers, strings, dicts, tuples or lists from the dataset, or pass collate_fn=...",
+    )
+
+
+def default_convert(sample: Any) -> Any:
+    """Turn the NumPy arrays in one sample into tensors and leave everything else as it is: for loading without batches.
+
+    >>> default_convert({"name": "three", "pixels": [3, 4]})
+    {'name': 'three', 'pixels': [3, 4]}
+    """
+    if isinstance(sample, polyad.Tensor | str | bytes):
+        return sample
+    if _is_numpy(sample):
+        return polyad.as_tensor(sample)
+    if isinstance(sample, Mapping):
+        return _like(sample, {key: default_convert(value) for key, value in sample.items()})
+    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
+        return type(sample)(*(default_convert(part) for part in sample))
+    if isinstance(sample, Sequence):
+        return [default_convert(part) for part in sample]
+    return sample
+
+
+def _is_numpy(value: Any) -> bool:
+    """Whether this is a NumPy array of numbers or a NumPy scalar; asked without importing NumPy."""
+    if type(value).__module__ != "numpy":
+        return False
+    if value.dtype.kind in "SUO":
+        raise errors.ArgumentTypeError(
+            f"default_collate: a NumPy array of {value.dtype} has no tensor form",
+            fix="turn it into numbers, or into a list of str, in the dataset",
+        )
+    return True
+
+
+def _like(original: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
+    """The entries in the mapping type of the original where that type is built from a dict, else a dict."""
+    try:
+        return type(original)(entries)  # type: ignore[call-arg]
+    except TypeError:
+        return entries
+
+
+def _parts(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Samples as columns."""
+    sizes = {len(sample) for sample in batch}
+    if len(sizes) > 1:
+        raise errors.ShapeError(
+            f"default_collate: the sequences in a batch have different lengths: {sorted(sizes)}",
+            fix="return sequences of one length from the dataset, or pass collate_fn=...",
+        )
+    return list(zip(*batch, strict=True))
+
+
+def _check_shapes(batch: Sequence[Any]) -> None:
+    first = batch[0]
+    for position, sample in enumerate(batch):
+        if sample.shape != first.shape:
+            raise errors.ShapeError(
+                f"default_collate: sample 0 and sample {position} of the batch differ in shape",
+                operands={"sample 0": first, f"sample {position}": sample},
+                fix="pad or crop in the dataset, or pass collate_fn=... to the DataLoader",
+            )
