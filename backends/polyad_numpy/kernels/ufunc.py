@@ -1,12 +1,11 @@
 """Kernels that are one NumPy ufunc.
 
-A ufunc of 0-d arrays returns a NumPy scalar, not an array; a signature without dimensions therefore gets a wrapped form, and all
-others the bare ufunc, so that the usual call pays for nothing.
+A ufunc of 0-d arrays returns a NumPy scalar, not an array; a signature without dimensions therefore gets a wrapped form, so that the
+usual call pays for nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,20 @@ import numpy as np
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 
+from .quiet import quiet_ufunc
 
-def ufunc(function: Callable[..., Any], *, out: bool = True) -> Kernel:
-    """The kernel of an elementwise op that *function* computes with NumPy's semantics for every dtype."""
 
-    def specialize(types: Signature) -> Callable[..., Any]:
+def ufunc(function: np.ufunc, *, out: bool = True, warns: bool = True) -> Kernel:
+    """The kernel of an elementwise op that *function* computes with the right semantics for every dtype.
+
+    Say ``warns=False`` for a ufunc that sets no floating point flag (comparisons, bit operations).
+    """
+    call = quiet_ufunc(function, function.nin) if warns else function
+
+    def specialize(types: Signature) -> Any:
         if any(isinstance(entry, TensorType) and not entry.zero_dim for entry in types):
-            return function
-        return lambda *args, **kwargs: np.asarray(function(*args, **kwargs))
+            return call
+        return lambda *args, **kwargs: np.asarray(call(*args, **kwargs))
 
-    return Kernel(function, out=out, specialize=specialize)
+    return Kernel(call, out=out, specialize=specialize)
+
