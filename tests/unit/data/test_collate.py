@@ -1,0 +1,115 @@
+"""default_collate and default_convert: the structure of a batch."""
+
+import collections
+import types
+
+import numpy
+import pytest
+
+import polyad
+from polyad.utils.data import TensorDataset, default_collate, default_convert
+
+Point = collections.namedtuple("Point", "x y")
+
+
+def test_tensors_are_stacked():
+    batch = default_collate([polyad.tensor([1, 2]), polyad.tensor([3, 4])])
+    assert batch.tolist() == [[1, 2], [3, 4]]
+    assert batch.dtype is polyad.int64
+
+
+def test_gradients_pass_through():
+    x = polyad.tensor([1.0, 2.0], requires_grad=True)
+    default_collate([x, x]).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("samples", "values", "dtype"),
+    [
+        ([1, 2], [1, 2], polyad.int64),
+        ([1.5, 2], [1.5, 2.0], polyad.float64),
+        ([True, False], [True, False], polyad.bool),
+        ([numpy.float32(1), numpy.float32(2)], [1.0, 2.0], polyad.float32),
+        ([numpy.array([1], numpy.int16), numpy.array([2], numpy.int16)], [[1], [2]], polyad.int16),
+    ],
+)
+def test_numbers_and_arrays_become_tensors(samples, values, dtype):
+    batch = default_collate(samples)
+    assert batch.tolist() == values
+    assert batch.dtype is dtype
+
+
+def test_strings_stay():
+    assert default_collate(["a", "b"]) == ["a", "b"]
+    assert default_collate([b"a", b"b"]) == [b"a", b"b"]
+
+
+def test_structures_are_kept():
+    batch = default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
+    assert batch["x"].tolist() == [1, 2]
+    assert batch["name"] == ["a", "b"]
+
+    point = default_collate([Point(1, 2.0), Point(3, 4.0)])
+    assert isinstance(point, Point)
+    assert point.x.tolist() == [1, 3]
+
+    numbers, names = default_collate([(1, "a"), (2, "b")])
+    assert (numbers.tolist(), names) == ([1, 2], ("a", "b"))
+
+    ordered = default_collate([collections.OrderedDict(b=1, a=2)] * 2)
+    assert list(ordered) == ["b", "a"]
+    assert isinstance(ordered, collections.OrderedDict)
+
+
+def test_a_mapping_that_cannot_be_rebuilt_becomes_a_dict():
+    class Frozen(collections.abc.Mapping):
+        def __getitem__(self, key):
+            return 1
+
+        def __iter__(self):
+            return iter("a")
+
+        def __len__(self):
+            return 1
+
+    assert default_collate([Frozen(), Frozen()])["a"].tolist() == [1, 1]
+    assert default_collate([types.MappingProxyType({"a": 1})])["a"].tolist() == [1]
+
+
+def test_gathered_samples_are_taken_whole():
+    samples = TensorDataset(polyad.arange(4), polyad.arange(4.0)).__getitems__([3, 1])
+    x, y = default_collate(samples)
+    assert (x.tolist(), y.tolist()) == ([3, 1], [3.0, 1.0])
+    assert x is samples.tensors[0]
+
+
+def test_different_shapes_are_refused_by_name():
+    with pytest.raises(RuntimeError, match="sample 0 and sample 2") as caught:
+        default_collate([polyad.zeros(2), polyad.zeros(2), polyad.zeros(3)])
+    assert "float32 (3,) on cpu" in str(caught.value)
+
+
+def test_different_lengths_are_refused():
+    with pytest.raises(RuntimeError, match=r"different lengths: \[1, 2\]"):
+        default_collate([[1, 2], [3]])
+
+
+@pytest.mark.parametrize("sample", [None, object(), {1, 2}, numpy.array(["a"]), numpy.array([None])])
+def test_types_without_meaning_are_refused(sample):
+    with pytest.raises(TypeError, match="default_collate"):
+        default_collate([sample, sample])
+
+
+def test_nothing_to_collate():
+    with pytest.raises(IndexError, match="no sample"):
+        default_collate([])
+
+
+def test_convert():
+    converted = default_convert({"a": numpy.ones(2), "b": [numpy.float32(3), "x"], "c": Point(1, 2), "d": None})
+    assert converted["a"].tolist() == [1.0, 1.0]
+    assert converted["b"][0].item() == 3.0
+    assert converted["b"][1] == "x"
+    assert converted["c"] == Point(1, 2)
+    assert converted["d"] is None
