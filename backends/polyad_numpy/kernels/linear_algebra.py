@@ -10,6 +10,8 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, bool_, float16
 
+from .quiet import run_quietly
+
 
 def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if transpose_a:
@@ -17,7 +19,7 @@ def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if transpose_b:
         b = b.T if b.ndim == 2 else b.swapaxes(-1, -2)
     # dot has a third of matmul's overhead on small matrices and calls the same BLAS.
-    return a.dot(b) if a.ndim == 2 and b.ndim == 2 else np.matmul(a, b)
+    return run_quietly(np.dot if a.ndim == 2 and b.ndim == 2 else np.matmul, a, b)
 
 
 def _specialize(types: Signature) -> Any:

@@ -28,6 +28,11 @@ class _QuietContext(threading.local):
 _thread = _QuietContext()
 
 
+def run_quietly(function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)`` with floating point warnings off, for the one call inside a kernel that needs it."""
+    return _thread.run(function, *args)
+
+
 def quiet(kernel: F) -> F:
     """*kernel* with floating point warnings off. Do not call one quiet kernel from another: a context is entered once at a time."""
 

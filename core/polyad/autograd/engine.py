@@ -12,6 +12,8 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..errors import AutogradError, DTypeError, ShapeError
+from ..ops.arithmetic import _add as add
+from ..ops.reduction import sum_to
 from ..state import state
 from ..tensor import Tensor
 from .node import Leaf, Node, Output
@@ -33,9 +35,6 @@ def run(
         capture: nodes whose arriving gradients are wanted, with their positions in the returned list.
         accumulate: add to ``.grad`` of the leaves; with *capture*, only of captured ones' ancestors that lead nowhere else (see `grad`).
     """
-    from ..ops.arithmetic import add
-    from ..ops.reduction import sum_to
-
     captured: list[Tensor | None] = [None] * (len(capture) if capture else 0)
     needed = _leading_to(capture, [node for node, _ in roots]) if capture is not None and not accumulate else None
     arrived: dict[Node, Any] = {}
@@ -103,7 +102,7 @@ def run(
                     if one is None or part is None:
                         continue
                     if part._array.shape != one.shape or part._type.dtype is not one.type.dtype:
-                        part = _fit(node, one, part, sum_to)
+                        part = _fit(node, one, part)
                     if one in arrived:
                         arrived[one] = add(arrived[one], part)
                     else:
@@ -127,11 +126,11 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
     present = tensor._grad
     if present is None:
         # A fresh gradient that nothing else holds is taken as it is; views and shared ones are copied.
-        if gradient._storage is None and id(gradient) not in shared and gradient.is_contiguous():
+        if gradient._storage is None and id(gradient) not in shared and gradient._array.strides == tensor._array.strides:
             tensor._grad = gradient
             shared.add(id(gradient))
         else:
-            tensor._grad = gradient.clone() if gradient.is_contiguous() else gradient.contiguous()
+            tensor._grad = gradient.clone()
     elif create_graph or present._node is not None:
         tensor._grad = present + gradient
     else:
@@ -174,7 +173,7 @@ def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(connected(value) for value in saved)
 
 
-def _fit(node: Node, target: Node, gradient: Tensor, sum_to: Any) -> Tensor:
+def _fit(node: Node, target: Node, gradient: Tensor) -> Tensor:
     """The gradient in the shape and dtype of what it belongs to."""
     if gradient._array.shape != target.shape:
         gradient = sum_to(gradient, target.shape)

@@ -30,10 +30,19 @@ class RemovableHandle:
         self.remove()
 
 
+def register(hooks: dict[int, Any], hook: Any, *, prepend: bool = False) -> RemovableHandle:
+    """Put *hook* at the end of *hooks*, or at its front, and return the handle that takes it out."""
+    handle = RemovableHandle(hooks)
+    others = dict(hooks) if prepend else {}
+    if prepend:
+        hooks.clear()
+    hooks[handle.id] = hook
+    hooks.update(others)
+    return handle
+
+
 def add_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
     """Run *hook* on each gradient that arrives at *node*."""
     if node.hooks is None:
         node.hooks = {}
-    handle = RemovableHandle(node.hooks)
-    node.hooks[handle.id] = hook
-    return handle
+    return register(node.hooks, hook)

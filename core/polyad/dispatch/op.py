@@ -124,7 +124,10 @@ class Function:
 
 
 def _operand_kind(annotation: Any) -> str | None:
-    text = annotation if isinstance(annotation, str) else ""
+    if isinstance(annotation, type):
+        text = annotation.__name__
+    else:
+        text = str(annotation).replace("polyad.tensor.", "").replace("collections.abc.", "")
     if text in ("Tensor", "Layout"):
         return "tensor"
     if text.startswith("Tensor |"):
