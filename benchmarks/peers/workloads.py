@@ -1,0 +1,135 @@
+"""The workloads that polyad and its peer both run, written once against PyTorch's API.
+
+Run as a worker: ``python workloads.py polyad`` (or ``torch``) reads workload names from standard input and answers each with the
+median time of a call in microseconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+Step = Callable[[], Any]
+
+
+def add(torch: Any) -> Step:
+    """Two 4-element tensors, no gradient."""
+    a, b = torch.ones(4), torch.ones(4)
+    return lambda: a + b
+
+
+def add_recording(torch: Any) -> Step:
+    """Two 4-element tensors, one of which requires a gradient."""
+    a, b = torch.ones(4, requires_grad=True), torch.ones(4)
+    return lambda: a + b
+
+
+def chain(torch: Any) -> Step:
+    """Ten times (8x16 @ 16x16, relu), sum, backward."""
+    x = torch.randn(8, 16)
+    weights = [torch.randn(16, 16, requires_grad=True) for _ in range(10)]
+
+    def step() -> None:
+        hidden = x
+        for weight in weights:
+            hidden = (hidden @ weight).relu()
+        hidden.sum().backward()
+        for weight in weights:
+            weight.grad = None
+
+    return step
+
+
+def perceptron(torch: Any) -> Step:
+    """Training step of a 784-256-256-10 perceptron, batch 64, Adam."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    return _training_step(torch, model, torch.randn(64, 784))
+
+
+def small_convnet(torch: Any) -> Step:
+    """Training step of two convolutions with batch norm on 64 images of 8x8, Adam."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.Flatten(), nn.Linear(512, 10),
+    )  # fmt: skip
+    return _training_step(torch, model, torch.randn(64, 1, 8, 8))
+
+
+def convolution(torch: Any) -> Step:
+    """(64, 32, 28, 28) * (64, 32, 3, 3), padding 1, sum, backward."""
+    x = torch.randn(64, 32, 28, 28, requires_grad=True)
+    weight = torch.randn(64, 32, 3, 3, requires_grad=True)
+
+    def step() -> None:
+        x.grad = weight.grad = None
+        torch.nn.functional.conv2d(x, weight, padding=1).sum().backward()
+
+    return step
+
+
+def add_large(torch: Any) -> Step:
+    """2^20 elements."""
+    a, b = torch.randn(2**20), torch.randn(2**20)
+    return lambda: a + b
+
+
+def softmax(torch: Any) -> Step:
+    """1024x1024, last dimension."""
+    x = torch.randn(1024, 1024)
+    return lambda: x.softmax(-1)
+
+
+def _training_step(torch: Any, model: Any, inputs: Any) -> Step:
+    optimizer = torch.optim.Adam(model.parameters())
+    loss_of = torch.nn.CrossEntropyLoss()
+    labels = torch.randint(0, 10, (64,))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss_of(model(inputs), labels).backward()
+        optimizer.step()
+
+    return step
+
+
+WORKLOADS = {f.__name__: f for f in (add, add_recording, chain, perceptron, small_convnet, convolution, add_large, softmax)}
+
+
+def median_time(step: Step, seconds: float) -> float:
+    """The median time of a call in microseconds over about *seconds*, in batches long enough for the clock."""
+    step()
+    start = time.perf_counter()
+    step()
+    once = max(time.perf_counter() - start, 1e-7)
+    batch = max(1, int(0.002 / once))
+    times = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        start = time.perf_counter()
+        for _ in range(batch):
+            step()
+        times.append((time.perf_counter() - start) / batch)
+    return sorted(times)[len(times) // 2] * 1e6
+
+
+def serve(library: str) -> None:
+    """Answer workload names on standard input with times."""
+    torch = importlib.import_module(library)
+    torch.manual_seed(0)
+    steps: dict[str, Step] = {}
+    print(torch.__version__, flush=True)
+    for line in sys.stdin:
+        name, seconds = line.split()
+        if name not in steps:
+            steps[name] = WORKLOADS[name](torch)
+            median_time(steps[name], 0.2)
+        print(median_time(steps[name], float(seconds)), flush=True)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
