@@ -16,7 +16,7 @@ from ..ops.arithmetic import _add as add
 from ..ops.reduction import sum_to
 from ..state import state
 from ..tensor import Tensor
-from .node import Leaf, Node, Output
+from .node import Leaf, MultiNode, Node, Output
 
 
 def run(
@@ -83,8 +83,8 @@ def run(
                     f"backward: the graph was freed: {node.name} has already been run backward",
                     fix="pass retain_graph=True to the first backward, or compute the result anew",
                 )
-            if gradient.__class__ is dict:
-                gradient = [gradient.get(number) for number in range(max(gradient) + 1)]
+            if kind is MultiNode:
+                gradient = [gradient.get(number) for number in range(node.count)]  # type: ignore[attr-defined]
             seq = node.seq
             for target, formula, saved in calls:
                 if needed is not None and not _any_needed(target, needed):

@@ -100,8 +100,7 @@ class Function:
 
         def formula(gradient: Any) -> list[Tensor | None]:
             given = gradient if several else [gradient]
-            padded = [*given, *[None] * (len(results_like) - len(given))]
-            filled = [_zeros(like) if part is None else part for part, like in zip(padded, results_like, strict=True)]
+            filled = [_zeros(like) if part is None else part for part, like in zip(given, results_like, strict=True)]
             returned = cls.backward(ctx, *filled)
             parts = list(returned) if isinstance(returned, tuple) else [returned]
             if len(parts) < len(args) or any(part is not None for part in parts[len(args) :]):
@@ -114,7 +113,7 @@ class Function:
         results_like = [(tensor._array.shape, tensor._type) if isinstance(tensor, Tensor) else None for tensor in results]
         tensors = [tensor for tensor in results if isinstance(tensor, Tensor)]
         first = tensors[0]
-        node = make_node(f"{name}Backward", [(targets, formula, ())], first._array.shape, first._type)
+        node = make_node(f"{name}Backward", [(targets, formula, ())], first._array.shape, first._type, len(results) if several else None)
         for number, tensor in enumerate(results):
             if isinstance(tensor, Tensor) and tensor._type.dtype.category >= FLOATING and id(tensor) not in ctx.non_differentiable:
                 tensor._node = Output(node, number, tensor._array.shape, tensor._type) if several else node

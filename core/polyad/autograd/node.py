@@ -101,6 +101,14 @@ class Leaf(Node):
         return self.tensor()
 
 
+class MultiNode(Node):
+    """The node of an op with several results, *count* of them; their `Output` nodes bring it their gradients."""
+
+    __slots__ = ("count",)
+
+    count: int
+
+
 class Output(Node):
     """One of several results of an op: collects that result's gradient for the op's own node, *parent*."""
 
@@ -120,9 +128,15 @@ class Output(Node):
         return [self.parent]
 
 
-def make_node(name: str, calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]], shape: tuple[int, ...], type: TensorType) -> Node:
-    """A node from its parts, for histories that no op declaration describes."""
-    node = Node()
+def make_node(
+    name: str, calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]], shape: tuple[int, ...], type: TensorType, count: int | None = None
+) -> Node:
+    """A node from its parts, for histories that no op declaration describes; with a *count*, one of several results."""
+    if count is None:
+        node = Node()
+    else:
+        node = MultiNode()
+        node.count = count
     node.seq = next_event()
     node.name = name
     node.calls = calls
@@ -147,10 +161,11 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
 
 
 def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differentiable: Sequence[bool]) -> None:
-    """As `record`, for an op with several results; the formula gets one gradient a result, None where none arrived."""
-    node = Node()
+    """As `record`, for an op with several results; the formula gets a list of one gradient a result, None where none arrived."""
+    node = MultiNode()
     node.seq = next_event()
     node.name = op.grad_name
+    node.count = len(outs)
     node.shape, node.type = (), outs[0]._type
     node.hooks = node.retain = node.out = None
     if op.saves_out:
