@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from ..autograd.grad_mode import enable_grad
-from ..autograd.hooks import RemovableHandle
+from ..autograd.hooks import RemovableHandle, register
+from ..dtypes import float32, float64, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..layout import has_internal_overlap
+from ..ops.creation import tensor
 from ..tensor import Tensor
 
 __all__ = ["MissingKey", "Optimizer"]
@@ -31,6 +33,10 @@ Step = TypeVar("Step", bound=Callable[..., Any])
 
 class MissingKey(PolyadError, KeyError):
     """A dict lacks an entry that it must have."""
+
+
+class HintError(PolyadError, RuntimeError):
+    """Options that contradict each other."""
 
 
 class Optimizer:
@@ -55,7 +61,11 @@ class Optimizer:
     """
 
     _state_names: ClassVar[frozenset[str]] = frozenset()
-    """Names of the state tensors that have their parameter's shape; what `load_state_dict` checks."""
+    """Names of the state tensors that have their parameter's shape; `load_state_dict` checks them."""
+    _required_state: ClassVar[frozenset[str]] = frozenset()
+    """What a parameter's state must have once it has any."""
+    _optional_options: ClassVar[frozenset[str]] = frozenset()
+    """Options that a state saved by another version may lack; they take their defaults."""
 
     defaults: dict[str, Any]
     state: defaultdict[Tensor, dict[str, Any]]
@@ -75,6 +85,7 @@ class Optimizer:
                 operands={"params": params},
                 fix="pass model.parameters()",
             )
+        self._check_options(defaults)
         self.defaults = defaults
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -144,7 +155,12 @@ class Optimizer:
         group = {**param_group, "params": params}
         if names:
             group["param_names"] = names
-        self.param_groups.append({**group, **{key: value for key, value in self.defaults.items() if key not in group}})
+        group.update((key, value) for key, value in self.defaults.items() if key not in group)
+        self._check_options(group)
+        self.param_groups.append(group)
+
+    def _check_options(self, options: dict[str, Any]) -> None:
+        """Raise unless a group's options (or the defaults) are what the optimizer can work with."""
 
     def _check_param(self, label: str, param: Tensor) -> None:
         name = type(self).__name__
@@ -266,11 +282,10 @@ class Optimizer:
             for number, param in zip(saved["params"], group["params"])
         }
         problems = missing + [
-            f"state[{key}][{entry!r}] is {describe(value)}, its parameter {describe(params[key])}"
+            problem
             for key, values in state_dict["state"].items()
             if key in params
-            for entry, value in values.items()
-            if entry in self._state_names and not (isinstance(value, Tensor) and value.shape == params[key].shape)
+            for problem in self._state_problems(key, values, params[key])
         ]
         if problems:
             shown = problems[:10] + ([f"and {len(problems) - 10} more"] if len(problems) > 10 else [])
@@ -279,6 +294,8 @@ class Optimizer:
                 notes={str(number): problem for number, problem in enumerate(shown)},
                 fix="load the state of an optimizer of the same class, made for the same model",
             )
+        for group in groups:
+            self._check_options({**self.defaults, **group})
 
         state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         for key, values in state_dict["state"].items():
@@ -298,8 +315,17 @@ class Optimizer:
         for hook in self._hooks_of("load_state_dict_post"):
             hook(self)
 
-    _optional_options: ClassVar[frozenset[str]] = frozenset()
-    """Options that a state saved by an older version may lack; they take their defaults."""
+    def _state_problems(self, key: Any, values: Any, param: Tensor) -> list[str]:
+        if not isinstance(values, Mapping):
+            return [f"state[{key}] is {describe(values)}, not a dict"]
+        absent = sorted(self._required_state - values.keys()) if values else []
+        return [f"state[{key}] has no {entry!r}" for entry in absent] + [
+            f"state[{key}][{entry!r}] is {describe(value)}, its parameter {describe(param)}"
+            for entry, value in values.items()
+            if entry in self._state_names
+            and value is not None
+            and not (isinstance(value, Tensor) and value.shape == param.shape)
+        ]
 
     def _params(self) -> Iterable[Tensor]:
         return (param for group in self.param_groups for param in group["params"])
@@ -310,14 +336,7 @@ class Optimizer:
         return tuple(self._hooks.get(kind, {}).values())
 
     def _register(self, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        table = self._hooks.setdefault(kind, {})
-        handle = RemovableHandle(table)
-        others = dict(table) if prepend else {}
-        if prepend:
-            table.clear()
-        table[handle.id] = hook
-        table.update(others)
-        return handle
+        return register(self._hooks.setdefault(kind, {}), hook, prepend=prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
@@ -382,10 +401,17 @@ def _with_hooks(step: Step) -> Step:
 def _for_param(param: Tensor, entry: str, value: Any) -> Any:
     """A copy of a state value that suits *param*."""
     if not isinstance(value, Tensor):
-        return copy.deepcopy(value)
-    if entry == "step" or not param.is_floating_point():
+        # PyTorch's oldest checkpoints count steps in Python numbers.
+        return new_step(param, float(value)) if entry == "step" else copy.deepcopy(value)
+    if entry == "step" or not param.dtype.is_floating_point:
         return value.detach().to(param.device, copy=True)
     return value.detach().to(param.device, param.dtype, copy=True)
+
+
+def new_step(param: Tensor, count: float = 0.0) -> Tensor:
+    """The step count of a parameter's state: 0-d, float32 (float64 if that is the default dtype), on its device."""
+    dtype = float64 if get_default_dtype() is float64 else float32
+    return tensor(count, dtype=dtype, device=param.device)
 
 
 def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, below: float | None = None) -> None:
@@ -402,3 +428,11 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
     if not value >= least or (below is not None and not value < below):
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
         raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}")
+
+
+def check_hints(optimizer: str, options: dict[str, Any]) -> None:
+    """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
+    if options["fused"] and options["foreach"]:
+        raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
+    if options["differentiable"]:
+        raise NotSupported(f"{optimizer}: differentiable steps are not supported", fix="write the step in tensor operations")

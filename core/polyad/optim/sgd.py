@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
-from ..errors import ArgumentError, NotSupported
+from ..errors import ArgumentError
 from ..ops.creation import zeros_like
 from ..ops.optimizer import _sgd_momentum_step, _sgd_step
 from ..state import user_line
 from ..tensor import Tensor
 from .inplace import update
-from .optimizer import Optimizer, Params, check_number
+from .optimizer import Optimizer, Params, check_hints, check_number
 
 __all__ = ["SGD"]
 
@@ -79,6 +79,44 @@ class SGD(Optimizer):
             },
         )
 
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        super().add_param_group(param_group)
-"""placeholder"""
+    def _check_options(self, options: dict[str, Any]) -> None:
+        for key in ("lr", "momentum", "weight_decay"):
+            check_number("SGD", key, options[key])
+        if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
+            raise ArgumentError(
+                "SGD: nesterov needs momentum and no dampening",
+                operands={"momentum": options["momentum"], "dampening": options["dampening"]},
+                fix="set momentum, for example to 0.9, and dampening=0",
+            )
+        check_hints("SGD", options)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters once; see `Optimizer.step`."""
+        loss = self._evaluate(closure)
+        line = user_line()
+        with no_grad():
+            for group in self.param_groups:
+                lr, decay, maximize = float(group["lr"]), group["weight_decay"], group["maximize"]
+                momentum, dampening, nesterov = group["momentum"], group["dampening"], group["nesterov"]
+                for param in group["params"]:
+                    grad = param._grad
+                    if grad is None:
+                        continue
+                    if not momentum:
+                        update(_sgd_step, (param, grad), (lr, decay, maximize), (0,), line)
+                        continue
+                    state = self.state[param]
+                    buffer = state.get("momentum_buffer")
+                    damping = dampening
+                    if buffer is None:
+                        # The first step's direction is the gradient itself.
+                        buffer = state["momentum_buffer"] = zeros_like(param)
+                        damping = 0
+                    update(
+                        _sgd_momentum_step,
+                        (param, grad, buffer),
+                        (lr, momentum, damping, decay, nesterov, maximize),
+                        (0, 2),
+                        line,
+                    )
+        return loss
