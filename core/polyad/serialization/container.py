@@ -115,19 +115,20 @@ def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents
     prefix = stream.read(8)
     if not isinstance(prefix, bytes | bytearray):
         raise damaged(source, "gives text, not bytes", fix='open it with mode "rb"')
-    for magic, kind in FOREIGN.items():
-        if prefix.startswith(magic):
-            raise damaged(
-                source,
-                f"is {kind}, which polyad.load does not read",
-                fix="convert it with the program that wrote it: tensors of other libraries come in as safetensors files",
-            )
     if len(prefix) < 8:
         raise damaged(source, f"ends after {len(prefix)} bytes")
     length = int.from_bytes(prefix, "little")
-    if length > LONGEST_HEADER:
-        raise damaged(source, "does not begin as a polyad or safetensors file does")
-    header = _parsed(_read_exactly(stream, length, source, "the header"), source)
+    if length > LONGEST_HEADER or (brace := stream.read(1)) != b"{":
+        # Looked at only now: a header's length may look like another format's first bytes.
+        kind = next((kind for magic, kind in FOREIGN.items() if prefix.startswith(magic)), None)
+        if kind is None:
+            raise damaged(source, "does not begin as a polyad or safetensors file does")
+        raise damaged(
+            source,
+            f"is {kind}, which polyad.load does not read",
+            fix="convert it with the program that wrote it: tensors of other libraries come in as safetensors files",
+        )
+    header = _parsed(brace + _read_exactly(stream, length - 1, source, "the header"), source)
     metadata = header.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise damaged(source, f"has {METADATA} that is not text")

@@ -31,6 +31,7 @@ from ..device import Device
 from ..errors import ArgumentTypeError, SerializationError
 from ..layout import Size, contiguous_strides, is_contiguous
 from ..nn.parameter import Buffer, Parameter
+from ..ops.shape import as_strided
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, damaged, swapped
 
@@ -112,17 +113,16 @@ class _Encoder:
         for views in self._views.values():
             path, first, _ = views[0]
             name = _free_name(path, result)
-            shape, origin = tuple(first.shape), 0
-            if len(views) == 1 and not _fills_its_span(first):
+            shape = tuple(first.shape)
+            if len(views) == 1 and (first.is_contiguous() or not _fills_its_span(first)):
                 flat = first.detach().contiguous()
                 layouts = [(contiguous_strides(shape), 0)]
             else:
                 spans = [_span(view) for _, view, _ in views]
                 origin, end = min(begin for begin, _ in spans), max(end for _, end in spans)
-                flat = first.detach().as_strided((end - origin,), (1,), origin)
+                flat = as_strided(first.detach(), (end - origin,), (1,), origin)
                 layouts = [(view.stride(), view.storage_offset() - origin) for _, view, _ in views]
-                if len(views) > 1 or not first.is_contiguous():
-                    shape = (end - origin,)
+                shape = (end - origin,)
             for (_, view, record), (strides, offset) in zip(views, layouts, strict=True):
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
@@ -233,11 +233,10 @@ def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], T
     Raises:
         SerializationError: whatever is wrong with the contents.
     """
-    text = contents.metadata.get("polyad")
-    if text is None:
+    if contents.metadata.keys().isdisjoint(("polyad", "polyad.crc32")):
         tensors = {name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()}
         return {name: tensors[name].reshape(contents.blobs[name].shape) for name in tensors}
-    return _Decoder(contents, load_device, flat, source).decode_text(text)
+    return _Decoder(contents, load_device, flat, source).decode_text(contents.metadata.get("polyad", ""))
 
 
 class _Decoder:
@@ -361,7 +360,7 @@ class _Decoder:
         if offset == 0 and count == held and is_contiguous(tuple(shape), tuple(strides)):
             view = flat.reshape(shape)
         else:
-            view = flat.as_strided(shape, strides, int(offset))
+            view = as_strided(flat, shape, strides, int(offset))
         # A new alias, so that no two tensors of the result are one object or one another's view in the eyes of autograd.
         return view.detach().requires_grad_(requires_grad)
 
