@@ -28,7 +28,9 @@ __all__ = [
     "BackendUnavailable",
     "DTypeError",
     "DeviceError",
+    "DivisionByZero",
     "IndexOutOfRange",
+    "KernelFailure",
     "MissingKernel",
     "NotSupported",
     "OutOfMemory",
@@ -81,6 +83,11 @@ class PolyadError(Exception):
         self.module_path: list[str] = []
         self.module_description = ""
 
+    def add_operands(self, operands: Mapping[str, Any]) -> None:
+        """Name the operands of an error that was raised where they were not known; changes nothing if it has lines already."""
+        if not self.lines:
+            self.lines = {name: describe(value) for name, value in operands.items()}
+
     def add_module(self, name: str, description: str) -> None:
         """Note that the error passed out of a submodule called *name*; called innermost first while it propagates.
 
@@ -108,6 +115,10 @@ class ShapeError(PolyadError, RuntimeError):
 
 class DTypeError(PolyadError, RuntimeError):
     """A dtype that the operation, the result or the device does not take."""
+
+
+class DivisionByZero(PolyadError, RuntimeError, ZeroDivisionError):
+    """Integers divided by zero; floating point numbers give inf or nan instead."""
 
 
 class DeviceError(PolyadError, RuntimeError):
@@ -156,6 +167,10 @@ class BackendUnavailable(BackendError):
 
 class ApiVersionMismatch(BackendUnavailable):
     """The backend was written for another version of the backend interface."""
+
+
+class KernelFailure(BackendError):
+    """A kernel failed for a reason that core cannot explain."""
 
 
 class MissingKernel(BackendError, NotImplementedError):

@@ -357,6 +357,14 @@ class Tensor(TensorMethods):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotSupported("pickle: tensors are not pickled, since reading a pickle can run any code", operands={"self": self}, fix="use polyad.save and polyad.load")
 
+    def __copy__(self) -> Tensor:
+        made = self._alias(type(self))
+        made._node = self._node if not self.is_leaf else None
+        if self.is_leaf:
+            made.requires_grad_(self.requires_grad)
+        made.__dict__.update(self.__dict__)
+        return made
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         import copy
 

@@ -16,7 +16,7 @@ from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType
-from ..errors import ArgumentTypeError, DeviceError, IndexOutOfRange, MissingKernel, OutOfMemory, PolyadError, ShapeError
+from ..errors import ArgumentTypeError, DeviceError, IndexOutOfRange, KernelFailure, MissingKernel, OutOfMemory, PolyadError, ShapeError
 from ..state import state
 from ..tensor import Tensor
 from .promotion import Typing
@@ -97,6 +97,10 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
 
 
 def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
+    if any(entry.__class__ is type and entry not in PLAIN for entry in types):
+        return _indirect_plan(types, _plain_numbers)
+    if "device" not in keyed and not any(isinstance(entry, TensorType) for entry in flat(types)):
+        return _indirect_plan(types, _number_to_tensor)
     device = _common_device(op, types, keyed, values)
     typing: Typing = op.dtype(types, keyed)
     plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
@@ -203,8 +207,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     """The error to raise for a kernel's exception: the op's shape rule explains it if it can, else the kernel's own words do."""
     operands = {name: value for name, value in zip(op.operands, values, strict=False) if value is not None and not isinstance(value, (list, tuple))}
     if isinstance(error, PolyadError):
-        if not error.lines and isinstance(error, (ShapeError, IndexOutOfRange)):
-            error.__init__(error.message, operands=operands, fix=error.fix)  # type: ignore[misc]
+        if isinstance(error, (ShapeError, IndexOutOfRange)):
+            error.add_operands(operands)
         return error
     if op.shape is not None:
         shapes = [_shape_of(value) for value in values[: len(op.operands)]]
@@ -222,12 +226,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return IndexOutOfRange(f"{op.name}: {error}", operands=operands, fix="check the index tensor against the indexed dimension")
     if isinstance(error, (NotImplementedError, MissingKernel)):
         return MissingKernel(f"{op.name}: {error}", operands=operands, fix="use another dtype or device")
-    kind = ShapeError if isinstance(error, ValueError) else PolyadRuntimeError
+    kind = ShapeError if isinstance(error, ValueError) else KernelFailure
     return kind(f"{op.name}: the kernel failed: {type(error).__name__}: {error}", operands=operands, fix="check shapes and dtypes; if they are right, report the backend")
-
-
-class PolyadRuntimeError(PolyadError, RuntimeError):
-    """A kernel failed for a reason that core cannot explain."""
 
 
 def _shape_of(value: Any) -> Any:
