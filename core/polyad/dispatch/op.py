@@ -4,6 +4,7 @@
     @composite   an op whose def is its decomposition, in other ops; a backend may bring a fused kernel for it
     @view        an op whose def is layout arithmetic: it gets a Layout for its tensor and returns the result's
     @function    a public function that is no op itself: it validates and normalises, then calls ops
+    alias(name, function)   a second public name of one of these
     gradient(op, name=formula, ...)   the gradient of the result with respect to each operand
 
 The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which parameters are
@@ -220,6 +221,13 @@ def function(*, method: bool = True, inplace: bool = False) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return wrap
+
+
+def alias(name: str, declared: F) -> F:
+    """Give a declared public function a second name, with all its forms: ``absolute = alias("absolute", abs)``."""
+    public = next(public for public in PUBLIC.values() if public.call is declared)
+    PUBLIC[name] = Function(name, public.call, public.op, public.method, public.inplace, public.module)
+    return declared
 
 
 def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> None:

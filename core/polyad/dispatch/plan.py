@@ -7,6 +7,7 @@ changes or backends are forgotten, since both decide what a plan says.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType
-from ..errors import ArgumentTypeError, DeviceError, IndexOutOfRange, KernelFailure, MissingKernel, OutOfMemory, PolyadError, ShapeError
+from ..errors import ArgumentTypeError, DeviceError, DTypeError, IndexOutOfRange, KernelFailure, MissingKernel, OutOfMemory, PolyadError, ShapeError
 from ..state import state
 from ..tensor import Tensor
 from .promotion import Typing
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .op import Op
 
 NUMBERS = (bool, int, float, complex)
+PLAIN = {*NUMBERS, type(None)}
+"""What a kernel may get for an operand that is no tensor."""
 
 
 class Plan:
@@ -73,7 +76,7 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
                 if item is not None and not isinstance(item, Tensor):
                     raise ArgumentTypeError(f"{op.name}: {name}[{position}] is no tensor", operands={f"{name}[{position}]": item}, fix="wrap it in polyad.tensor(...)")
             types.append(tuple(type(None) if item is None else item._type for item in value))
-        elif given == "flexible" and (value is None or type(value) in NUMBERS):
+        elif given == "flexible" and (value is None or isinstance(value, numbers.Complex)):
             types.append(type(value))
         else:
             wanted = "a tensor" if given == "tensor" else "a tensor or a number"
@@ -97,10 +100,11 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
 
 
 def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
-    if any(entry.__class__ is type and entry not in PLAIN for entry in types):
-        return _indirect_plan(types, _plain_numbers)
-    if "device" not in keyed and not any(isinstance(entry, TensorType) for entry in flat(types)):
-        return _indirect_plan(types, _number_to_tensor)
+    for stand_in, applies in ((_plain_numbers, _has_foreign_number), (_number_to_tensor, _has_only_numbers)):
+        if applies(types):
+            plan = Plan((), False)
+            plan.path, plan.indirect = "cast", stand_in
+            return plan
     device = _common_device(op, types, keyed, values)
     typing: Typing = op.dtype(types, keyed)
     plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
@@ -135,6 +139,31 @@ def _common_device(op: Op, types: Signature, keyed: dict[str, Any], values: tupl
                 operands[name] = value
         raise DeviceError(f"{op.name}: operands are on different devices", operands=operands, fix="move them to one device with .to(device)")
     return devices.pop() if devices else keyed["device"]
+
+
+def _has_foreign_number(types: Signature) -> bool:
+    return any(isinstance(entry, type) and entry not in PLAIN for entry in types)
+
+
+def _plain_numbers(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+    """Call *op* with Python's own numbers in the place of NumPy scalars, enumeration members, fractions, ..."""
+    plain = list(values)
+    for position, value in enumerate(values[: len(op.operands)]):
+        if isinstance(value, numbers.Complex) and type(value) not in PLAIN:
+            plain[position] = int(value) if isinstance(value, numbers.Integral) else float(value) if isinstance(value, numbers.Real) else complex(value)
+    return op.call(*plain)
+
+
+def _has_only_numbers(types: Signature) -> bool:
+    return any(entry in NUMBERS for entry in types) and not any(isinstance(entry, TensorType) for entry in flat(types))
+
+
+def _number_to_tensor(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+    """Call *op* with the first number as a 0-d tensor on the default device."""
+    from ..ops.creation import tensor
+
+    position = next(position for position, value in enumerate(values) if value is not None)
+    return op.call(*values[:position], tensor(values[position]), *values[position + 1 :])
 
 
 def _needs_cast(types: Signature, casts: tuple[DType | None, ...]) -> bool:
@@ -220,6 +249,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             return type(explained)(prefix + message, operands=operands, fix=explained.fix)
         except Exception:
             pass  # a shape rule that cannot read its arguments explains nothing; the kernel's error is shown
+    if isinstance(error, OverflowError):
+        return DTypeError(f"{op.name}: a number is outside the range of the operands' dtype: {error}", operands=operands, fix="use a number that the dtype can hold, or convert the tensor first")
     if isinstance(error, MemoryError):
         return OutOfMemory(f"{op.name}: the device has not enough memory", operands=operands, notes={"device said": str(error)}, fix="use smaller tensors or free some")
     if isinstance(error, IndexError):

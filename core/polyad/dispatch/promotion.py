@@ -111,6 +111,31 @@ def not_bool(op: str, rule: Rule = promoted) -> Rule:
     return checked
 
 
+def not_complex(op: str, rule: Rule = promoted) -> Rule:
+    """*rule*, refusing complex operands: they have no order, hence no extremes, floors or remainders."""
+
+    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
+        for entry in flat(types):
+            if entry is complex or (isinstance(entry, TensorType) and entry.dtype.is_complex):
+                raise DTypeError(f"{op}: complex numbers have no order, so they have no such operation", fix="take the real part or the absolute value first")
+        return rule(types, params)
+
+    return checked
+
+
+def integral_only(op: str, rule: Rule = promoted, *, bools: bool = True) -> Rule:
+    """*rule*, refusing everything but integers and, if *bools*, bool."""
+
+    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
+        typing = rule(types, params)
+        dtype = typing.outputs[0]
+        if dtype.category > INTEGER or (dtype.category == BOOL and not bools):
+            raise DTypeError(f"{op}: operands are {dtype.name}; only integer{' and bool' if bools else ''} tensors have this", fix="convert them first, for example with .to(polyad.int64)")
+        return typing
+
+    return checked
+
+
 def number_dtype(value: Any) -> DType:
     """The default dtype of a Python number."""
     return dtype_of_number(type(value))
