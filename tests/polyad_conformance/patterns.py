@@ -1,0 +1,121 @@
+"""Samples that many ops share: each function returns a list, to be added to a family's ``SAMPLES``.
+
+Every keyword that is not named here goes to `Sample`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .sample import Maker, Sample
+
+Draw = Callable[..., Any]
+
+
+def draw(make: Maker, shape: Iterable[int]) -> Any:
+    """The default way to draw an input: ``make(shape)``."""
+    return make(shape)
+
+
+def unary(op: str, reference: Callable[..., Any], *, draw: Draw = draw, special: bool = True, **sample: Any) -> list[Sample]:
+    """An elementwise op of one tensor: several dimensions, one, none, no elements, and a size past every vector width.
+
+    *draw* makes an input from (make, shape); the default takes the whole range of `Maker.__call__`.
+    """
+    shapes = {"2-d": (3, 4), "0-d": (), "empty": (0, 3), "1-d": (37,), "4-d": (2, 1, 3, 2)}
+    return [
+        Sample(op=op, name=name, inputs=lambda make, shape=shape: (draw(make, shape),), reference=reference, special=special, **sample)
+        for name, shape in shapes.items()
+    ]
+
+
+def binary(
+    op: str,
+    reference: Callable[..., Any],
+    *,
+    draw: Draw = draw,
+    draw_other: Draw | None = None,
+    number: float | int | None = 2,
+    special: bool = True,
+    **sample: Any,
+) -> list[Sample]:
+    """An elementwise op of two tensors that broadcast; *number* is tried as a Python number on the right (None: not taken)."""
+    other = draw_other or draw
+    shapes = {
+        "equal shapes": ((3, 4), (3, 4)),
+        "row": ((3, 4), (4,)),
+        "outer": ((3, 1), (1, 4)),
+        "0-d right": ((2, 3), ()),
+        "both 0-d": ((), ()),
+        "empty": ((0, 3), (3,)),
+        "1-d": ((37,), (37,)),
+        "3-d": ((2, 1, 3), (2, 1)),
+    }
+    samples = [
+        Sample(
+            op=op,
+            name=name,
+            inputs=lambda make, left=left, right=right: (draw(make, left), other(make, right)),
+            reference=reference,
+            special=special,
+            **sample,
+        )
+        for name, (left, right) in shapes.items()
+    ]
+    if number is not None:
+        samples.append(Sample(op=op, name="number", inputs=lambda make: (draw(make, (2, 3)), number), reference=reference, **sample))
+    return samples
+
+
+def reduction(
+    op: str,
+    reference: Callable[..., Any],
+    *,
+    draw: Draw = draw,
+    several: bool = True,
+    empty: bool = True,
+    whole: bool = True,
+    length: bool = True,
+    **sample: Any,
+) -> list[Sample]:
+    """An op with ``dim`` and ``keepdim``; *reference* is called as ``reference(x, dim=None, keepdim=False)``.
+
+    *several* says whether dim may be a tuple, *whole* whether it may be left out, *empty* whether no elements reduce to something,
+    *length* whether rounding errors add up over the reduced elements.
+    """
+    kwargs: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+        "last dim": ((3, 4), {"dim": -1}),
+        "first dim": ((3, 4), {"dim": 0}),
+        "middle dim, kept": ((2, 3, 4), {"dim": 1, "keepdim": True}),
+        "1-d": ((37,), {"dim": 0}),
+        "0-d": ((), {"dim": 0}),
+        "no rows": ((0, 3), {"dim": 1}),
+        "long": ((2, 143), {"dim": 1}),
+    }
+    if whole:
+        kwargs |= {"whole": ((2, 3, 4), {}), "whole 0-d": ((), {})}
+    if several:
+        kwargs |= {"two dims": ((2, 3, 4), {"dim": (0, 2)}), "two dims, kept": ((2, 3, 4), {"dim": (0, -1), "keepdim": True})}
+    if empty:
+        kwargs |= {"of nothing": ((0, 3), {"dim": 0})} | ({"whole of nothing": ((0,), {})} if whole else {})
+    sample.setdefault("special", True)
+    return [
+        Sample(
+            op=op,
+            name=name,
+            inputs=lambda make, shape=shape: (draw(make, shape),),
+            reference=reference,
+            kwargs=given,
+            length=max(_count(shape), 1) if length else 0,
+            **sample,
+        )
+        for name, (shape, given) in kwargs.items()
+    ]
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
