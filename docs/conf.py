@@ -18,6 +18,7 @@ release = version = polyad.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "polyad_generated",
 ]
