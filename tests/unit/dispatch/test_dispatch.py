@@ -1,0 +1,175 @@
+"""From a call to a kernel: generated callers, plans, declarations, modes."""
+
+import inspect
+
+import pytest
+
+import polyad
+from polyad.dispatch.modes import Mode
+from polyad.dispatch.op import OPS, PUBLIC, composite, gradient, op_of, primitive
+from polyad.dispatch.promotion import promoted
+from polyad.ops.shape_rules import broadcast, same
+from polyad.tensor import Tensor
+
+
+@pytest.fixture
+def scratch():
+    """Names of ops that a test declares; they are forgotten afterwards."""
+    before = set(OPS), set(PUBLIC)
+    yield
+    for name in set(OPS) - before[0]:
+        del OPS[name]
+    for name in set(PUBLIC) - before[1]:
+        del PUBLIC[name]
+
+
+def test_what_was_generated_can_be_read() -> None:
+    source = inspect.getsource(op_of(polyad.ops.arithmetic._mul).call)
+    assert "plan.kernel" in source
+    assert "record(" in source
+
+
+def test_generated_callers_look_like_their_definition() -> None:
+    assert polyad.exp.__name__ == "exp"
+    assert polyad.exp.__module__ == "polyad.ops.exponential"
+    assert "input" in inspect.signature(polyad.exp).parameters
+
+
+def test_a_signature_is_resolved_once() -> None:
+    op = op_of(polyad.ops.arithmetic._mul)
+    x = polyad.ones(3)
+    x * x
+    plans = dict(op.plans)
+    y = polyad.ones(2, 5)
+    y * y
+    assert op.plans == plans
+    y * y.sum()
+    assert len(op.plans) >= len(plans)
+
+
+def test_a_composite_works_by_its_body_and_records_its_ops(scratch) -> None:
+    @composite(dtype=promoted, shape=broadcast)
+    def test_double_sum(input: Tensor, other: Tensor) -> Tensor:
+        return (input + other) * 2
+
+    x = polyad.ones(2, requires_grad=True)
+    result = test_double_sum(x, polyad.ones(2))
+    assert result.tolist() == [4.0, 4.0]
+    assert result.grad_fn.name == "MulBackward0"
+    result.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_composite_with_a_formula_records_itself(scratch) -> None:
+    @composite(dtype=promoted, shape=same)
+    def test_cube(input: Tensor) -> Tensor:
+        return input * input * input
+
+    gradient(test_cube, input=lambda g, input: g * input * input * 3)
+    x = polyad.tensor([2.0], requires_grad=True)
+    y = test_cube(x)
+    assert y.grad_fn.name == "TestCubeBackward0"
+    (first,) = polyad.autograd.grad(y, x, create_graph=True)
+    (second,) = polyad.autograd.grad(first, x)
+    assert (first.item(), second.item()) == (12.0, 12.0)
+
+
+def test_a_primitive_without_kernel_says_so(scratch) -> None:
+    @primitive(dtype=promoted, shape=same)
+    def test_nothing(input: Tensor) -> Tensor:
+        """Nobody has this."""
+
+    with pytest.raises(NotImplementedError, match="test_nothing: neither cpu nor the host has a kernel"):
+        test_nothing(polyad.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [({"nobody": lambda g: g}, "'nobody' is no operand"), ({"input": lambda g, weight: g}, "asks for 'weight'")],
+)
+def test_formulas_are_checked_when_declared(scratch, formula, words: str) -> None:
+    @composite(dtype=promoted, shape=same)
+    def test_checked(input: Tensor) -> Tensor:
+        return input
+
+    with pytest.raises(TypeError, match=words):
+        gradient(test_checked, **formula)
+
+
+def test_a_name_is_declared_once(scratch) -> None:
+    def test_twice(input: Tensor) -> Tensor:
+        return input
+
+    composite()(test_twice)
+    with pytest.raises(TypeError, match="test_twice is declared twice"):
+        composite()(test_twice)
+
+
+def test_tensors_come_first() -> None:
+    def test_order(dim: int, input: Tensor) -> Tensor:
+        return input
+
+    with pytest.raises(TypeError, match="tensors come first"):
+        composite()(test_order)
+
+
+@pytest.mark.parametrize("wrong", [None, "text", [1.0], object()])
+def test_operands_that_are_no_tensors(wrong) -> None:
+    with pytest.raises(TypeError, match="mul: other is"):
+        polyad.mul(polyad.ones(2), wrong)
+    with pytest.raises(TypeError):
+        polyad.ones(2) * wrong
+
+
+class Seen(Mode):
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def dispatch(self, op, args):
+        self.names.append(op.name)
+        return super().dispatch(op, args)
+
+
+def test_modes_see_ops_innermost_first_and_composites_whole() -> None:
+    outer, inner = Seen(), Seen()
+    x = polyad.ones(2, 2, requires_grad=True)
+    with outer, inner:
+        y = polyad.softmax(x @ x, -1)
+    assert inner.names == outer.names
+    assert "softmax" in inner.names
+    assert "exp" not in inner.names
+    assert y.requires_grad
+    x + x
+    assert "add" not in outer.names
+
+
+def test_modes_see_the_backward_pass() -> None:
+    x = polyad.ones(2, requires_grad=True)
+    loss = (x * x).sum()
+    with Seen() as mode:
+        loss.backward()
+    assert "mul" in mode.names
+
+
+def test_a_mode_may_replace_a_result_and_is_left_after_an_error() -> None:
+    class Zero(Mode):
+        def dispatch(self, op, args):
+            return args[0] if op.name == "mul" else super().dispatch(op, args)
+
+    x = polyad.ones(2)
+    with Zero():
+        assert (x * 5).tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError), Zero():
+        x + polyad.ones(3)
+    assert (x * 5).tolist() == [5.0, 5.0]
+
+
+def test_out_is_written_and_resized() -> None:
+    out = polyad.empty(0)
+    result = polyad.add(polyad.ones(2), 1, out=out)
+    assert result is out
+    assert out.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="its dtype cannot hold the result"):
+        polyad.add(polyad.ones(2), 1, out=polyad.empty(2, dtype=polyad.int64))
+    with pytest.raises(TypeError, match="is no tensor"):
+        polyad.add(polyad.ones(2), 1, out=[0.0, 0.0])
