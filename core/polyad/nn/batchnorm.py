@@ -23,7 +23,8 @@ __all__ = ["BatchNorm", "BatchNorm1d", "BatchNorm2d"]
 class BatchNorm(Module):
     """What the batch normalisation layers have in common.
 
-    Parameters weight and bias (num_features,), buffers running_mean and running_var (num_features,) and num_batches_tracked ().
+    Parameters weight and bias (num_features,), buffers running_mean and running_var (num_features,) and
+    num_batches_tracked ().
     """
 
     _version = 2  # 1 had no num_batches_tracked
@@ -94,7 +95,7 @@ class BatchNorm(Module):
             )
 
     def forward(self, input: Tensor) -> Tensor:
-        """Normalise *input* (N, num_features, ...) over everything but the features; in training, track mean and variance."""
+        """Normalise *input* (N, num_features, ...) over all but the features; in training, track mean and variance."""
         self._check_input(input)
         track = self.training and self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -134,7 +135,8 @@ class BatchNorm(Module):
 class BatchNorm1d(BatchNorm):
     """Normalises each feature of (N, C) or (N, C, L) over the batch, then scales and shifts it.
 
-    In training with the batch's mean and variance, of which running values are kept; in evaluation with the running values.
+    In training with the batch's mean and variance, of which running values are kept; in evaluation with the running
+    values.
 
     Args:
         num_features: C.

@@ -389,8 +389,10 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         lines = []
         for position, value in enumerate(self):
-            kind = "Parameter containing" if isinstance(value, Parameter) else "Object of type"
-            lines.append(f"({position}): {kind}: {describe(value) if isinstance(value, Tensor) else type(value).__name__}")
+            if isinstance(value, Tensor):
+                lines.append(f"({position}): Parameter containing: [{describe(value)}]")
+            else:
+                lines.append(f"({position}): Object of type: {type(value).__name__}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

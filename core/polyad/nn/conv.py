@@ -24,7 +24,10 @@ _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "repli
 
 
 class ConvNd(Module):
-    """What the convolution layers have in common: checked settings, weight (out, in / groups, *kernel) and bias (out,)."""
+    """What the convolution layers have in common.
+
+    Checked settings, weight (out_channels, in_channels / groups, *kernel_size) and bias (out_channels,).
+    """
 
     spatial_dims: ClassVar[int]
 
@@ -156,7 +159,7 @@ class Conv2d(ConvNd):
         out_channels: channels of the result; divisible by *groups*.
         kernel_size: a number, or (height, width); so are *stride*, *padding* and *dilation*.
         stride: step of the kernel.
-        padding: rows and columns around the image, or ``"same"`` (the result's size is the input's) or ``"valid"`` (none).
+        padding: rows and columns around the image, or ``"same"`` (the result has the input's size), ``"valid"`` (none).
         dilation: distance between the kernel's elements.
         groups: split the channels into this many independent convolutions.
         bias: whether to add a learnt number to each result channel.

@@ -1,16 +1,16 @@
-"""Hooks on modules: where they are kept, in which order they run, and the handle that takes one away again.
+"""Hooks on modules: where they are kept and in which order they run.
 
-A module has no hook objects until the first hook is registered, so that a call without hooks pays one falsy check. Hooks run in
-the order in which they were registered, those registered with ``prepend=True`` before the others; a hook may remove itself
-while it runs.
+A module has no hook objects until the first hook is registered, so that a call without hooks pays one falsy check.
+Hooks run in the order in which they were registered, those registered with ``prepend=True`` before the others; a hook
+may remove itself while it runs.
 
-To add a kind of hook, add a table to `ForwardHooks` (it runs in ``__call__``) or `StateHooks` (it runs in ``state_dict`` or
-``load_state_dict``) and a ``register_..._hook`` method to `polyad.nn.Module` that returns `register`'s handle.
+To add a kind of hook, add a table to `ForwardHooks` (it runs in ``__call__``) or `StateHooks` (it runs in
+``state_dict`` or ``load_state_dict``) and a ``register_..._hook`` method to `polyad.nn.Module` that returns the
+handle of `polyad.autograd.hooks.register`.
 """
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,61 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import PolyadError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .module import Module
 
-__all__ = ["ForwardHooks", "HookError", "RemovableHandle", "StateHooks", "register"]
-
-_next_id = itertools.count().__next__
+__all__ = ["ForwardHooks", "HookError", "StateHooks"]
 
 
 class HookError(PolyadError, RuntimeError):
     """A hook returned something that cannot be used in its place."""
-
-
-class RemovableHandle:
-    """Removes the hook it was returned for: call `remove`, or use it as a context manager.
-
-    Removing twice does nothing.
-
-    >>> from polyad import nn
-    >>> layer = nn.Identity()
-    >>> with layer.register_forward_hook(lambda module, args, output: output + 1):
-    ...     layer(1)
-    2
-    >>> layer(1)
-    1
-    """
-
-    __slots__ = ("_table", "id")
-
-    def __init__(self, table: dict[int, Any]) -> None:
-        self.id = _next_id()
-        self._table = table
-
-    def remove(self) -> None:
-        """Take the hook away; nothing happens if it is gone already."""
-        self._table.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self.remove()
-
-
-def register(table: dict[int, Any], entry: Any, *, prepend: bool = False) -> RemovableHandle:
-    """Put *entry* at the end of *table*, or at its front, and return the handle that takes it out."""
-    handle = RemovableHandle(table)
-    if prepend:
-        others = dict(table)
-        table.clear()
-        table[handle.id] = entry
-        table.update(others)
-    else:
-        table[handle.id] = entry
-    return handle
 
 
 class PreHook(NamedTuple):

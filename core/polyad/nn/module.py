@@ -1,8 +1,8 @@
 """Module: the base of every layer and model.
 
 A module keeps three registries, in the order of assignment: ``_parameters``, ``_buffers`` and ``_modules``. Assigning a
-`Parameter`, a `Module` or a `Buffer` to an attribute puts it there, and everything that walks a model (``parameters()``,
-``state_dict()``, ``to()``, ``repr``) reads nothing else.
+`Parameter`, a `Module` or a `Buffer` to an attribute puts it there, and everything that walks a model
+(``parameters()``, ``state_dict()``, ``to()``, ``repr``) reads nothing else.
 
 Invariants:
 
@@ -10,8 +10,9 @@ Invariants:
 * ``to`` and its relatives convert all tensors before they replace the first, so a failure changes nothing;
 * calling a module without hooks costs one falsy check above ``forward``.
 
-To add a layer: a subclass in the file of its family whose ``__init__`` calls ``super().__init__()`` and assigns its parameters,
-with ``forward`` and ``extra_repr``. How state is saved and loaded is in `polyad.nn.state_dict`, hooks are in `polyad.nn.hooks`.
+To add a layer: a subclass in the file of its family whose ``__init__`` calls ``super().__init__()`` and assigns its
+parameters, with ``forward`` and ``extra_repr``. How state is saved and loaded is in `polyad.nn.state_dict`, hooks are
+in `polyad.nn.hooks`.
 """
 
 from __future__ import annotations
@@ -21,27 +22,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from ..autograd.grad_mode import no_grad
+from ..autograd.hooks import RemovableHandle, register
 from ..device import Device
 from ..dtypes import DType, bfloat16, float16, float32, float64
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError
+from ..errors import ArgumentError, NotSupported, PolyadError
 from ..tensor import Tensor
 from . import state_dict as _state
-from .hooks import ForwardHooks, PostHook, PreHook, RemovableHandle, StateHooks, register
+from .conversion import parse_to, replace_tensors
+from .hooks import ForwardHooks, PostHook, PreHook, StateHooks
 from .parameter import Buffer, Parameter
+from .registration import ModuleAttributeError, check_name, init_not_called, not_a
 
-__all__ = ["Module", "ModuleAttributeError", "RegistrationError"]
+__all__ = ["Module"]
 
 T = TypeVar("T", bound="Module")
 M = TypeVar("M")
-
-
-class RegistrationError(PolyadError, KeyError):
-    """A name under which nothing can be registered in a module."""
-
-
-class ModuleAttributeError(PolyadError, AttributeError):
-    """A module has no member of that name, or not of the kind asked for."""
 
 
 class Module:
@@ -51,7 +46,8 @@ class Module:
     `parameters`, moved by `to` and saved by `state_dict`.
 
     Raises:
-        AttributeError: when something is assigned before ``super().__init__()`` was called, or an attribute does not exist.
+        AttributeError: when something is assigned before ``super().__init__()`` was called, or an attribute does not
+        exist.
 
     >>> import polyad
     >>> from polyad import nn
@@ -81,9 +77,7 @@ class Module:
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.
-        self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set()
-        )
+        self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set())
 
     # ------------------------------------------------------------------------------------------------------- calling
 
@@ -120,23 +114,6 @@ class Module:
 
     # -------------------------------------------------------------------------------------------------- registration
 
-    def _check_name(self, kind: str, name: str, registry: Mapping[str, Any]) -> None:
-        if not isinstance(name, str):
-            raise ArgumentTypeError(
-                f"register_{kind}: name must be a str, not {type(name).__name__}", operands={"name": name}
-            )
-        if "." in name:
-            raise RegistrationError(
-                f"register_{kind}: name {name!r} contains a dot, which separates the levels of a model",
-                fix="use an underscore, or register it in the submodule",
-            )
-        if not name:
-            raise RegistrationError(f"register_{kind}: name is empty", fix="give it a name")
-        if name not in registry and hasattr(self, name):
-            raise RegistrationError(
-                f"register_{kind}: {type(self).__name__} already has an attribute {name!r}", fix="choose another name"
-            )
-
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Register *param* under *name*; None keeps the name without a parameter, as ``bias=False`` does.
 
@@ -146,10 +123,10 @@ class Module:
             AttributeError: ``Module.__init__`` was not called yet.
         """
         if "_parameters" not in self.__dict__:
-            raise _init_not_called(self, "parameter", name)
-        self._check_name("parameter", name, self._parameters)
+            raise init_not_called(self, "parameter", name)
+        check_name(self, "parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
-            raise _not_a("register_parameter", name, "a Parameter or None", param, "wrap it: nn.Parameter(tensor)")
+            raise not_a("register_parameter", name, "a Parameter or None", param, "wrap it: nn.Parameter(tensor)")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -166,10 +143,10 @@ class Module:
             AttributeError: ``Module.__init__`` was not called yet.
         """
         if "_buffers" not in self.__dict__:
-            raise _init_not_called(self, "buffer", name)
-        self._check_name("buffer", name, self._buffers)
+            raise init_not_called(self, "buffer", name)
+        check_name(self, "buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise _not_a("register_buffer", name, "a Tensor or None", tensor, "make it one: polyad.tensor(...)")
+            raise not_a("register_buffer", name, "a Tensor or None", tensor, "make it one: polyad.tensor(...)")
         self._buffers[name] = tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -185,10 +162,10 @@ class Module:
             AttributeError: ``Module.__init__`` was not called yet.
         """
         if "_modules" not in self.__dict__:
-            raise _init_not_called(self, "module", name)
-        self._check_name("module", name, self._modules)
+            raise init_not_called(self, "module", name)
+        check_name(self, "module", name, self._modules)
         if module is not None and not isinstance(module, Module):
-            raise _not_a("register_module", name, "a Module or None", module, "pass an instance of an nn.Module subclass")
+            raise not_a("register_module", name, "a Module or None", module, "pass an instance of a Module")
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
@@ -211,32 +188,32 @@ class Module:
         members = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in members:
-                raise _init_not_called(self, "parameter", name)
+                raise init_not_called(self, "parameter", name)
             self._forget(name, keep="_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             if "_modules" not in members:
-                raise _init_not_called(self, "module", name)
+                raise init_not_called(self, "module", name)
             self._forget(name, keep="_modules")
             members["_modules"][name] = value
         elif isinstance(value, Buffer):
             if "_buffers" not in members:
-                raise _init_not_called(self, "buffer", name)
+                raise init_not_called(self, "buffer", name)
             self._forget(name, keep="_buffers")
             self.register_buffer(name, value, value.persistent)
         elif "_parameters" not in members:
             object.__setattr__(self, name, value)
         elif name in members["_parameters"]:
             if value is not None:
-                raise _not_a("__setattr__", name, "a Parameter or None", value, "wrap it: nn.Parameter(tensor)")
+                raise not_a("__setattr__", name, "a Parameter or None", value, "wrap it: nn.Parameter(tensor)")
             members["_parameters"][name] = None
         elif name in members["_modules"]:
             if value is not None:
-                raise _not_a("__setattr__", name, "a Module or None", value, f"del it first to reuse the name {name!r}")
+                raise not_a("__setattr__", name, "a Module or None", value, f"del it first to reuse the name {name!r}")
             members["_modules"][name] = None
         elif name in members["_buffers"]:
             if value is not None and not isinstance(value, Tensor):
-                raise _not_a("__setattr__", name, "a Tensor or None", value, f"del it first to reuse the name {name!r}")
+                raise not_a("__setattr__", name, "a Tensor or None", value, f"del it first to reuse the name {name!r}")
             members["_buffers"][name] = value
         else:
             object.__setattr__(self, name, value)
@@ -321,7 +298,7 @@ class Module:
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Every module in the tree with its dotted path, this one first; each once unless *remove_duplicate* is False."""
+        """Every module in the tree with its dotted path, this one first; each once if *remove_duplicate*."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -401,7 +378,7 @@ class Module:
     # ---------------------------------------------------------------------------------------------------------- mode
 
     def train(self: T, mode: bool = True) -> T:
-        """Put the module and all submodules into training mode, or with ``False`` into evaluation mode. Returns self."""
+        """Put the module and all submodules into training mode, or with False into evaluation mode. Returns self."""
         if not isinstance(mode, bool):
             raise ArgumentError("train: mode must be True or False", operands={"mode": mode})
         for module in self.modules():
@@ -409,7 +386,7 @@ class Module:
         return self
 
     def eval(self: T) -> T:
-        """Put the module into evaluation mode: dropout passes everything, batch normalisation uses its running values."""
+        """Put the module into evaluation mode: no dropout, and batch normalisation by running values. Returns self."""
         return self.train(False)
 
     def requires_grad_(self: T, requires_grad: bool = True) -> T:
@@ -431,19 +408,7 @@ class Module:
 
     def _apply(self: T, fn: Callable[[Tensor], Tensor]) -> T:
         """Replace the data of every parameter, gradient and buffer by ``fn`` of it, all of them or none."""
-        parameters = list(self.parameters())
-        with no_grad():
-            converted = [(p, fn(p), None if p.grad is None else fn(p.grad)) for p in parameters]
-            buffers = {id(buffer): fn(buffer) for buffer in self.buffers()}
-        # Nothing can fail from here on.
-        for parameter, data, grad in converted:
-            parameter.grad = None
-            parameter.data = data
-            parameter.grad = grad
-        for module in self.modules():
-            for name, buffer in module._buffers.items():
-                if buffer is not None:
-                    module._buffers[name] = buffers[id(buffer)]
+        replace_tensors(self, fn)
         return self
 
     @overload
@@ -468,16 +433,16 @@ class Module:
         >>> nn.Linear(2, 2).to(polyad.float64).weight.dtype
         polyad.float64
         """
-        device, dtype, non_blocking = _parse_to(args, kwargs)
+        device, dtype, non_blocking = parse_to(args, kwargs)
 
         def convert(tensor: Tensor) -> Tensor:
-            castable = tensor.is_floating_point() or tensor.is_complex()
+            castable = tensor.dtype.is_floating_point or tensor.dtype.is_complex
             return tensor.to(device, dtype if castable else None, non_blocking)
 
         return self._apply(convert)
 
     def _cast(self: T, dtype: DType) -> T:
-        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.dtype.is_floating_point else tensor)
 
     def float(self: T) -> T:
         """Cast floating point parameters and buffers to float32. Returns self."""
@@ -560,7 +525,7 @@ class Module:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Check this module's own members against *state_dict* and note what is to be written once all has been checked.
+        """Check this module's own members against *state_dict* and note what is to be written once all is checked.
 
         A subclass whose layout has changed edits *state_dict* (it is a copy) and calls this.
         """
@@ -590,7 +555,7 @@ class Module:
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after every ``forward``; what it returns, unless None, replaces the output.
+        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
 
         With *with_kwargs* the hook is ``hook(module, args, kwargs, output)``. With *always_call* it is called after an
         error, too, with what output there is.
@@ -618,7 +583,7 @@ class Module:
         return register(self._own_state_hooks().save_post, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call a hook with `_load_from_state_dict`'s arguments before it; it may edit the copy of the state it is given."""
+        """Call a hook with `_load_from_state_dict`'s arguments before it; it may edit the copy of the state."""
         return register(self._own_state_hooks().load_pre, hook)
 
     def register_load_state_dict_post_hook(
@@ -656,49 +621,3 @@ class Module:
 def indent(text: str, spaces: int = 2) -> str:
     """Indent all lines of a representation but the first, which continues a line."""
     return text.replace("\n", "\n" + " " * spaces)
-
-
-def _init_not_called(module: Module, kind: str, name: str) -> ModuleAttributeError:
-    cls = type(module).__name__
-    return ModuleAttributeError(
-        f"{cls}: {kind} {name!r} cannot be assigned before Module.__init__() was called",
-        fix=f"call super().__init__() first in {cls}.__init__",
-    )
-
-
-def _not_a(where: str, name: str, wanted: str, value: Any, fix: str) -> ArgumentTypeError:
-    return ArgumentTypeError(
-        f"{where}: {name!r} takes {wanted}, not {type(value).__name__}", operands={name: value}, fix=fix
-    )
-
-
-def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | str | int | None, DType | None, bool]:
-    """Read the argument forms of `Module.to` into (device, dtype, non_blocking)."""
-    unknown = kwargs.keys() - {"device", "dtype", "tensor", "non_blocking"}
-    if unknown:
-        raise ArgumentTypeError(
-            f"Module.to: unknown argument {min(unknown)!r}", fix="use device, dtype, tensor or non_blocking"
-        )
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    rest = list(args)
-    first = rest.pop(0) if rest else kwargs.get("tensor")
-    if isinstance(first, Tensor):
-        device, dtype = first.device, first.dtype
-    elif isinstance(first, DType):
-        dtype = first
-    elif first is not None or args:
-        device = first
-        if rest:
-            dtype = rest.pop(0)
-    non_blocking = bool(rest.pop(0)) if rest else bool(kwargs.get("non_blocking", False))
-    if rest:
-        raise ArgumentTypeError(f"Module.to: takes at most 3 positional arguments, got {len(args)}")
-    if device is not None and not isinstance(device, (Device, str, int)):
-        raise ArgumentTypeError("Module.to: takes a device, a dtype or a tensor", operands={"got": device})
-    if dtype is not None and not (isinstance(dtype, DType) and (dtype.is_floating_point or dtype.is_complex)):
-        raise ArgumentTypeError(
-            "Module.to: dtype must be floating point or complex",
-            operands={"dtype": dtype},
-            fix="cast single buffers with register_buffer, or all members with Module.type",
-        )
-    return device, dtype, non_blocking

@@ -1,7 +1,8 @@
 """Parameter and Buffer: tensors that a module registers when they are assigned to it.
 
-Both are tensors and nothing else: what makes them special is that `Module.__setattr__` sees their type. Results of operations on
-them are plain tensors. A Parameter never has a history: it is a leaf, so that an optimizer can change it.
+Both are tensors and nothing else: what makes them special is that `Module.__setattr__` sees their type. Results of
+operations on them are plain tensors. A Parameter never has a history: it is a leaf, so that an optimizer can change
+it.
 """
 
 from __future__ import annotations

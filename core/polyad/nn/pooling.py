@@ -15,7 +15,7 @@ class MaxPool2d(Module):
     """The largest value of each window.
 
     Shapes: input (N, C, H, W) or (C, H, W) -> the same with
-    H_out = (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1, rounded up instead with *ceil_mode*; W likewise.
+    H_out = (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1, and W likewise; *ceil_mode* rounds up.
 
     Args:
         kernel_size: of the window, a number or (height, width).

@@ -1,11 +1,12 @@
 """How a module's state is collected and put back.
 
-Loading has two phases. The first walks the whole tree, checks every member against the state and notes the writes that would be
-needed; only if nothing at all is wrong does the second phase write. So a state that does not fit leaves the module as it was.
+Loading has two phases. The first walks the whole tree, checks every member against the state and notes the writes
+that would be needed; only if nothing at all is wrong does the second phase write. So a state that does not fit leaves
+the module as it was.
 
-A subclass reads an older layout of its state by overriding ``Module._load_from_state_dict``: it edits the copy of the state that
-it is given, then calls the base method. The layout's version comes to it in ``local_metadata["version"]``, which is None for a
-state that carries no versions, such as a plain dict.
+A subclass reads an older layout of its state by overriding ``Module._load_from_state_dict``: it edits the copy of the
+state that it is given, then calls the base method. The layout's version comes to it in ``local_metadata["version"]``,
+which is None for a state that carries no versions, such as a plain dict.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class StateDictError(PolyadError, RuntimeError):
             label, _, text = mismatch.partition(": ")
             notes[label] = text
         super().__init__(
-            f"load_state_dict: the state does not fit {module}: {count} problem{'s' * (count > 1)}; nothing was changed",
+            f"load_state_dict: {count} thing(s) in the state do not fit {module}; nothing was changed",
             notes=notes,
             fix=_fix(missing, unexpected, mismatches),
         )
@@ -89,7 +90,7 @@ def _fix(missing: list[str], unexpected: list[str], mismatches: list[str]) -> st
     return "load into the class that was saved, or pass strict=False to leave such keys alone"
 
 
-# ------------------------------------------------------------------------------------------------------------- collecting
+# ----------------------------------------------------------------------------------------------------- collecting
 
 
 def save(
@@ -146,7 +147,7 @@ def _has_extra_state(module: Module, method: str) -> bool:
     return getattr(type(module), method) is not getattr(Module, method)
 
 
-# ---------------------------------------------------------------------------------------------------------------- loading
+# -------------------------------------------------------------------------------------------------------- loading
 
 
 class _Writes:
@@ -216,9 +217,7 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
     if forgiving:
         call_post_hooks()
     if mismatches or (strict and (missing or unexpected)):
-        raise StateDictError(
-            type(module).__name__, missing if strict else [], unexpected if strict else [], mismatches
-        )
+        raise StateDictError(type(module).__name__, missing if strict else [], unexpected if strict else [], mismatches)
     writes.commit()
     if not forgiving:
         call_post_hooks()
@@ -274,6 +273,6 @@ def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
         return "no tensor", f"the state has {describe(value)}"
     if tuple(value.shape) != tuple(own.shape):
         return "size mismatch", f"{tuple(value.shape)} in the state, {tuple(own.shape)} in the module"
-    if value.is_complex() and not own.is_complex():
+    if value.dtype.is_complex and not own.dtype.is_complex:
         return "dtype mismatch", f"{value.dtype} in the state, {own.dtype} in the module"
     return None

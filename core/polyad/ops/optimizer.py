@@ -1,11 +1,12 @@
 """One training step of a parameter, as an op: what a backend fuses into a single pass over memory.
 
-Each op takes a parameter, its gradient and the optimizer's state of it, and returns the new parameter and the new state. The
-optimizers (`polyad.optim`) call them so that the results are written over the operands; a kernel that takes ``out`` does so without
-allocating anything. A ``step`` operand is a 0-d float32 tensor on the parameter's device: nothing has to wait for the device to
-read it.
+Each op takes a parameter, its gradient and the optimizer's state of it, and returns the new parameter and the new
+state. The optimizers (`polyad.optim`) call them so that the results are written over the operands; a kernel that
+takes ``out`` does so without allocating anything. A ``step`` operand is a 0-d float32 tensor on the parameter's
+device: nothing has to wait for the device to read it.
 
-To add an optimizer, declare its step here as a composite, then write the class in polyad/optim/. A kernel for it may come later.
+To add an optimizer, declare its step here as a composite, then write the class in polyad/optim/. A kernel for it may
+come later.
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ def _amsgrad_step(
     step = step + 1
     exp_avg, exp_avg_sq = _moments(direction, exp_avg, exp_avg_sq, beta1, beta2)
     max_exp_avg_sq = max_exp_avg_sq.maximum(exp_avg_sq)
-    return _descend(param, exp_avg, max_exp_avg_sq, step, lr, beta1, beta2, eps), exp_avg, exp_avg_sq, max_exp_avg_sq, step
+    param = _descend(param, exp_avg, max_exp_avg_sq, step, lr, beta1, beta2, eps)
+    return param, exp_avg, exp_avg_sq, max_exp_avg_sq, step
 
 
 def _direction(param: Tensor, grad: Tensor, weight_decay: float, maximize: bool) -> Tensor:
@@ -175,9 +177,7 @@ def _decay(
     return param, _direction(param, grad, weight_decay, maximize)
 
 
-def _moments(
-    grad: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, beta1: float, beta2: float
-) -> tuple[Tensor, Tensor]:
+def _moments(grad: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, beta1: float, beta2: float) -> tuple[Tensor, Tensor]:
     """The moving averages of the gradient and of its square."""
     return exp_avg + (grad - exp_avg) * (1 - beta1), exp_avg_sq * beta2 + grad * grad * (1 - beta2)
 

@@ -1,8 +1,7 @@
 """Optimizers, with PyTorch's names, arguments and state layout.
 
-    optimizer.py  the base class: groups, state, hooks
-    inplace.py    writing a step's results over its operands
-    sgd.py adam.py ...   one family a file; their arithmetic is declared in polyad/ops/optimizer.py
+The base class with groups, state and hooks is in optimizer.py; sgd.py, adam.py, ... hold one family each, whose
+arithmetic is declared in polyad/ops/optimizer.py; inplace.py writes a step's results over its operands.
 """
 
 from .adam import Adam, AdamW

@@ -15,12 +15,16 @@ __all__ = ["update"]
 
 
 def update(
-    declared: Callable[..., Any], operands: tuple[Tensor, ...], params: tuple[Any, ...], targets: Sequence[int], line: str
+    declared: Callable[..., Any],
+    operands: tuple[Tensor, ...],
+    params: tuple[Any, ...],
+    targets: Sequence[int],
+    line: str,
 ) -> None:
     """Write the results of ``declared(*operands, *params)`` over the operands at the positions *targets*.
 
-    A kernel that can write into given memory does so at once; otherwise the op's new tensors are copied. *line* is the user's
-    line, for the messages about tensors that were changed in place. The caller has switched recording off.
+    A kernel that can write into given memory does so at once; otherwise the op's new tensors are copied. *line* is
+    the user's line, for the messages about tensors that were changed in place. The caller has switched recording off.
     """
     op = op_of(declared)
     if not state.modes:

@@ -1,7 +1,7 @@
 """Optimizer: the base of all optimizers.
 
-An optimizer holds parameters in groups, each with its own options, and a state for each parameter. Its `state_dict` is laid out
-as PyTorch's: parameters appear as numbers, counted through the groups.
+An optimizer holds parameters in groups, each with its own options, and a state for each parameter. Its `state_dict`
+is laid out as PyTorch's: parameters appear as numbers, counted through the groups.
 
 Invariants: a parameter is in one group only and is a leaf; loading a state checks all of it before it changes anything.
 
@@ -135,7 +135,7 @@ class Optimizer:
                 raise ArgumentError(f"{name}: some parameters have names and some have not", fix="name all of them")
             params = [item[1] for item in params]
         if self.param_groups and bool(names) != ("param_names" in self.param_groups[0]):
-            raise ArgumentError(f"{name}: parameters of some groups have names and some have not", fix="name all of them")
+            raise ArgumentError(f"{name}: some groups have parameter names and some have not", fix="name all of them")
 
         known = {id(param): number for number, group in enumerate(self.param_groups) for param in group["params"]}
         for position, param in enumerate(params):
@@ -166,9 +166,9 @@ class Optimizer:
         name = type(self).__name__
         if not param.is_leaf:
             raise ArgumentError(
-                f"{name}: {label} is no leaf: it is the result of {param.grad_fn}, so a step would not change what it was computed from",
+                f"{name}: {label} is no leaf but the result of an operation, so a step would train nothing",
                 operands={label: param},
-                fix="pass the tensor it was computed from, or param.detach().requires_grad_()",
+                fix="pass the tensor it was computed from, or its .detach().requires_grad_()",
             )
         if has_internal_overlap(param.shape, param.stride()):
             raise ArgumentError(
@@ -216,7 +216,8 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """The state of all parameters and the options of all groups.
 
-        Parameters are numbered through the groups: ``{"state": {0: {...}, ...}, "param_groups": [{..., "params": [0, ...]}]}``.
+        Parameters are numbered through the groups:
+        ``{"state": {0: {...}, ...}, "param_groups": [{..., "params": [0, ...]}]}``.
         The tensors in it are the optimizer's own, not copies.
         """
         for hook in self._hooks_of("state_dict_pre"):
@@ -243,7 +244,8 @@ class Optimizer:
 
         Raises:
             KeyError: "state" or "param_groups" is missing.
-            ValueError: the groups are of other numbers or sizes, or state tensors are of other shapes than their parameters.
+            ValueError: the groups are of other numbers or sizes, or state tensors are of other shapes than their
+            parameters.
         """
         name = type(self).__name__
         if not isinstance(state_dict, Mapping):
@@ -424,7 +426,8 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
     if isinstance(value, Tensor) and value.numel() == 1:
         value = value.item()
     if not isinstance(value, (int, float)):
-        raise ArgumentTypeError(f"{optimizer}: {name} must be a number, not {type(value).__name__}", operands={name: value})
+        kind = type(value).__name__
+        raise ArgumentTypeError(f"{optimizer}: {name} must be a number, not {kind}", operands={name: value})
     if not value >= least or (below is not None and not value < below):
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
         raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}")
@@ -435,4 +438,4 @@ def check_hints(optimizer: str, options: dict[str, Any]) -> None:
     if options["fused"] and options["foreach"]:
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options["differentiable"]:
-        raise NotSupported(f"{optimizer}: differentiable steps are not supported", fix="write the step in tensor operations")
+        raise NotSupported(f"{optimizer}: differentiable is not supported", fix="write the step in tensor operations")

@@ -20,8 +20,8 @@ __all__ = ["SGD"]
 class SGD(Optimizer):
     """Stochastic gradient descent, optionally with momentum (Sutskever et al. 2013, in PyTorch's form of it).
 
-    With g the gradient (plus ``weight_decay * param``) and, after the first step, b = momentum * b + (1 - dampening) * g, a step
-    subtracts ``lr`` times b, or times g + momentum * b with *nesterov*.
+    With g the gradient (plus ``weight_decay * param``) and, from the second step on, b = momentum * b + (1 - dampening)
+    * g, a step subtracts ``lr`` times b, or times g + momentum * b with *nesterov*.
 
     Args:
         params: the parameters, or groups of them; see `Optimizer`.

@@ -1,0 +1,71 @@
+"""Moving and casting the tensors of a module, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.grad_mode import no_grad
+from ..device import Device
+from ..dtypes import DType
+from ..errors import ArgumentTypeError, DTypeError
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+def replace_tensors(module: Module, fn: Callable[[Tensor], Tensor]) -> None:
+    """Replace the data of every parameter, gradient and buffer by ``fn`` of it; if *fn* fails, nothing is replaced."""
+    parameters = list(module.parameters())
+    with no_grad():
+        converted = [(p, fn(p), None if p.grad is None else fn(p.grad)) for p in parameters]
+        buffers = {id(buffer): fn(buffer) for buffer in module.buffers()}
+    for parameter, data, _ in converted:
+        if parameter.requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
+            raise DTypeError(
+                f"{type(module).__name__}: parameters that require gradients cannot become {data.dtype.name}",
+                operands={"parameter": parameter},
+                fix="call requires_grad_(False) on the module first",
+            )
+    # Nothing can fail from here on.
+    for parameter, data, grad in converted:
+        parameter.grad = None
+        parameter.data = data
+        parameter.grad = grad
+    for part in module.modules():
+        for name, buffer in part._buffers.items():
+            if buffer is not None:
+                part._buffers[name] = buffers[id(buffer)]
+
+
+def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | str | int | None, DType | None, bool]:
+    """Read the argument forms of `Module.to` into (device, dtype, non_blocking)."""
+    unknown = kwargs.keys() - {"device", "dtype", "tensor", "non_blocking"}
+    if unknown:
+        raise ArgumentTypeError(
+            f"Module.to: unknown argument {min(unknown)!r}", fix="use device, dtype, tensor or non_blocking"
+        )
+    device, dtype = kwargs.get("device"), kwargs.get("dtype")
+    rest = list(args)
+    first = rest.pop(0) if rest else kwargs.get("tensor")
+    if isinstance(first, Tensor):
+        device, dtype = first.device, first.dtype
+    elif isinstance(first, DType):
+        dtype = first
+    elif first is not None or args:
+        device = first
+        if rest:
+            dtype = rest.pop(0)
+    non_blocking = bool(rest.pop(0)) if rest else bool(kwargs.get("non_blocking", False))
+    if rest:
+        raise ArgumentTypeError(f"Module.to: takes at most 3 positional arguments, got {len(args)}")
+    if device is not None and not isinstance(device, (Device, str, int)):
+        raise ArgumentTypeError("Module.to: takes a device, a dtype or a tensor", operands={"got": device})
+    if dtype is not None and not (isinstance(dtype, DType) and (dtype.is_floating_point or dtype.is_complex)):
+        raise ArgumentTypeError(
+            "Module.to: dtype must be floating point or complex",
+            operands={"dtype": dtype},
+            fix="cast single buffers with register_buffer, or all members with Module.type",
+        )
+    return device, dtype, non_blocking

@@ -1,0 +1,287 @@
+"""Filling tensors with starting values.
+
+All functions write into their tensor, record nothing and return it. Those named after an author choose the spread
+such that signals keep their variance through a layer: forwards (fan_in), backwards (fan_out) or in between (xavier).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentError, ArgumentTypeError
+from ..tensor import Tensor
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+_GAINS = {
+    **dict.fromkeys(("linear", *_CONVOLUTIONS, "sigmoid"), 1.0),
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 3.0 / 4,
+}
+
+
+def _check(op: str, tensor: Any) -> Tensor:
+    if not isinstance(tensor, Tensor):
+        raise ArgumentTypeError(
+            f"{op}: tensor must be a Tensor, not {type(tensor).__name__}", operands={"tensor": tensor}
+        )
+    return tensor
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By what factor a layer's weights must be larger so that the nonlinearity after it keeps the variance.
+
+    Args:
+        nonlinearity: ``"relu"``, ``"tanh"``, ``"leaky_relu"``, ``"selu"``, or a linear one such as ``"linear"`` or
+        ``"sigmoid"``. param: the negative slope of ``"leaky_relu"``, 0.01 by default.
+
+    Raises:
+        ValueError: the nonlinearity is unknown, or *param* no number.
+
+    >>> from polyad import nn
+    >>> nn.init.calculate_gain("relu") ** 2
+    2.0000000000000004
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ArgumentError("calculate_gain: the negative slope must be a number", operands={"param": param})
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
+        raise ArgumentError(
+            f"calculate_gain: unknown nonlinearity {nonlinearity!r}",
+            fix=f"use leaky_relu or one of {', '.join(_GAINS)}",
+        )
+    return _GAINS[nonlinearity]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with numbers drawn uniformly from [a, b).
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.uniform_(polyad.empty(3, 5), -1, 1).abs().max().item() <= 1
+    True
+    """
+    with no_grad():
+        return _check("uniform_", tensor).uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with numbers drawn from the normal distribution.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.normal_(polyad.empty(3, 5), std=0.02).shape
+    polyad.Size([3, 5])
+    """
+    with no_grad():
+        return _check("normal_", tensor).normal_(mean, std, generator=generator)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with one number.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.constant_(polyad.empty(2), 0.5).tolist()
+    [0.5, 0.5]
+    """
+    with no_grad():
+        return _check("constant_", tensor).fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.ones_(polyad.empty(2)).tolist()
+    [1.0, 1.0]
+    """
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.zeros_(polyad.empty(2)).tolist()
+    [0.0, 0.0]
+    """
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a 2-d tensor with the identity matrix: a linear layer that passes its input.
+
+    Raises:
+        ValueError: the tensor is not 2-d.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.eye_(polyad.empty(2, 3)).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    if _check("eye_", tensor).ndim != 2:
+        raise ArgumentError("eye_: tensor must be 2-d", operands={"tensor": tensor})
+    with no_grad():
+        tensor.zero_()
+        for position in range(min(tensor.shape)):
+            tensor[position, position] = 1
+    return tensor
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill a convolution's weight (out, in, *kernel) so that it passes as many of its channels as it can.
+
+    Raises:
+        ValueError: the tensor is not 3-d to 5-d, or its first size is not divisible by *groups*.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.dirac_(polyad.empty(1, 1, 3)).tolist()
+    [[[0.0, 1.0, 0.0]]]
+    """
+    if _check("dirac_", tensor).ndim not in (3, 4, 5):
+        raise ArgumentError("dirac_: tensor must be 3-d, 4-d or 5-d", operands={"tensor": tensor})
+    if groups <= 0 or tensor.shape[0] % groups:
+        raise ArgumentError(
+            f"dirac_: the first size of tensor must be divisible by groups: {tensor.shape[0]} and {groups}",
+            operands={"tensor": tensor},
+        )
+    each = tensor.shape[0] // groups
+    centre = tuple(size // 2 for size in tensor.shape[2:])
+    with no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            for channel in range(min(each, tensor.shape[1])):
+                tensor[(group * each + channel, channel, *centre)] = 1
+    return tensor
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs an output of a weight (out, in, *kernel) depends on, and how many outputs an input reaches."""
+    if tensor.ndim < 2:
+        raise ArgumentError(
+            f"init: fan_in and fan_out need a tensor of at least 2 dimensions, not {tensor.ndim}",
+            operands={"tensor": tensor},
+            fix="use uniform_ or normal_",
+        )
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    if mode not in ("fan_in", "fan_out"):
+        raise ArgumentError(f"init: unknown mode {mode!r}", fix="use fan_in or fan_out")
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill uniformly in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+
+    Raises:
+        ValueError: the tensor has fewer than 2 dimensions.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.xavier_uniform_(polyad.empty(3, 5)).abs().max().item() <= (6 / 8) ** 0.5
+    True
+    """
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(_check("xavier_uniform_", tensor))
+    bound = gain * math.sqrt(6.0 / (fan_in + fan_out)) if fan_in + fan_out else 0.0
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill from the normal distribution with deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+
+    Raises:
+        ValueError: the tensor has fewer than 2 dimensions.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.xavier_normal_(polyad.empty(3, 5)).shape
+    polyad.Size([3, 5])
+    """
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(_check("xavier_normal_", tensor))
+    std = gain * math.sqrt(2.0 / (fan_in + fan_out)) if fan_in + fan_out else 0.0
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming_std(op: str, tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    """The deviation of He et al.'s initialisation, or None for a tensor without elements, after a warning."""
+    if 0 in _check(op, tensor).shape:
+        warnings.warn(f"{op}: a tensor without elements has nothing to initialise", stacklevel=3)
+        return None
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Fill uniformly in +-gain * sqrt(3 / fan) (He et al. 2015).
+
+    Args:
+        tensor: a weight (out, in, *kernel).
+        a: the negative slope of a leaky ReLU after this layer.
+        mode: ``"fan_in"`` keeps the variance forwards, ``"fan_out"`` backwards.
+        nonlinearity: what follows; see `calculate_gain`.
+        generator: where the random numbers come from; the device's default generator unless given.
+
+    Raises:
+        ValueError: the tensor has fewer than 2 dimensions, or the mode or the nonlinearity is unknown.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.kaiming_uniform_(polyad.empty(3, 6), nonlinearity="relu").abs().max().item() <= 1
+    True
+    """
+    std = _kaiming_std("kaiming_uniform_", tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Fill from the normal distribution with deviation gain / sqrt(fan) (He et al. 2015). Arguments as
+    `kaiming_uniform_`.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.kaiming_normal_(polyad.empty(3, 5), mode="fan_out").shape
+    polyad.Size([3, 5])
+    """
+    std = _kaiming_std("kaiming_normal_", tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+def uniform_fan_in_(bias: Tensor, weight: Tensor) -> Tensor:
+    """Fill a layer's bias uniformly in +-1/sqrt(fan_in) of its *weight*, as linear and convolution layers start."""
+    fan_in, _ = _calculate_fan_in_and_fan_out(weight)
+    bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
+    return uniform_(bias, -bound, bound)

@@ -1,0 +1,125 @@
+"""Forward hooks: order, replacement of arguments and results, removal, and what happens after errors."""
+
+import copy
+import warnings
+
+import pytest
+
+from polyad import nn
+
+
+class Echo(nn.Module):
+    def forward(self, *args, **kwargs):
+        if args == ("fail",):
+            raise ValueError("forward failed")
+        return args, kwargs
+
+
+@pytest.fixture
+def echo():
+    return Echo()
+
+
+def test_order_and_prepend(echo):
+    order = []
+    echo.register_forward_pre_hook(lambda *_: order.append("pre 1"))
+    echo.register_forward_pre_hook(lambda *_: order.append("pre 2"), prepend=True)
+    echo.register_forward_hook(lambda *_: order.append("post 1"))
+    echo.register_forward_hook(lambda *_: order.append("post 2"), prepend=True)
+    echo()
+    assert order == ["pre 2", "pre 1", "post 2", "post 1"]
+
+
+def test_pre_hook_replaces_arguments(echo):
+    echo.register_forward_pre_hook(lambda module, args: args[0] + 1)
+    echo.register_forward_pre_hook(lambda module, args: (*args, "more"))
+    echo.register_forward_pre_hook(lambda module, args, kwargs: (args, {**kwargs, "b": 2}), with_kwargs=True)
+    assert echo(1, a=1) == ((2, "more"), {"a": 1, "b": 2})
+
+
+def test_pre_hook_with_kwargs_must_return_a_pair(echo):
+    echo.register_forward_pre_hook(lambda module, args, kwargs: 3, with_kwargs=True)
+    with pytest.raises(RuntimeError, match=r"None or \(args, kwargs\)"):
+        echo()
+
+
+def test_hook_sees_everything_and_replaces_the_result(echo):
+    seen = []
+    echo.register_forward_hook(lambda module, args, output: seen.append((module, args, output)))
+    echo.register_forward_hook(lambda module, args, output: "new")
+    echo.register_forward_hook(lambda module, args, kwargs, output: (kwargs, output), with_kwargs=True)
+    assert echo(1, a=2) == ({"a": 2}, "new")
+    assert seen == [(echo, (1,), ((1,), {"a": 2}))]
+
+
+def test_removal(echo):
+    handle = echo.register_forward_hook(lambda *_: "hooked")
+    assert echo() == "hooked"
+    handle.remove()
+    handle.remove()
+    assert echo() == ((), {})
+    with echo.register_forward_pre_hook(lambda *_: ("hooked",)):
+        assert echo() == (("hooked",), {})
+    assert echo() == ((), {})
+
+
+def test_hook_may_remove_itself(echo):
+    calls = []
+
+    def once(*_):
+        calls.append(1)
+        handle.remove()
+
+    handle = echo.register_forward_hook(once)
+    echo()
+    echo()
+    assert len(calls) == 1
+
+
+def test_always_call(echo):
+    seen = []
+    echo.register_forward_hook(lambda module, args, output: seen.append("usual"))
+    echo.register_forward_hook(lambda module, args, output: seen.append(output), always_call=True)
+    echo(1)
+    assert seen == ["usual", ((1,), {})]
+    seen.clear()
+    with pytest.raises(ValueError, match="forward failed"):
+        echo("fail")
+    assert seen == [None]
+
+
+def test_always_call_after_a_failing_pre_hook(echo):
+    seen = []
+    echo.register_forward_pre_hook(lambda module, args: 1 / 0)
+    echo.register_forward_hook(lambda module, args, output: seen.append(output), always_call=True)
+    with pytest.raises(ZeroDivisionError):
+        echo(1)
+    assert seen == [None]
+
+
+def test_second_error_in_an_always_called_hook_is_a_warning(echo):
+    echo.register_forward_hook(lambda *_: 1 / 0, always_call=True)
+    with pytest.warns(UserWarning, match="division by zero"), pytest.raises(ValueError, match="forward failed"):
+        echo("fail")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ZeroDivisionError):
+            echo(1)
+
+
+def test_hooks_belong_to_one_module(echo):
+    echo.register_forward_hook(lambda *_: "hooked")
+    assert Echo()() == ((), {})
+
+
+def test_copies_have_hooks_of_their_own(echo):
+    handle = echo.register_forward_hook(lambda *_: "hooked")
+    twin = copy.deepcopy(echo)
+    handle.remove()
+    assert echo() == ((), {})
+    assert twin() == "hooked"
+
+
+def test_hooks_of_submodules_run(echo):
+    echo.register_forward_hook(lambda *_: "inner")
+    assert nn.Sequential(echo)(1) == "inner"
