@@ -1,8 +1,8 @@
 """Reading and writing the user's files: writes that replace a file whole or not at all, and errors that say what to do.
 
-Invariants: a file that `replacing` writes appears under its name only when it is complete and on the disk; until then, and after
-any failure, the old file is there, byte for byte. Every OSError leaves here as the same builtin type, in the house style, with
-``errno`` and ``filename`` set.
+Invariants: a file that `replacing` writes appears under its name only when it is complete and on the disk; until
+then, and after any failure, the old file is there, byte for byte. Every OSError leaves here as the same builtin
+type, in the house style, with ``errno`` and ``filename`` set.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def opened(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
     except IsADirectoryError as cause:
         raise trouble(op, path, cause) from cause
     except OSError as cause:
-        fixes = {errno.ENOENT: "check the path; no such file is there", errno.EACCES: "ask its owner for read permission"}
+        fixes = {
+            errno.ENOENT: "check the path; no such file is there",
+            errno.EACCES: "ask its owner for read permission",
+        }
         raise trouble(op, path, cause, fixes.get(cause.errno or 0)) from cause
     with stream:
         yield stream
@@ -84,9 +87,9 @@ def opened(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
 def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
     """A new file to write, which takes the place of the one at *path* when the block ends without an exception.
 
-    The new file is made in the same folder, flushed to the disk, then renamed: another program, or a power cut, sees the old file
-    or the new one, never a part. A symbolic link keeps pointing where it points; permissions of an old file are kept. A device
-    or a pipe (``/dev/stdout``) cannot be replaced and is written directly.
+    The new file is made in the same folder, flushed to the disk, then renamed: another program, or a power cut, sees
+        the old file or the new one, never a part. A symbolic link keeps pointing where it points; permissions of an
+        old file are kept. A device or a pipe (``/dev/stdout``) cannot be replaced and is written directly.
     """
     target = Path(os.path.realpath(path))
     try:

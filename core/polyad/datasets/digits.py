@@ -17,7 +17,7 @@ class Digits(TensorDataset):
     """Handwritten digits with their labels: images float32 (n, 1, 8, 8) in [0, 1], labels int64 (n,).
 
     Args:
-        train: the 1,437 digits for training; False gives the 360 held-out ones, which are every fifth digit of the file.
+        train: the 1,437 digits for training; False gives the 360 held-out ones, every fifth of the file.
 
     >>> digits = Digits(train=False)
     >>> len(digits), digits.images.shape

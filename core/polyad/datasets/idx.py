@@ -6,8 +6,8 @@
     4n bytes sizes, unsigned big-endian
     data     row-major
 
-Source: http://yann.lecun.com/exdb/mnist/ ("the IDX file format"). Invariant: no more is unpacked than the file can hold, and the
-sizes must fit the data exactly.
+Source: http://yann.lecun.com/exdb/mnist/ ("the IDX file format"). Invariant: no more is unpacked than the file can
+hold, and the sizes must fit the data exactly.
 """
 
 from __future__ import annotations
@@ -58,13 +58,15 @@ def read_idx(path: str | os.PathLike[str]) -> Tensor:
             raise _damaged(name, f"cannot be unpacked: {error}") from error
 
 
-def _read(stream: IO[bytes], at_most: int, name: str) -> Tensor:
+def _read(stream: IO[bytes] | gzip.GzipFile, at_most: int, name: str) -> Tensor:
     start = stream.read(4)
     if len(start) < 4 or start[:2] != b"\0\0":
         raise _damaged(name, f"is not an IDX file: it begins with {start.hex(' ') or 'nothing'}, not with 00 00")
     kind, rank = start[2], start[3]
     if kind != UNSIGNED_BYTES or rank == 0:
-        raise _damaged(name, f"holds {rank}-d elements of IDX type 0x{kind:02x}; only arrays of unsigned bytes (0x08) are read")
+        raise _damaged(
+            name, f"holds {rank}-d elements of IDX type 0x{kind:02x}; only arrays of unsigned bytes (0x08) are read"
+        )
     header = stream.read(4 * rank)
     if len(header) < 4 * rank:
         raise _damaged(name, "is cut off inside its header")
@@ -87,4 +89,6 @@ def _empty(shape: tuple[int, ...]) -> Tensor:
 
 
 def _damaged(name: str, what: str) -> SerializationError:
-    return SerializationError(f"read_idx: {name} {what}", fix="fetch the file again; it should be an IDX file, plain or .gz")
+    return SerializationError(
+        f"read_idx: {name} {what}", fix="fetch the file again; it should be an IDX file, plain or .gz"
+    )

@@ -19,11 +19,14 @@ __all__ = ["MNIST", "FashionMNIST"]
 
 
 class MNIST(TensorDataset):
-    """60,000 handwritten digits for training and 10,000 held out: images float32 (n, 1, 28, 28) in [0, 1], labels int64 (n,).
+    """60,000 handwritten digits for training and 10,000 held out.
+
+    Images are float32 (n, 1, 28, 28) in [0, 1], labels int64 (n,).
 
     Args:
-        root: the folder with ``train-images-idx3-ubyte.gz``, ``train-labels-idx1-ubyte.gz``, ``t10k-images-idx3-ubyte.gz`` and
-            ``t10k-labels-idx1-ubyte.gz``, or the same unpacked, without ``.gz``. Nothing is downloaded.
+        root: the folder with ``train-images-idx3-ubyte.gz``, ``train-labels-idx1-ubyte.gz``,
+            ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz``, or the same unpacked, without ``.gz``.
+            Nothing is downloaded.
         train: the training part; False gives the held-out one.
 
     Raises:
@@ -39,15 +42,21 @@ class MNIST(TensorDataset):
 
     def __init__(self, root: str | os.PathLike[str], train: bool = True) -> None:
         part = "train" if train else "t10k"
-        images_path, labels_path = (self._find(Path(root), f"{part}-{what}-ubyte") for what in ("images-idx3", "labels-idx1"))
+        images_path, labels_path = (
+            self._find(Path(root), f"{part}-{what}-ubyte") for what in ("images-idx3", "labels-idx1")
+        )
         images, labels = read_idx(images_path), read_idx(labels_path)
         name = type(self).__name__
         if images.dim() != 3 or tuple(images.shape[1:]) != (28, 28):
             raise self._wrong(f"{name}: {images_path} holds shape {tuple(images.shape)}, not images of 28 x 28")
         if labels.dim() != 1 or len(labels) != len(images):
-            raise self._wrong(f"{name}: {labels_path} holds shape {tuple(labels.shape)}, not one label for each of {len(images)} images")
+            raise self._wrong(
+                f"{name}: {labels_path} holds shape {tuple(labels.shape)}, not a label for each of {len(images)} images"
+            )
         if len(labels) and int(labels.max()) >= len(self.classes):
-            raise self._wrong(f"{name}: {labels_path} holds the label {int(labels.max())}, and there are {len(self.classes)} classes")
+            raise self._wrong(
+                f"{name}: {labels_path} holds label {int(labels.max())}, and there are {len(self.classes)} classes"
+            )
         self.images = images.unsqueeze(1).to(dtypes.float32) / 255
         self.labels = labels.to(dtypes.int64)
         super().__init__(self.images, self.labels)
@@ -68,8 +77,9 @@ class MNIST(TensorDataset):
 class FashionMNIST(MNIST):
     """60,000 pictures of clothes for training and 10,000 held out, in the same form as MNIST.
 
-    H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine learning algorithms", 2017.
-    Debian's package ``dataset-fashion-mnist`` puts the files into ``/usr/share/datasets/fashion-mnist``.
+    H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine learning
+    algorithms", 2017. Debian's package ``dataset-fashion-mnist`` puts the files into
+    ``/usr/share/datasets/fashion-mnist``.
     """
 
     classes = (

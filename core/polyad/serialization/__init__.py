@@ -1,7 +1,8 @@
 """save and load: nested Python data and tensors in one file, without pickle.
 
-Loading runs no code that a file could choose, checks everything before it returns anything, and saving never leaves half a file.
-`polyad.serialization.container` describes the bytes (a safetensors file), `polyad.serialization.structure` what may be saved.
+Loading runs no code that a file could choose, checks everything before it returns anything, and saving never leaves
+half a file. `polyad.serialization.container` describes the bytes (a safetensors file),
+`polyad.serialization.structure` what may be saved.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..files import opened, replacing
 from ..interop.numpy import frombuffer
 from ..ops.creation import empty
 from ..tensor import Tensor
-from .container import Blob, damaged, read_container, write_container
+from .container import Blob, read_container, write_container
 from .structure import decode, encode
 
 __all__ = ["load", "save"]
@@ -28,9 +29,9 @@ MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | 
 def save(obj: Any, f: FileLike) -> None:
     """Save *obj* to a file, whole or not at all.
 
-    What can be saved: None, bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, `Size`, dtype, device, tensors,
-    parameters and buffers, nested as you like. Tensors that share memory still do after loading. The file is a safetensors file;
-    tensors are named in it by where they are in *obj*: ``model.0.weight``.
+    What can be saved: None, bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, `Size`, dtype,
+    device, tensors, parameters and buffers, nested as you like. Tensors that share memory still do after loading. The
+    file is a safetensors file; tensors are named in it by where they are in *obj*: ``model.0.weight``.
 
     Args:
         f: a path, whose old file stays until the new one is complete; or a binary file object with ``write``.
@@ -54,7 +55,9 @@ def save(obj: Any, f: FileLike) -> None:
         try:
             write_container(f, contents)
         except TypeError as error:
-            raise ArgumentTypeError("save: the file object takes text, not bytes", fix='open it with mode "wb"') from error
+            raise ArgumentTypeError(
+                "save: the file object takes text, not bytes", fix='open it with mode "wb"'
+            ) from error
     else:
         raise _not_a_file("save", f, "write")
 
@@ -66,10 +69,12 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
 
     Args:
         f: a path, or a binary file object with ``read``, from which just the saved bytes are taken.
-        map_location: where tensors go. None: the device they were saved on. A device or its name: there. A dict: the value for
-            the saved device's name, None's rule for names it lacks. A function ``(tensor, name)``: it gets each array as a
-            1-d tensor on the CPU with the saved device's name, and returns that tensor where it belongs, a device, or None.
-        weights_only: accepted for code written for PyTorch; it makes no difference, since no file can hold more than data.
+        map_location: where tensors go. None: the device they were saved on. A device or its name: there. A dict: the
+            value for the saved device's name, None's rule for names it lacks. A function ``(tensor, name)``: it gets
+            each array as a 1-d tensor on the CPU with the saved device's name, and returns that tensor where it
+            belongs, a device, or None.
+        weights_only: accepted for code written for PyTorch; it makes no difference, since no file can hold more
+            than data.
 
     Raises:
         RuntimeError (SerializationError): a file that is damaged, cut off, hostile, or of another kind.
@@ -125,7 +130,8 @@ def _placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], T
                     )
                 return wanted
         try:
-            return tensor.to(saved_on if wanted is None else wanted)
+            moved: Tensor = tensor.to(saved_on if wanted is None else wanted)
+            return moved
         except BackendError as error:
             if wanted is not None:
                 raise
@@ -139,5 +145,6 @@ def _placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], T
 
 def _not_a_file(op: str, f: Any, method: str) -> ArgumentTypeError:
     return ArgumentTypeError(
-        f"{op}: f is {type(f).__name__}, neither a path nor a file object with {method}()", fix="pass a path, or an open binary file"
+        f"{op}: f is {type(f).__name__}, neither a path nor a file object with {method}()",
+        fix="pass a path, or an open binary file",
     )

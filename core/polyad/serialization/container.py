@@ -4,12 +4,13 @@
     header    JSON: {name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, "__metadata__": {key: text}}
     data      the arrays, one after another, without gaps, uncompressed
 
-This is the safetensors layout (https://github.com/huggingface/safetensors#format), so that any program that reads safetensors
-reads the tensors of a polyad file. What polyad adds is in ``__metadata__`` (see `polyad.serialization.structure`).
+This is the safetensors layout (https://github.com/huggingface/safetensors#format), so that any program that reads
+safetensors reads the tensors of a polyad file. What polyad adds is in ``__metadata__`` (see
+`polyad.serialization.structure`).
 
-Invariants: reading trusts nothing. The header must be the JSON described here and nothing else, offsets must tile the data
-exactly, and no memory is taken before the file has been seen to hold that many bytes. Nothing is compressed, no name is used as
-a path, no value is looked up as code.
+Invariants: reading trusts nothing. The header must be the JSON described here and nothing else, offsets must tile the
+data exactly, and no memory is taken before the file has been seen to hold that many bytes. Nothing is compressed,
+no name is used as a path, no value is looked up as code.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def damaged(source: str, what: str, fix: str | None = None) -> SerializationErro
 
 
 def write_container(stream: IO[bytes], contents: Contents) -> None:
-    """Write *contents* to a binary *stream*. Shapes must agree with the sizes of the data: the caller vouches for that."""
+    """Write *contents* to a binary *stream*. The caller vouches for shapes that agree with the data."""
     header: dict[str, Any] = {METADATA: contents.metadata}
     end = 0
     for name, blob in contents.blobs.items():
@@ -94,7 +95,7 @@ def write_container(stream: IO[bytes], contents: Contents) -> None:
     text += b" " * (-len(text) % 8)
     if len(text) > LONGEST_HEADER:
         raise SerializationError(
-            f"save: the object's structure takes {len(text)} bytes without its tensors; at most {LONGEST_HEADER} can be saved",
+            f"save: without its tensors the object takes {len(text)} bytes; at most {LONGEST_HEADER} can be saved",
             fix="turn long lists of numbers into tensors",
         )
     stream.write(len(text).to_bytes(8, "little") + text)

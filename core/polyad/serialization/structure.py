@@ -1,16 +1,17 @@
 """From nested Python objects to JSON and arrays, and back.
 
-A value is written as JSON where JSON has it (None, bool, int, finite float, str, list) and as an object of one entry, tag to
-payload, where it has not: ``{"tuple": [1, 2]}``. A tensor is ``{"tensor": {"data": name, "shape": ..., "strides": ...,
-"offset": ..., "requires_grad": ...}}``: a view of the array of that name. The text goes into the file's metadata:
+A value is written as JSON where JSON has it (None, bool, int, finite float, str, list) and as an object of one entry,
+tag to payload, where it has not: ``{"tuple": [1, 2]}``. A tensor is ``{"tensor": {"data": name, "shape": ...,
+"strides": ..., "offset": ..., "requires_grad": ...}}``: a view of the array of that name. The text goes into the file's
+metadata:
 
     polyad          {"version": [1, 0], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
     polyad.crc32    the checksum of that text
 
-Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved; reading builds
-values from `_DECODERS` alone and can therefore run nothing else. Tensors that share memory share it after loading too (those
-of one dtype); a tensor that is the only saved view of its memory brings only the elements it shows. Dicts and lists that occur
-twice are written twice.
+Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved;
+reading builds values from `_DECODERS` alone and can therefore run nothing else. Tensors that share memory share
+it after loading too (those of one dtype); a tensor that is the only saved view of its memory brings only the
+elements it shows. Dicts and lists that occur twice are written twice.
 
 To add a type, add a row to both tables, and raise the minor version; a reader meets an unknown tag with a clear error.
 """
@@ -31,7 +32,6 @@ from ..device import Device
 from ..errors import ArgumentTypeError, SerializationError
 from ..layout import Size, contiguous_strides, is_contiguous
 from ..nn.parameter import Buffer, Parameter
-from ..ops.shape import as_strided
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, damaged, swapped
 
@@ -120,7 +120,7 @@ class _Encoder:
             else:
                 spans = [_span(view) for _, view, _ in views]
                 origin, end = min(begin for begin, _ in spans), max(end for _, end in spans)
-                flat = as_strided(first.detach(), (end - origin,), (1,), origin)
+                flat = first.detach().as_strided((end - origin,), (1,), origin)
                 layouts = [(view.stride(), view.storage_offset() - origin) for _, view, _ in views]
                 shape = (end - origin,)
             for (_, view, record), (strides, offset) in zip(views, layouts, strict=True):
@@ -234,13 +234,17 @@ def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], T
         SerializationError: whatever is wrong with the contents.
     """
     if contents.metadata.keys().isdisjoint(("polyad", "polyad.crc32")):
-        tensors = {name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()}
+        tensors = {
+            name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()
+        }
         return {name: tensors[name].reshape(contents.blobs[name].shape) for name in tensors}
     return _Decoder(contents, load_device, flat, source).decode_text(contents.metadata.get("polyad", ""))
 
 
 class _Decoder:
-    def __init__(self, contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str) -> None:
+    def __init__(
+        self, contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str
+    ) -> None:
         self._contents = contents
         self._load_device = load_device
         self._flat = flat
@@ -342,13 +346,15 @@ class _Decoder:
         if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
             raise self.damaged("has a tensor without data")
         blob = self._arrays.get(payload["data"])
-        shape, strides, offset = payload.get("shape"), payload.get("strides"), payload.get("offset")
+        shape: Any = payload.get("shape")
+        strides: Any = payload.get("strides")
+        offset: Any = payload.get("offset")
         if blob is None or not are_counts(shape) or not are_counts(strides) or not are_counts([offset]):
             raise self.damaged(f"has a tensor of data {payload['data']!r} that is not described as a tensor")
-        if not isinstance(shape, list) or not isinstance(strides, list) or len(shape) != len(strides):
+        if len(shape) != len(strides):
             raise self.damaged(f"has a tensor with {shape} sizes and {strides} strides")
         count, held = math.prod(shape), len(blob.data) // blob.dtype.itemsize
-        last = int(offset) + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if count else -1
+        last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if count else -1
         if last >= held or count >= 2**63:
             raise self.damaged(f"has a tensor of shape {tuple(shape)} that reaches beyond its data {payload['data']!r}")
         requires_grad = payload.get("requires_grad")
@@ -360,8 +366,8 @@ class _Decoder:
         if offset == 0 and count == held and is_contiguous(tuple(shape), tuple(strides)):
             view = flat.reshape(shape)
         else:
-            view = as_strided(flat, shape, strides, int(offset))
-        # A new alias, so that no two tensors of the result are one object or one another's view in the eyes of autograd.
+            view = flat.as_strided(shape, strides, offset)
+        # A new alias: no two tensors of the result are one object, or one another's view to autograd.
         return view.detach().requires_grad_(requires_grad)
 
     def parameter(self, payload: Any, kind: Any) -> Any:

@@ -63,7 +63,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return [default_collate(part) for part in _parts(batch)]
     raise errors.ArgumentTypeError(
         f"default_collate: a sample holds {errors.describe(first)}, which has no meaning in a batch",
-        fix="return tensors, NumPy arrays, numbers, strings, dicts, tuples or lists from the dataset, or pass collate_fn=...",
+        fix="return tensors, arrays, numbers, strings, dicts, tuples or lists from the dataset, or pass collate_fn=...",
     )
 
 

@@ -2,8 +2,8 @@
 
 Samples are read in the calling process, when the loop asks for them and not before.
 
-Invariants: what an epoch yields depends on the dataset, the sampler and collate_fn only; all arguments are checked when the
-loader is made, not when the first batch is read.
+Invariants: what an epoch yields depends on the dataset, the sampler and collate_fn only; all arguments are checked
+when the loader is made, not when the first batch is read.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class DataLoader(Generic[T]):
     """Batches of a dataset, once for each ``iter()``.
 
     Args:
-        dataset: map-style (``__getitem__``, ``__len__``) or an :class:`IterableDataset`. One that offers ``__getitems__`` is
-            asked for a whole batch at once.
+        dataset: map-style (``__getitem__``, ``__len__``) or an :class:`IterableDataset`. One that offers
+            ``__getitems__`` is asked for a whole batch at once.
         batch_size: samples in a batch; None turns batching off and gives samples one by one.
         shuffle: a new random order each epoch.
         sampler: which indices, in which order; instead of shuffle.
@@ -114,7 +114,7 @@ class DataLoader(Generic[T]):
         self.batch_sampler = batch_sampler
         self.generator = generator
         self.num_workers = num_workers
-        self.collate_fn = collate_fn or (default_collate if batching else default_convert)
+        self.collate_fn: Callable[[Any], Any] = collate_fn or (default_collate if batching else default_convert)
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
@@ -126,7 +126,8 @@ class DataLoader(Generic[T]):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and name in self.__dict__:
             raise errors.ArgumentError(
-                f"DataLoader: {name} cannot be changed once the loader is made", fix=f"make a new DataLoader with {name}={value!r}"
+                f"DataLoader: {name} cannot be changed once the loader is made",
+                fix=f"make a new DataLoader with {name}={value!r}",
             )
         super().__setattr__(name, value)
 
@@ -188,12 +189,16 @@ def _check_workers(
     num_workers: Any, timeout: float, multiprocessing_context: Any, prefetch_factor: Any, persistent_workers: bool
 ) -> None:
     if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
-        raise errors.ArgumentError(f"DataLoader: num_workers is {num_workers!r}, not an int of at least 0", fix="pass 0")
+        raise errors.ArgumentError(
+            f"DataLoader: num_workers is {num_workers!r}, not an int of at least 0", fix="pass 0"
+        )
     if timeout < 0:
-        raise errors.ArgumentError(f"DataLoader: timeout is {timeout!r}, which is negative", fix="pass seconds, or 0 for none")
+        raise errors.ArgumentError(
+            f"DataLoader: timeout is {timeout!r}, which is negative", fix="pass seconds, or 0 for none"
+        )
     if num_workers > 0:
         raise errors.NotSupported(
-            f"DataLoader: num_workers={num_workers} asks for worker processes, and samples are read in this process only",
+            f"DataLoader: num_workers={num_workers} asks for worker processes; samples are read in this process only",
             fix="pass num_workers=0; a TensorDataset batch is one gather a tensor, so workers would not make it faster",
         )
     given = {

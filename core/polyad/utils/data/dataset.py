@@ -1,8 +1,9 @@
 """What a loader can read: datasets that are indexed, and datasets that are iterated.
 
-Two protocols, as in PyTorch. A *map-style* dataset has ``__getitem__`` and usually ``__len__``; an *iterable-style* one
-derives from :class:`IterableDataset` and has ``__iter__``. A map-style dataset may also offer ``__getitems__(indices)``,
-which returns all samples of a batch at once: :class:`TensorDataset` uses it to gather a batch by one indexing op a tensor.
+Two protocols, as in PyTorch. A *map-style* dataset has ``__getitem__`` and usually ``__len__``; an *iterable-style*
+one derives from :class:`IterableDataset` and has ``__iter__``. A map-style dataset may also offer
+``__getitems__(indices)``, which returns all samples of a batch at once: :class:`TensorDataset` uses it to gather a
+batch by one indexing op a tensor.
 
 To add a dataset, derive from :class:`Dataset` or :class:`IterableDataset`; nothing has to be registered.
 """
@@ -249,7 +250,7 @@ class Subset(Dataset[T_co]):
 
     def __getitem__(self, index: Any) -> T_co:
         if isinstance(index, list):
-            return cast(T_co, self.dataset[[self.indices[i] for i in index]])
+            return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[T_co]:
@@ -309,5 +310,7 @@ def _counts_of_fractions(fractions: Sequence[float], total: int) -> list[int]:
         counts[position % len(counts)] += 1
     for position, count in enumerate(counts):
         if count == 0:
-            warnings.warn(f"random_split: part {position} ({fractions[position]} of {total} samples) is empty", stacklevel=3)
+            warnings.warn(
+                f"random_split: part {position} ({fractions[position]} of {total} samples) is empty", stacklevel=3
+            )
     return counts

@@ -1,8 +1,9 @@
 """In which order samples are drawn, and how they are grouped into batches.
 
 A sampler is an iterable of indices; a batch sampler is an iterable of lists of indices. Each ``iter()`` is one epoch.
-Random samplers draw from their ``generator``; without one, each epoch takes one seed from the default generator, so that
-:func:`polyad.manual_seed` decides the order and the epoch cannot be disturbed by other random numbers drawn meanwhile.
+Random samplers draw from their ``generator``; without one, each epoch takes one seed from the default generator, so
+that :func:`polyad.manual_seed` decides the order and the epoch cannot be disturbed by other random numbers drawn
+meanwhile.
 
 To add a sampler, derive from :class:`Sampler` and define ``__iter__`` (and ``__len__`` where it is known).
 """
@@ -152,10 +153,10 @@ class WeightedRandomSampler(Sampler[int]):
 
     Raises:
         TypeError: a replacement that is not a bool.
-        ValueError: weights that are negative, not finite, all zero or not 1-d; or, without replacement, fewer weights above
-            zero than num_samples.
+        ValueError: weights that are negative, not finite, all zero or not 1-d; or, without replacement, fewer weights
+            above zero than num_samples.
 
-    With replacement: inversion of the cumulated weights. Without: the largest log(u) / w (P. Efraimidis and P. Spirakis,
+    With replacement: inversion of the cumulated weights. Without: the largest log(u) / w (P. Efraimidis, P. Spirakis,
     "Weighted random sampling with a reservoir", 2006).
 
     >>> list(WeightedRandomSampler([0.0, 3.0, 0.0], num_samples=2))
@@ -176,7 +177,7 @@ class WeightedRandomSampler(Sampler[int]):
         above_zero = sum(weight > 0 for weight in self.weights)
         if not self.replacement and above_zero < num_samples:
             raise errors.ArgumentError(
-                f"WeightedRandomSampler: {num_samples} different indices are wanted, but only {above_zero} weights are above 0",
+                f"WeightedRandomSampler: {num_samples} different indices wanted, and {above_zero} weights above 0",
                 fix="draw fewer samples, or draw with replacement=True",
             )
 
@@ -211,7 +212,9 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(drop_last, bool):
-            raise errors.ArgumentError(f"BatchSampler: drop_last is {drop_last!r}, not a bool", fix="write True or False")
+            raise errors.ArgumentError(
+                f"BatchSampler: drop_last is {drop_last!r}, not a bool", fix="write True or False"
+            )
         self.sampler = sampler
         self.batch_size = checked_count("BatchSampler", "batch_size", batch_size)
         self.drop_last = drop_last
@@ -229,7 +232,9 @@ class BatchSampler(Sampler[list[int]]):
 
 def _fresh_generator() -> Generator:
     """A generator seeded from the default one."""
-    return polyad.Generator().manual_seed(int(polyad.randint(0, 2**62, ()).item()))
+    generator = polyad.Generator()
+    generator.manual_seed(int(polyad.randint(0, 2**62, ()).item()))
+    return generator
 
 
 def checked_count(owner: str, name: str, value: Any) -> int:

@@ -1,0 +1,9 @@
+"""The ``polyad`` command. :mod:`.main` has the parser; each command has a module of its own.
+
+To add a command, write a module with ``add_parser(commands)`` that sets ``run`` on its parser, and name it in
+``COMMANDS`` of :mod:`.main`.
+"""
+
+from .main import main
+
+__all__ = ["main"]

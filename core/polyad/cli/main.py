@@ -1,0 +1,55 @@
+"""The ``polyad`` command: ``polyad demo``, ``polyad doctor``, ``polyad conformance``, ``polyad --version``.
+
+Exit codes: 0 success; 1 the command ran and found something wrong; 2 an option that cannot be followed, with a
+message of one screen; 130 Ctrl-C. A traceback means a defect of polyad.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .._version import __version__
+from . import conformance, demo, doctor
+
+__all__ = ["main"]
+
+COMMANDS = (demo, doctor, conformance)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that *argv* (``sys.argv[1:]`` if None) names; return its exit code.
+
+    >>> main(["--version"])
+    Traceback (most recent call last):
+    SystemExit: 0
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nobody is left to tell. Python flushes stdout at exit; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="polyad", description="A PyTorch-compatible tensor library for deep learning whose hardware is a plug-in."
+    )
+    parser.add_argument("--version", action="version", version=f"polyad {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_parser(commands)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""What the demo saves after each epoch: all that a later run needs to go on as if it had not stopped.
+
+A checkpoint is a dict in a file of :func:`polyad.save`, which replaces the old file whole or not at all:
+
+    demo       the version of this dict, 1
+    model      the network's state_dict        optimizer  the optimizer's state_dict
+    epoch      epochs finished                 history    their losses, accuracies and seconds
+    seed       what the run was seeded with    random     states of the random generators
+    args       data, batch_size, lr
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polyad
+from polyad import Generator, nn
+from polyad.errors import PolyadError, SerializationError
+from polyad.optim import Optimizer
+
+__all__ = ["read_checkpoint", "restore", "write_checkpoint"]
+
+VERSION = 1
+_PARTS: dict[str, type] = {
+    "model": dict,
+    "optimizer": dict,
+    "epoch": int,
+    "history": list,
+    "seed": int,
+    "random": dict,
+    "args": dict,
+}
+
+
+def write_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: Optimizer,
+    shuffling: Generator,
+    history: list[dict[str, float]],
+    seed: int,
+    args: dict[str, Any],
+) -> None:
+    """Save the state of a run at the end of an epoch."""
+    polyad.save(
+        {
+            "demo": VERSION,
+            "model": model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "epoch": len(history),
+            "history": history,
+            "seed": seed,
+            "random": {"default": polyad.get_rng_state(), "shuffling": shuffling.get_state()},
+            "args": args,
+        },
+        path,
+    )
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Load a checkpoint onto the CPU.
+
+    Raises:
+        OSError: the file is not there or cannot be read.
+        SerializationError: it is damaged, or something else than a checkpoint of the demo.
+    """
+    found = polyad.load(path, map_location="cpu")
+    if not isinstance(found, dict) or found.get("demo") != VERSION:
+        raise _unfit(path, "is not a checkpoint of polyad demo")
+    for part, kind in _PARTS.items():
+        if not isinstance(found.get(part), kind):
+            raise _unfit(path, f"is a checkpoint without {part}")
+    return found
+
+
+def restore(
+    checkpoint: dict[str, Any], path: Path, model: nn.Module, optimizer: Optimizer, shuffling: Generator
+) -> None:
+    """Put a run's parts into the state that *checkpoint* holds.
+
+    Raises:
+        SerializationError: the checkpoint is of another model.
+    """
+    try:
+        model.load_state_dict(checkpoint["model"])
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        shuffling.set_state(checkpoint["random"]["shuffling"])
+        polyad.set_rng_state(checkpoint["random"]["default"])
+    except (PolyadError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise _unfit(path, f"is a checkpoint of another model: {str(error).splitlines()[0]}") from error
+
+
+def _unfit(path: Path, what: str) -> SerializationError:
+    return SerializationError(
+        f"{path} {what}",
+        fix="name a checkpoint that polyad demo wrote for the same --data, or start anew without --resume",
+    )

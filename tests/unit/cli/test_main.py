@@ -1,0 +1,111 @@
+"""The ``polyad`` command around its commands: version, help, exit codes."""
+
+import subprocess
+import sys
+
+import pytest
+
+import polyad
+from polyad.cli import main
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"polyad {polyad.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"]])
+def test_what_is_no_command_ends_with_2_and_usage(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "usage: polyad" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["doctor"], ["conformance"]])
+def test_help_fits_on_a_screen(capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    assert ended.value.code == 0
+    assert len(capsys.readouterr().out.splitlines()) <= 50
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("demo", "doctor", "conformance", "--version"))
+
+
+def test_conformance_runs_the_suite_and_passes_arguments_on(monkeypatch):
+    commands = []
+
+    class Process:
+        def __init__(self, command):
+            commands.append(command)
+
+        def wait(self):
+            return 7
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    assert main(["conformance", "opencl", "--", "-k", "conv2d", "-x"]) == 7
+    assert main(["conformance"]) == 7
+    assert commands[0][0] == sys.executable
+    assert commands[0][1:] == [
+        "-m",
+        "pytest",
+        "--pyargs",
+        "polyad_conformance",
+        "--polyad-backend=opencl",
+        "-k",
+        "conv2d",
+        "-x",
+    ]
+    assert "--polyad-backend=cpu" in commands[1]
+
+
+def test_conformance_without_pytest_says_how_to_get_it(monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["conformance"]) == 2
+    assert "pip install 'polyad[test]'" in capsys.readouterr().err
+
+
+def test_conformance_waits_for_pytest_after_ctrl_c(monkeypatch):
+    class Process:
+        waits = 0
+
+        def __init__(self, command):
+            pass
+
+        def wait(self):
+            Process.waits += 1
+            if Process.waits == 1:
+                raise KeyboardInterrupt
+            return 2
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    assert main(["conformance"]) == 2
+
+
+def test_ctrl_c_in_any_command_is_130(monkeypatch, capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("polyad.cli.doctor.run", interrupt)
+    assert main(["doctor"]) == 130
+    assert "Interrupted" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    shell = f"{sys.executable} -m polyad.cli.main doctor 2>&1 | true; echo ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert result.stdout.strip() in ("0", "141")
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+def test_importing_the_command_line_imports_neither_rich_nor_pytest():
+    script = "import sys, polyad.cli; print([m for m in ('rich', 'pytest', 'matplotlib') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
