@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from polyad.backend import Kernel
 
-from . import arithmetic, conversion, linear_algebra, optimizer, reduction
+from . import arithmetic, conversion, convolution, linear_algebra, optimizer, padding, reduction
 
 KERNELS: dict[str, Kernel] = {
     **arithmetic.KERNELS,
     **conversion.KERNELS,
+    **convolution.KERNELS,
     **linear_algebra.KERNELS,
     **optimizer.KERNELS,
+    **padding.KERNELS,
     **reduction.KERNELS,
 }
