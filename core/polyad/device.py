@@ -7,9 +7,11 @@ A `Device` is only a name: whether a backend of that name is installed and has s
 from __future__ import annotations
 
 import re
+from types import TracebackType
 from typing import Any
 
 from .errors import ArgumentTypeError, DeviceError
+from .state import state
 
 _SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::(\d+))?")
 
@@ -22,6 +24,12 @@ class Device:
     >>> import polyad
     >>> polyad.device("opencl:1").type, polyad.device("opencl", 1).index
     ('opencl', 1)
+
+    As a context manager it is the default device of its thread:
+
+    >>> with polyad.device("cpu"):
+    ...     polyad.zeros(1).device
+    device(type='cpu')
     """
 
     __slots__ = ("_hash", "index", "type")
@@ -55,6 +63,16 @@ class Device:
 
     def __repr__(self) -> str:
         return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+
+    def __enter__(self) -> Device:
+        # Kept in the thread's state and not here: one Device object may be entered by several threads, and twice by one.
+        state.outer_devices = (*state.outer_devices, state.default_device)
+        state.default_device = self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        *outer, state.default_device = state.outer_devices
+        state.outer_devices = tuple(outer)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (self.type, self.index)

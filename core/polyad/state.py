@@ -10,6 +10,8 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from .device import Device
     from .dispatch.modes import Mode
 
@@ -20,6 +22,7 @@ class ThreadState(threading.local):
     grad_enabled: bool = True
     modes: tuple[Mode, ...] = ()
     default_device: Device | None = None
+    outer_devices: tuple[Device | None, ...] = ()
 
 
 state = ThreadState()
@@ -27,12 +30,27 @@ state = ThreadState()
 _PACKAGE = __name__.partition(".")[0] + "."
 
 
+def _user_frame() -> FrameType | None:
+    """The innermost frame that is outside polyad."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_globals.get("__name__", "") + ".").startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
 def user_line() -> str:
-    """``model.py:12``: the innermost frame that is outside polyad; the empty string if there is none."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not (name + ".").startswith(_PACKAGE):
-            return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
+    """``model.py:12``: the innermost line that is outside polyad; the empty string if there is none."""
+    frame = _user_frame()
+    return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """A warning that names the innermost line outside polyad, however deep polyad's own stack is."""
+    import warnings
+
+    frame = _user_frame()
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+    else:
+        registry = frame.f_globals.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"), registry)

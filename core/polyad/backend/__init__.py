@@ -3,14 +3,31 @@
     interface.py     the class a backend derives from, the array handle it brings, and how a kernel is declared
     capabilities.py  what a backend says of itself: dtypes, features, limits, quirks
     hookspecs.py     the hooks through which pluggy finds it
-    registry.py      how core finds, loads and quarantines backends and plug-ins
+    api_version.py   which backends work with which polyad
+    entry_points.py  reading the names that packages declare, importing one of them
+    registry.py      how core finds, loads and quarantines backends; devices and tensor types
+    plugins.py       kernels that other packages bring for a device
+    preparation.py   making a declared kernel ready for one call signature
     fallback.py      what happens to an op for which a device has no kernel
 
 Start with docs/write-a-backend.md.
 """
 
-from .capabilities import BackendInfo, Capabilities, Quirk
-from .hookspecs import API_VERSION
-from .interface import Array, Backend, Kernel, KernelTable, TensorType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["API_VERSION", "Array", "Backend", "BackendInfo", "Capabilities", "Kernel", "KernelTable", "Quirk", "TensorType"]
+from .api_version import API_VERSION
+from .capabilities import BackendInfo, Capabilities, Quirk
+from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, TensorType
+
+if TYPE_CHECKING:
+    from .hookspecs import hookimpl as hookimpl
+
+__all__ = ["API_VERSION", "Array", "Backend", "BackendInfo", "Capabilities", "Kernel", "KernelSupply", "KernelTable", "Quirk", "TensorType", "hookimpl"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "hookimpl":  # pluggy is imported only by those who write or load a backend
+        from .hookspecs import hookimpl
+
+        return hookimpl
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -43,10 +43,9 @@ class Capabilities:
     limits: Mapping[str, int] = field(default_factory=dict)
     quirks: tuple[Quirk, ...] = ()
 
-    def __post_init__(self) -> None:
-        unknown = self.features - FEATURES.keys()
-        if unknown:
-            raise ValueError(f"Capabilities: features {sorted(unknown)} are not known; known are {sorted(FEATURES)}")
+    def unknown_features(self) -> list[str]:
+        """Features that this polyad does not know. Checked after api_version, since a later polyad may know them."""
+        return sorted(set(self.features) - FEATURES.keys())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,23 +1,24 @@
 """What happens to an op for which a device has no kernel: the policy, running it on the host, and the account of it.
 
 Nothing falls back silently. The policy is "error" (the default), "warn" or "allow"; every op run on the host is counted with the
-bytes that travelled and the user's line.
+bytes that travelled and the user's line. The policy is the process's, so that it holds in worker threads too; `using_policy` sets
+another one for the thread that entered it.
 """
 
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..device import Device
 from ..errors import ArgumentError, MissingKernel
-from ..state import user_line
+from ..state import user_line, warn_user
+from . import plugins, registry
 from .interface import Signature, TensorType
-from .preparation import prepare
+from .preparation import flat, prepare
 
 if TYPE_CHECKING:
     from ..dispatch.op import Op
@@ -27,8 +28,15 @@ Policy = Literal["error", "warn", "allow"]
 HOST = "cpu"
 """The device type whose kernels stand in for missing ones."""
 
-_policy: Policy = "error"
 _lock = threading.Lock()
+_policy: Policy = "error"
+
+
+class _ThreadPolicy(threading.local):
+    override: Policy | None = None
+
+
+_thread = _ThreadPolicy()
 
 
 class FallbackWarning(UserWarning):
@@ -46,37 +54,66 @@ class FallbackRecord:
     bytes: int = 0
 
 
+class FallbackReport(tuple[FallbackRecord, ...]):
+    """What ran on the host: one `FallbackRecord` an op, device and line, most calls first. Prints as a table."""
+
+    __slots__ = ()
+
+    @property
+    def calls(self) -> int:
+        """All calls together."""
+        return sum(record.calls for record in self)
+
+    @property
+    def bytes(self) -> int:
+        """All bytes moved, both ways."""
+        return sum(record.bytes for record in self)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "fallback report: no op ran on the host for want of a kernel"
+        rows = [("op", "device", "calls", "bytes", "line"), *((r.op, r.device, str(r.calls), str(r.bytes), r.call_site or "?") for r in self)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [f"{op:<{widths[0]}}  {device:<{widths[1]}}  {calls:>{widths[2]}}  {moved:>{widths[3]}}  {line}" for op, device, calls, moved, line in rows]
+        return "\n".join([f"fallback report: {self.calls} calls, {self.bytes} bytes moved", *lines])
+
+
 _records: dict[tuple[str, str, str], FallbackRecord] = {}
 
 
 def get_policy() -> Policy:
-    """The policy in force."""
-    return _policy
+    """The policy in force in this thread."""
+    return _thread.override or _policy
+
+
+def check_policy(policy: Any) -> Policy:
+    """*policy* if there is one of that name; raises ValueError otherwise."""
+    if policy not in get_args(Policy):
+        raise ArgumentError(f"fallback: policy {policy!r} is not known", fix='use "error", "warn" or "allow"')
+    return policy  # type: ignore[no-any-return]
 
 
 def set_policy(policy: Policy) -> None:
-    """Set what a missing kernel leads to: "error", "warn" (once a line) or "allow"."""
+    """Set what a missing kernel leads to in every thread: "error", "warn" (once a line) or "allow"."""
     global _policy
-    if policy not in ("error", "warn", "allow"):
-        raise ArgumentError(f"fallback: policy {policy!r} is not known", fix='use "error", "warn" or "allow"')
-    _policy = policy
+    _policy = check_policy(policy)
 
 
 @contextmanager
 def using_policy(policy: Policy) -> Iterator[None]:
-    """Work under *policy* and return to the one before."""
-    before = _policy
-    set_policy(policy)
+    """Work under *policy* in this thread and return to the one before."""
+    before = _thread.override
+    _thread.override = check_policy(policy)
     try:
         yield
     finally:
-        set_policy(before)
+        _thread.override = before
 
 
-def report() -> list[FallbackRecord]:
+def report() -> FallbackReport:
     """Every (op, device, line) that ran on the host so far, most calls first."""
     with _lock:
-        return sorted(_records.values(), key=lambda entry: -entry.calls)
+        return FallbackReport(replace(record) for record in sorted(_records.values(), key=lambda record: -record.calls))
 
 
 def reset_report() -> None:
@@ -85,10 +122,8 @@ def reset_report() -> None:
         _records.clear()
 
 
-def make_kernel(op: Op, types: Signature, keyed: tuple[Any, ...], outputs: tuple[TensorType, ...], device: Device) -> Callable[..., Any]:
+def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], device: Device) -> Callable[..., Any]:
     """A stand-in kernel: copies operands to the host, runs the host's kernel, copies the results back."""
-    from . import registry
-
     host = Device(HOST)
     host_types = tuple(_on(host, entry) for entry in types)
     backend = registry.get(device.type)
@@ -96,13 +131,13 @@ def make_kernel(op: Op, types: Signature, keyed: tuple[Any, ...], outputs: tuple
         return _missing(op, device, types)
     host_backend = registry.get(HOST)
     kernel = None
-    for candidate in registry.candidate_kernels(host_backend, op.name):
+    for candidate in plugins.candidate_kernels(host_backend, op.name):
         kernel = prepare(candidate, host_types)
         if kernel is not None:
             break
     if kernel is None:
         return _missing(op, device, types)
-    chosen = kernel
+    chosen, dtypes = kernel, _dtypes(types)
     device_at = [position for position, name in enumerate(op.params) if name == "device"]
 
     def to_host(array: Any, entry: Any, moved: list[int]) -> Any:
@@ -115,9 +150,9 @@ def make_kernel(op: Op, types: Signature, keyed: tuple[Any, ...], outputs: tuple
         return host_backend.from_host(data, entry.dtype, host)
 
     def run(*args: Any) -> Any:
-        if _policy == "error":
+        if get_policy() == "error":
             raise MissingKernel(
-                f"{op.name}: {device} has no kernel for it with {', '.join(map(str, types)) or 'these arguments'}",
+                f"{op.name}: {device} has no kernel for it" + (f" with dtypes {dtypes}" if dtypes else ""),
                 fix='polyad.backends.set_fallback("allow") or "warn" runs it on the host; or use another device',
             )
         moved: list[int] = []
@@ -140,8 +175,6 @@ def make_kernel(op: Op, types: Signature, keyed: tuple[Any, ...], outputs: tuple
 
 
 def _on(device: Device, entry: Any) -> Any:
-    from . import registry
-
     if isinstance(entry, tuple):
         return tuple(_on(device, one) for one in entry)
     return registry.tensor_type(entry.dtype, device, entry.zero_dim) if isinstance(entry, TensorType) else entry
@@ -149,17 +182,23 @@ def _on(device: Device, entry: Any) -> Any:
 
 def _missing(op: Op, device: Device, types: Signature) -> Callable[..., Any]:
     def raise_missing(*args: Any) -> Any:
-        raise MissingKernel(f"{op.name}: neither {device} nor the host has a kernel for {', '.join(map(str, types))}", fix="convert to a dtype that the op takes")
+        who = str(device) if device.type == HOST else f"neither {device} nor the host"
+        raise MissingKernel(f"{op.name}: {who} has {'no' if device.type == HOST else 'a'} kernel for {_dtypes(types) or 'these parameters'}", fix="convert to a dtype that the op takes")
 
     return raise_missing
+
+
+def _dtypes(types: Signature) -> str:
+    """The operands' types as the user knows them: dtype names, and the Python types of numbers."""
+    return ", ".join(entry.dtype.name if isinstance(entry, TensorType) else entry.__name__ for entry in flat(types) if entry is not type(None))
 
 
 def _count(op: str, device: Device, moved: int) -> None:
     line = user_line()
     with _lock:
-        entry = _records.setdefault((op, str(device), line), FallbackRecord(op, str(device), line))
-        entry.calls += 1
-        entry.bytes += moved
-        first = entry.calls == 1
-    if _policy == "warn" and first:
-        warnings.warn(f"{op}: ran on the host, {device} has no kernel for it ({line}); polyad.backends.fallback_report() counts such calls", FallbackWarning, stacklevel=3)
+        record = _records.setdefault((op, str(device), line), FallbackRecord(op, str(device), line))
+        record.calls += 1
+        record.bytes += moved
+        first = record.calls == 1
+    if first and get_policy() == "warn":
+        warn_user(f"{op}: ran on the host, {device} has no kernel for it; polyad.backends.fallback_report() counts such calls", FallbackWarning)

@@ -1,10 +1,7 @@
-"""The hooks through which pluggy finds backends and plug-ins, and the version of the interface behind them.
+"""The hooks through which pluggy finds backends and plug-ins.
 
 Hooks are called when something is loaded, never on the way of an op. A hook module must be cheap to import and must have no lazy
-module attributes: pluggy reads every attribute of what it registers.
-
-Versioning: a backend works with every polyad whose major version equals its own and whose minor version is at least its own.
-Adding an optional hook or method raises the minor version; anything that breaks an existing backend raises the major one.
+module attributes: pluggy reads every attribute of what it registers. Nothing in core imports this module before a backend is loaded.
 """
 
 from __future__ import annotations
@@ -13,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
+from .api_version import API_VERSION as API_VERSION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .capabilities import BackendInfo
     from .interface import Backend, KernelSupply
-
-API_VERSION = (1, 0)
-"""(major, minor) of the backend interface."""
 
 hookspec = pluggy.HookspecMarker("polyad")
 hookimpl = pluggy.HookimplMarker("polyad")

@@ -105,6 +105,10 @@ class Backend(ABC):
     def device_count(self) -> int:
         """How many devices there are; 0 is a valid answer."""
 
+    def probe(self) -> str:
+        """Why `device_count` is 0, in words for the user: no driver, no permission. The empty string if there are devices."""
+        return ""
+
     @abstractmethod
     def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
         """A new row-major array with unspecified contents. Raises MemoryError or OutOfMemory if there is no room."""

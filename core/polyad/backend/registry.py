@@ -1,208 +1,379 @@
-"""Finding, loading and quarantining backends and plug-ins.
+"""Finding, loading and quarantining backends; devices and tensor types.
 
 Invariants: only the names of entry points are read until a device is used; a package that fails to load is quarantined with its
-reason and hurts nobody else; api_version is checked before a backend is asked for anything but its info.
+reason and hurts nobody else; api_version is checked before a backend is asked for anything but its info; a loaded backend stays
+the same object as long as its package is installed, so that tensor types, which are compared by identity, stay valid.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from functools import cache
-from importlib import metadata
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from ..device import Device
 from ..dtypes import DType
-from ..errors import ApiVersionMismatch, ArgumentTypeError, BackendNotFound, BackendUnavailable, DeviceError, DTypeError
+from ..errors import ArgumentError, ArgumentTypeError, BackendError, BackendNotFound, BackendUnavailable, DeviceError, DTypeError
 from ..state import state
+from .api_version import API_VERSION, check_api_version
 from .capabilities import BackendInfo
-from .hookspecs import API_VERSION
-from .interface import Backend, Kernel, KernelSupply, TensorType
+from .entry_points import BACKEND_GROUP as BACKEND_GROUP
+from .entry_points import PLUGIN_GROUP as PLUGIN_GROUP
+from .entry_points import declared, hooks, package_of
+from .entry_points import entry_points as entry_points
+from .interface import Backend, TensorType
 
-BACKEND_GROUP = "polyad.backends"
-PLUGIN_GROUP = "polyad.plugins"
-
-KNOWN_PACKAGES = {"opencl": "polyad[opencl]", "cuda": "polyad[cuda12]  (or polyad[cuda13], by your driver)"}
+KNOWN_PACKAGES = {"opencl": "polyad[opencl]", "cuda": "polyad[cuda12]", "rocm": "polyad[opencl]", "gpu": "polyad[opencl]"}
 """Packages to suggest for device types that are not installed."""
 
-_lock = threading.RLock()
+DEVICE_VARIABLE = "POLYAD_DEVICE"
+"""The environment variable that names the default device; read when the first tensor without a device is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a backend is quarantined. Holds text, not the exception: that would keep frames alive and grow with each raise.
+
+    Attributes:
+        kind: the exception type to raise.
+        details: the traceback of the failure, for listings; empty if core itself refused the backend.
+    """
+
+    kind: type[BackendUnavailable]
+    message: str
+    notes: dict[str, str]
+    fix: str
+    details: str = ""
+
+    def error(self) -> BackendUnavailable:
+        """The exception, new each time."""
+        return self.kind(self.message, notes=self.notes, fix=self.fix)
+
+
+lock = threading.RLock()
+"""Held while packages are loaded; one for backends and plug-ins, since either may need the other."""
+
 _backends: dict[str, Backend] = {}
+_registered: set[str] = set()
+_loading: set[str] = set()
+_hooks: dict[str, Any] = {}
 _infos: dict[str, BackendInfo] = {}
-_quarantine: dict[str, BackendUnavailable] = {}
-_plugin_kernels: dict[tuple[str, str], list[KernelSupply]] | None = None
-_broken_plugins: dict[str, str] = {}
+_quarantine: dict[str, Failure] = {}
+_listeners: list[Callable[[], None]] = []
 
 
-@cache
-def entry_points(group: str) -> dict[str, metadata.EntryPoint]:
-    """The entry points of *group* by name, read once, nothing imported."""
-    return {point.name: point for point in metadata.entry_points(group=group)}
+def names() -> list[str]:
+    """The device types that are installed or registered, in alphabetical order."""
+    return sorted({*declared(BACKEND_GROUP), *_registered})
 
 
-def forget() -> None:
-    """Drop everything learned about packages, so that the next use looks again (after an installation, in tests)."""
-    global _plugin_kernels
-    with _lock:
-        entry_points.cache_clear()
-        for known in (_backends, _infos, _quarantine, _types, _devices, _broken_plugins):
-            known.clear()
-        _plugin_kernels = None
-        for listener in _listeners:
-            listener()
-
-
-_listeners: list[Any] = []
-
-
-def on_forget(listener: Any) -> None:
-    """Call *listener* when `forget` drops the loaded backends: cached plans must go too."""
-    _listeners.append(listener)
-
-
-@cache
-def _manager() -> Any:
-    import pluggy
-
-    from . import hookspecs
-
-    manager = pluggy.PluginManager("polyad")
-    manager.add_hookspecs(hookspecs)
-    return manager
-
-
-def _register(group: str, name: str) -> Any:
-    """Import an entry point's module and give it to pluggy; returns a hook caller that reaches only it."""
-    manager, plugin_name = _manager(), f"{group}:{name}"
-    if manager.has_plugin(plugin_name):
-        manager.unregister(name=plugin_name)
-    module = entry_points(group)[name].load()
-    manager.register(module, name=plugin_name)
-
-    def call(hook: str) -> Any:
-        others = [plugin for plugin in manager.get_plugins() if plugin is not module]
-        return manager.subset_hook_caller(hook, remove_plugins=others)()
-
-    return call
-
-
-def check_api_version(info: BackendInfo) -> None:
-    """Raise ApiVersionMismatch unless a backend of this api_version works with this polyad."""
-    major, minor = info.api_version
-    if major == API_VERSION[0] and minor <= API_VERSION[1]:
-        return
-    newer = (major, minor) > API_VERSION
-    raise ApiVersionMismatch(
-        f"backend {info.name!r}: it was written for backend interface {major}.{minor}, this polyad has {API_VERSION[0]}.{API_VERSION[1]}",
-        fix="pip install --upgrade polyad" if newer else info.install or f"pip install --upgrade the package of {info.name!r}",
-    )
-
-
-def _load(name: str) -> Backend:
-    call = _register(BACKEND_GROUP, name)
-    info = call("polyad_backend_info")
-    if not isinstance(info, BackendInfo):
-        raise BackendUnavailable(f"backend {name!r}: polyad_backend_info returned {info!r}, not a BackendInfo", fix="return polyad.backend.BackendInfo(...)")
-    _infos[name] = info
-    check_api_version(info)
-    if info.name != name:
-        raise BackendUnavailable(f"backend {name!r}: its info calls it {info.name!r}", fix="give the entry point and BackendInfo.name the same name")
-    backend = call("polyad_create_backend")
-    if not isinstance(backend, Backend):
-        raise BackendUnavailable(f"backend {name!r}: polyad_create_backend returned {backend!r}, not a Backend", fix="return an instance of a class derived from polyad.backend.Backend")
-    backend.info = info
-    return backend
+# ------------------------------------------------------------------------------------------------------------ loading
 
 
 def get(name: str) -> Backend:
     """The backend of device type *name*, loaded on first use.
 
     Raises BackendNotFound when no package brings it, BackendUnavailable (or its subclass ApiVersionMismatch) when it is
-    installed and does not work; the same error again on each later call, without trying again.
+    installed and does not work; an equal error on each later call, without trying again.
     """
     backend = _backends.get(name)
     if backend is not None:
         return backend
-    with _lock:
+    with lock:
         if name in _backends:
             return _backends[name]
         if name in _quarantine:
-            raise _quarantine[name]
-        if name not in entry_points(BACKEND_GROUP):
-            listed = ", ".join(sorted(entry_points(BACKEND_GROUP))) or "none"
-            package = KNOWN_PACKAGES.get(name)
-            raise BackendNotFound(
-                f"device {name!r}: no installed backend has this name",
-                notes={"installed": listed},
-                fix=f"pip install '{package}'" if package else "use an installed device type, or install the package that brings it; `python -m polyad.backends` lists them",
-            )
+            raise _quarantine[name].error()
+        if name not in declared(BACKEND_GROUP):
+            raise _not_found(name)
+        if name in _loading:
+            raise BackendUnavailable(f"backend {name!r}: it uses its own device while it is being created", fix="make no tensors in polyad_create_backend")
+        _loading.add(name)
         try:
             backend = _load(name)
-        except BackendUnavailable as error:
-            _quarantine[name] = error
-            raise
-        except Exception as error:
-            info = _infos.get(name)
-            _quarantine[name] = BackendUnavailable(
-                f"backend {name!r}: it is installed but failed to load: {type(error).__name__}: {error}",
-                fix=(info.install if info and info.install else "reinstall its package") + "; `python -m polyad.backends` shows more",
-            )
-            raise _quarantine[name] from error
+        except (Exception, SystemExit) as error:
+            _quarantine[name] = failure = _failure(name, error)
+            if isinstance(error, BackendUnavailable):
+                raise failure.error() from None
+            raise failure.error() from error
+        finally:
+            _loading.discard(name)
         _backends[name] = backend
         return backend
 
 
+def _load(name: str) -> Backend:
+    info = _read_info(name)
+    backend = _hooks[name].polyad_create_backend()
+    if not isinstance(backend, Backend):
+        given = "None (is the hook marked with @polyad.hookimpl?)" if backend is None else repr(backend)
+        raise BackendUnavailable(
+            f"backend {name!r}: polyad_create_backend returned {given}, not a Backend", fix="its author should return an instance of a class derived from polyad.backend.Backend"
+        )
+    backend.info = info
+    return backend
+
+
+def _read_info(name: str) -> BackendInfo:
+    """Import the hook module, ask for the info and check it; nothing else is asked of the package before that."""
+    if name in _infos:
+        return _infos[name]
+    if name not in _hooks:
+        _hooks[name] = hooks(BACKEND_GROUP, name)
+    info = _hooks[name].polyad_backend_info()
+    if not isinstance(info, BackendInfo):
+        given = "None (is the hook marked with @polyad.hookimpl?)" if info is None else repr(info)
+        raise BackendUnavailable(f"backend {name!r}: polyad_backend_info returned {given}, not a BackendInfo", fix="its author should return polyad.backend.BackendInfo(...)")
+    _check_info(name, info)
+    _infos[name] = info
+    return info
+
+
+def _check_info(name: str, info: BackendInfo) -> None:
+    package = package_of(BACKEND_GROUP, name).partition(" ")[0]
+    check_api_version(name, info.api_version, f"pip install --upgrade {package}" if package else info.install)
+    if info.name != name:
+        raise BackendUnavailable(f"backend {name!r}: its info calls it {info.name!r}", fix="its author should give the entry point and BackendInfo.name the same name")
+    unknown = info.capabilities.unknown_features()
+    if unknown:
+        raise BackendUnavailable(f"backend {name!r}: it declares features that do not exist: {', '.join(unknown)}", fix="its author should use the names in polyad.backend.capabilities.FEATURES")
+
+
+def _failure(name: str, error: BaseException) -> Failure:
+    info = _infos.get(name)
+    package = package_of(BACKEND_GROUP, name).partition(" ")[0]
+    install = (info.install if info is not None else "") or f"pip install --force-reinstall {package or 'its package'}"
+    if isinstance(error, BackendUnavailable):
+        return Failure(type(error) if type(error).__module__ == BackendUnavailable.__module__ else BackendUnavailable, error.message, dict(error.lines), error.fix or install)
+    import traceback
+
+    return Failure(
+        BackendUnavailable,
+        f"backend {name!r}: it is installed but failed to load: {type(error).__name__}: {error}",
+        {"package": package} if package else {},
+        f"{install}; `python -m polyad.backends --verbose` shows the traceback",
+        "".join(traceback.format_exception(error)),
+    )
+
+
+def _not_found(name: str) -> BackendNotFound:
+    package = KNOWN_PACKAGES.get(name)
+    if package:
+        fix = f"pip install '{package}'"
+    else:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, [*names(), *KNOWN_PACKAGES], 1, 0.75)
+        meant = f'did you mean "{close[0]}"? Else ' if close else ""
+        fix = f"{meant}install the package that brings it (pip install ...); `python -m polyad.backends` lists what is installed"
+    return BackendNotFound(f"device {name!r}: no installed backend has this name", notes={"installed": ", ".join(names()) or "none"}, fix=fix)
+
+
 def info_of(name: str) -> BackendInfo | None:
-    """The info of an installed backend if it could be had, without creating the backend."""
-    if name not in _infos and name not in _quarantine:
-        with _lock:
-            try:
-                info = _register(BACKEND_GROUP, name)("polyad_backend_info")
-            except Exception as error:
-                _quarantine[name] = BackendUnavailable(f"backend {name!r}: its hook module failed to load: {type(error).__name__}: {error}", fix="reinstall its package")
-            else:
-                if isinstance(info, BackendInfo):
-                    _infos[name] = info
-    return _infos.get(name)
+    """The info of an installed backend without creating the backend; None if it is quarantined. Raises BackendNotFound."""
+    with lock:
+        if name in _backends:
+            return _backends[name].info
+        if name in _quarantine:
+            return _infos.get(name)
+        if name not in declared(BACKEND_GROUP):
+            raise _not_found(name)
+        try:
+            return _read_info(name)
+        except (Exception, SystemExit) as error:
+            _quarantine[name] = _failure(name, error)
+            return None
 
 
-_devices: dict[Any, Device] = {}
+def failure_of(name: str) -> Failure | None:
+    """Why a backend is quarantined; None if it is not."""
+    return _quarantine.get(name)
+
+
+def is_loaded(name: str) -> bool:
+    """Whether the backend has been created."""
+    return name in _backends
+
+
+# ------------------------------------------------------------------------------------------------------------ registering
+
+
+class Registration:
+    """A backend registered from Python; as a context manager, it is taken back at the end."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> Registration:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        unregister(self.name)
+
+    def __repr__(self) -> str:
+        return f"<registration of backend {self.name!r}>"
+
+
+def register(name: str, backend: Backend) -> Registration:
+    """Make *backend* serve device type *name* in this process, without a package: for notebooks and tests.
+
+    Its ``info`` may be missing. Raises TypeError if it is no Backend, ValueError if the name is in use or is no identifier, and
+    ApiVersionMismatch as for an installed backend.
+    """
+    if not isinstance(backend, Backend):
+        raise ArgumentTypeError(f"register: {backend!r} is not a Backend", fix="pass an instance of a class derived from polyad.backend.Backend")
+    if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        raise ArgumentError(f"register: {name!r} is no device type", fix='use letters, digits and underscores, such as "fake"')
+    if getattr(backend, "info", None) is None:
+        backend.info = BackendInfo(name=name, api_version=API_VERSION, description=type(backend).__name__)
+    _check_info(name, backend.info)
+    with lock:
+        if name in names():
+            raise ArgumentError(f"register: the device type {name!r} is in use", fix="choose another name, or unregister the other backend first")
+        _registered.add(name)
+        _backends[name] = backend
+    return Registration(name)
+
+
+def unregister(name: str) -> None:
+    """Take a registered backend back; its tensors must not be used any more. Raises ValueError if it was not registered."""
+    with lock:
+        if name not in _registered:
+            raise ArgumentError(f"unregister: {name!r} was not registered", fix="only backends given to register() can be taken back")
+        _registered.discard(name)
+        _drop(name)
+        _notify()
+
+
+def _drop(name: str) -> None:
+    _backends.pop(name, None)
+    for known in (_types, _devices):
+        for key in list(known):  # type: ignore[call-overload]
+            device = key[1] if isinstance(key, tuple) else Device(key)
+            if device.type == name:
+                del known[key]  # type: ignore[attr-defined]
+
+
+def forget() -> None:
+    """Look at installed packages anew: after a pip install in a running program, and in tests.
+
+    Quarantined backends get another try and plug-ins are loaded again. Backends that work stay loaded, so that existing tensors stay
+    valid; one whose package is gone is dropped.
+    """
+    global _environment_default
+    with lock:
+        declared.cache_clear()
+        for known in (_hooks, _infos, _quarantine):
+            known.clear()
+        _environment_default = None
+        for name in list(_backends):
+            if name not in names():
+                _drop(name)
+        _notify()
+
+
+def on_forget(listener: Callable[[], None]) -> None:
+    """Call *listener* when what is known of backends or plug-ins changes: cached plans must go too."""
+    _listeners.append(listener)
+
+
+def _notify() -> None:
+    for listener in _listeners:
+        listener()
+
+
+# ------------------------------------------------------------------------------------------------------------ devices
+
+_devices: dict[str | Device, Device] = {}
+_environment_default: Device | None = None
 
 
 def resolve_device(device: Any) -> Device:
-    """The full name of a device (index filled in), checked to exist; None means the current default device."""
+    """The full name of a device (index filled in), checked to exist; None means the current default device.
+
+    Raises TypeError for anything but a string or a Device, BackendNotFound, BackendUnavailable if the device type has no such device,
+    and DeviceError for a text that cannot be read.
+    """
     if device is None:
-        device = default_device()
-    found = _devices.get(device) if isinstance(device, (str, Device)) else None
-    if found is not None:
-        return found
-    if not isinstance(device, (str, Device)):
+        device = state.default_device
+        if device is None:
+            return _environment_default or _read_environment()
+    elif not isinstance(device, (str, Device)):
         raise ArgumentTypeError(f"device: {device!r} is no device", fix='pass a string such as "cpu" or a polyad.device')
-    named = Device(device)
+    found = _devices.get(device)
+    if found is None:
+        found = _devices[device] = _check_device(Device(device))
+    return found
+
+
+def _check_device(named: Device) -> Device:
     backend = get(named.type)
     if not backend.info.indexed:
         if named.index not in (None, 0):
             raise DeviceError(f"device {named}: {named.type!r} has one device without a number", fix=f'write "{named.type}"')
-        result = Device(named.type)
-    else:
-        index = named.index or 0
+        return Device(named.type)
+    index = named.index or 0
+    count, why = count_devices(backend)
+    if index < count:
+        return Device(named.type, index)
+    if count:
+        listed = f"1 device, {named.type}:0" if count == 1 else f"{count} devices, {named.type}:0 to {named.type}:{count - 1}"
+        raise BackendUnavailable(f"device {named}: there is no such device; {named.type!r} has {listed}", fix="use one of these; `python -m polyad.backends` describes them")
+    raise BackendUnavailable(
+        f"device {named}: the backend {named.type!r} is installed but finds no device", notes={"because": why} if why else {}, fix=backend.info.install or "`python -m polyad.backends` shows more"
+    )
+
+
+def count_devices(backend: Backend) -> tuple[int, str]:
+    """How many devices a backend finds, and why there are none."""
+    try:
         count = backend.device_count()
-        if index >= count:
-            raise BackendUnavailable(
-                f"device {named}: {named.type!r} is installed and has {count} device{'' if count == 1 else 's'}" + (f", numbered 0 to {count - 1}" if count else ""),
-                fix=backend.info.install if count == 0 and backend.info.install else "`python -m polyad.backends` lists the devices",
-            )
-        result = Device(named.type, index)
-    _devices[device] = result
-    return result
+        return count, "" if count else backend.probe()
+    except Exception as error:
+        return 0, f"{type(error).__name__}: {error}"
 
 
-def default_device() -> Device:
-    """The device that new tensors get: `set_default_device`, else the environment's POLYAD_DEVICE, else "cpu"."""
-    if state.default_device is None:
-        return Device(os.environ.get("POLYAD_DEVICE") or "cpu")
-    return state.default_device
+def _read_environment() -> Device:
+    global _environment_default
+    text = os.environ.get(DEVICE_VARIABLE)
+    try:
+        found = _check_device(Device(text or "cpu"))
+    except (BackendError, DeviceError) as error:
+        if text:
+            error.lines["asked by"] = f"the environment variable {DEVICE_VARIABLE}={text}"
+        raise
+    _environment_default = found
+    return found
 
+
+def get_default_device() -> Device:
+    """The device that new tensors get: that of ``with polyad.device(...)``, else of `set_default_device`, else POLYAD_DEVICE, else "cpu".
+
+    >>> import polyad
+    >>> polyad.get_default_device()
+    device(type='cpu')
+    """
+    return resolve_device(None)
+
+
+def set_default_device(device: str | Device | None) -> None:
+    """Give new tensors of this thread *device* unless they are given another; None returns to POLYAD_DEVICE, else "cpu".
+
+    Raises what `resolve_device` raises for a device that does not exist, and changes nothing then.
+
+    >>> import polyad
+    >>> polyad.set_default_device("cpu")
+    >>> polyad.zeros(1).device
+    device(type='cpu')
+    >>> polyad.set_default_device(None)
+    """
+    state.default_device = None if device is None else resolve_device(device)
+
+
+# ------------------------------------------------------------------------------------------------------------ tensor types
 
 _types: dict[tuple[DType, Device, bool], TensorType] = {}
 
@@ -211,57 +382,22 @@ def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
     """The interned TensorType; *device* must come from `resolve_device`. Raises DTypeError for a dtype the device lacks."""
     key = (dtype, device, zero_dim)
     found = _types.get(key)
-    if found is None:
-        backend = get(device.type)
-        supported = backend.capabilities(device).dtypes
-        if dtype not in supported:
-            raise DTypeError(
-                f"dtype: {device} has no {dtype.name}",
-                notes={"has": ", ".join(d.name for d in sorted(supported, key=lambda d: (d.category, d.itemsize)))},
-                fix="use one of these dtypes, or another device",
-            )
-        with _lock:
-            if key in _types:
-                return _types[key]
+    if found is not None:
+        return found
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(f"dtype: {dtype!r} is no dtype", fix="pass a dtype such as polyad.float32")
+    backend = get(device.type)
+    supported = backend.capabilities(device).dtypes
+    if dtype not in supported:
+        raise DTypeError(
+            f"dtype: {device} has no {dtype.name}",
+            notes={"has": ", ".join(d.name for d in sorted(supported, key=lambda d: (d.category, d.itemsize)))},
+            fix="use one of these dtypes, or another device",
+        )
+    with lock:
+        if key not in _types:
             nd, zd = TensorType(), TensorType()
             for made, flag in ((nd, False), (zd, True)):
                 made.dtype, made.device, made.zero_dim, made.backend, made.nd, made.zd = dtype, device, flag, backend, nd, zd
             _types[dtype, device, False], _types[dtype, device, True] = nd, zd
-        found = _types[key]
-    return found
-
-
-def _load_plugins() -> dict[tuple[str, str], list[KernelSupply]]:
-    global _plugin_kernels
-    with _lock:
-        if _plugin_kernels is None:
-            kernels: dict[tuple[str, str], list[KernelSupply]] = {}
-            for name in sorted(entry_points(PLUGIN_GROUP)):
-                try:
-                    supplies = [supply for batch in _register(PLUGIN_GROUP, name)("polyad_kernels") for supply in batch]
-                except Exception as error:
-                    _broken_plugins[name] = f"{type(error).__name__}: {error}"
-                    continue
-                for supply in supplies:
-                    kernels.setdefault((supply.device_type, supply.op), []).append(supply)
-            for candidates in kernels.values():
-                candidates.sort(key=lambda supply: -supply.priority)
-            _plugin_kernels = kernels
-        return _plugin_kernels
-
-
-def broken_plugins() -> dict[str, str]:
-    """Plug-ins that failed to load, with the reason."""
-    _load_plugins()
-    return dict(_broken_plugins)
-
-
-def candidate_kernels(backend: Backend, op: str) -> list[Kernel]:
-    """The kernels for *op* on this backend's devices, best first: plug-ins above priority 0, the backend's, the others."""
-    supplies = _load_plugins().get((backend.info.name, op), [])
-    own = backend.as_kernel(op)
-    ranked = [(supply.priority, supply.kernel) for supply in supplies]
-    if own is not None:
-        ranked.append((0, own))
-    ranked.sort(key=lambda pair: -pair[0])
-    return [kernel for _, kernel in ranked]
+        return _types[key]

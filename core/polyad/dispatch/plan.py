@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..backend import fallback, registry
+from ..backend import fallback, plugins, registry
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
@@ -112,10 +112,10 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
         return plan
     backend = registry.get(device.type)
-    for kernel in registry.candidate_kernels(backend, op.name):
+    for kernel in plugins.candidate_kernels(backend, op.name):
         made = prepare(kernel, types)
         if made is not None:
-            plan.kernel, plan.origin = made, kernel.origin or type(backend).__module__.partition(".")[0]
+            plan.kernel, plan.origin = made, kernel.origin
             plan.out_kernel = made if kernel.out and not kernel.contiguous else None
             if op.body is not None:
                 plan.indirect = None if op.formulas else _fused_unless_gradient
@@ -124,7 +124,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         plan.path, plan.indirect = "decomposition", _decompose
         return plan
     plan.path, plan.origin = "fallback", "cpu"
-    plan.kernel = fallback.make_kernel(op, types, tuple(keyed.values()), plan.types, device)
+    plan.kernel = fallback.make_kernel(op, types, plan.types, device)
     return plan
 
 
