@@ -162,7 +162,7 @@ def _adam_chunk(
     if largest is None:
         _sqrt(v, work)
     else:
-        _sqrt(_maximum(largest, v, largest), work)
+        _sqrt(_maximum(largest, v, out=largest), work)
     _add(work, eps, work)
     _divide(m, work, work)
     _multiply(work, size, work)
