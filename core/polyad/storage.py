@@ -11,11 +11,14 @@ node saved it?" is one comparison and saving costs nothing.
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from typing import Any
 
 next_event = itertools.count(1).__next__
 """Numbers autograd nodes and writes in the order in which they happen, over all threads."""
+
+_tracking = threading.Lock()
 
 
 class Storage:
@@ -26,17 +29,18 @@ class Storage:
         version: how many in-place writes it has seen.
         written: the event number of the last write, 0 if there was none.
         writer: the op of the last write and the user's line, for error messages.
-        views: weak references to the live differentiable views by id, so that a write can renew their history.
+        views: weak references to the differentiable views, so that a write can renew their history.
     """
 
-    __slots__ = ("__weakref__", "root", "version", "views", "writer", "written")
+    __slots__ = ("__weakref__", "_sweep_at", "root", "version", "views", "writer", "written")
 
     def __init__(self, root: Any) -> None:
         self.root = root
         self.version = 0
         self.written = 0
         self.writer = ("", "")
-        self.views: dict[int, weakref.ref[Any]] = {}
+        self.views: list[weakref.ref[Any]] = []
+        self._sweep_at = 8
 
     def bump(self, op: str, line: str) -> None:
         """Record an in-place write by *op* at the user's *line*."""
@@ -46,5 +50,13 @@ class Storage:
 
     def track(self, view: Any) -> None:
         """Remember a differentiable view for as long as it lives."""
-        key, views = id(view), self.views
-        views[key] = weakref.ref(view, lambda _: views.pop(key, None))
+        with _tracking:
+            # Dead entries are swept when they may be half of all: cheaper than a callback a view.
+            if len(self.views) >= self._sweep_at:
+                self.views = [reference for reference in self.views if reference() is not None]
+                self._sweep_at = 2 * len(self.views) + 8
+            self.views.append(weakref.ref(view))
+
+    def live_views(self) -> list[Any]:
+        """The views remembered by `track` that still exist."""
+        return [view for view in [reference() for reference in self.views] if view is not None]

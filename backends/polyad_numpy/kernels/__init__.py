@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from polyad.backend import Kernel
 
-from . import arithmetic, conversion, convolution, linear_algebra, optimizer, padding, reduction
+from . import arithmetic, conversion, convolution, joining, linear_algebra, optimizer, padding, reduction
 
 KERNELS: dict[str, Kernel] = {
     **arithmetic.KERNELS,
     **conversion.KERNELS,
     **convolution.KERNELS,
+    **joining.KERNELS,
     **linear_algebra.KERNELS,
     **optimizer.KERNELS,
     **padding.KERNELS,

@@ -1,41 +1,90 @@
-"""Writing into tensors: the op, then a write into the storage, then a version bump, then the history of everything that aliases it."""
+"""Writing into tensors: the op, then a write into the storage, then a version bump, then the history of what aliases it.
+
+A tensor's history changes when it is written to, and so does the history of its base and of the base's other views. Invariant:
+of two tensors that share memory and were made with gradients on, both show the history of what the memory holds. The base gets
+a CopySlices node: its old history outside of the written window, the result's inside. Every other view becomes a window of the
+base as it is now. Views made under ``no_grad`` are not renewed, therefore a recorded write through one is refused.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import Leaf, make_node
+from ..autograd.node import Leaf, Node, make_node
 from ..dtypes import can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..layout import has_internal_overlap
 from ..state import state, user_line
 from ..tensor import Tensor
-from .views import alias, layout_of
+from .views import layout_of
 
 if TYPE_CHECKING:
     from .op import Op
 
 
 def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Write ``call(target, *args)`` into *target*; the in-place form *name* of a public function."""
+    """Write ``call(target, *args)`` into *target*; the in-place form *name* of a public function.
+
+    *op* is the op that does the work when *call* gets its operands alone, if there is one.
+    """
     check_writable(name, target)
-    if op is not None and not kwargs and not state.modes and not (state.grad_enabled and _any_history(target, args)):
+    if state.grad_enabled and _any_history(target, args):
+        return write(name, target, _recorded(call, op, target, args, kwargs))
+    if op is not None and not kwargs and not state.modes:
         out_kernel = _direct(op, target, args)
         if out_kernel is not None:
             try:
-                out_kernel(target._array, *[a._array if isinstance(a, Tensor) else a for a in args], out=target._array)
+                out_kernel(target._array, *[_array_of(arg) for arg in args], out=target._array)
             except Exception:
                 pass  # shapes that do not fit; the plain path below finds and explains it, nothing has been written
             else:
                 wrote(name, target)
                 return target
-    result = call(target, *args, **kwargs)
-    return write(name, target, result)
+    return write(name, target, call(target, *args, **kwargs))
+
+
+def _recorded(
+    call: Callable[..., Any], op: Op | None, target: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Tensor:
+    """``call(target, *args)`` such that what its node saves of *target* survives the write to come."""
+    single = op is not None and op.kind == "primitive"
+    before = Tensor._of(target._array if single else _copy_of(target), target._type)
+    before._node = target._node
+    args = tuple([before if arg is target else arg for arg in args])
+    result: Tensor = call(before, *args, **kwargs)
+    node = result._node
+    if single and node is not None:
+        if node.name != op.grad_name:  # type: ignore[union-attr]
+            before._array = _copy_of(target)
+        elif any(value is before for _, _, saved in node.calls or () for value in saved):
+            before._array = _copy_of(target)
+    return result
+
+
+def _copy_of(tensor: Tensor) -> Any:
+    kind = tensor._type
+    made = kind.backend.empty(tensor._array.shape, kind.dtype, kind.device)
+    kind.backend.copy(made, tensor._array)
+    return made
+
+
+def _array_of(arg: Any) -> Any:
+    if isinstance(arg, (list, tuple)):
+        return [_array_of(one) for one in arg]
+    return arg._array if isinstance(arg, Tensor) else arg
 
 
 def _any_history(target: Tensor, args: tuple[Any, ...]) -> bool:
     return target._node is not None or any(isinstance(arg, Tensor) and arg._node is not None for arg in args)
+
+
+def _broadcasts_to(shape: tuple[int, ...], arg: Any) -> bool:
+    if not isinstance(arg, Tensor) or arg._array.shape == shape:
+        return True
+    have = arg._array.shape
+    lead = len(shape) - len(have)
+    return lead >= 0 and all([size in (1, want) for size, want in zip(have, shape[lead:], strict=True)])
 
 
 def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -48,12 +97,9 @@ def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any]
     if plan.out_kernel is None or plan.indirect is not None or plan.nd is not target._type.nd:
         return None
     shape = target._array.shape
-    for arg in args:
-        if isinstance(arg, Tensor) and arg._array.shape != shape:
-            from ..layout import broadcast_shapes
-
-            if broadcast_shapes(shape, arg._array.shape) != shape:
-                return None
+    # An op with a list of tensors (index_put) has shapes of its own; its kernel checks them before it writes.
+    if "list" not in op.operands.values() and not all([_broadcasts_to(shape, arg) for arg in args]):
+        return None
     return plan.out_kernel
 
 
@@ -63,16 +109,42 @@ def check_writable(name: str, target: Any) -> None:
         from ..errors import ArgumentTypeError
 
         raise ArgumentTypeError(f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor")
-    if state.grad_enabled and isinstance(target._node, Leaf):
-        raise AutogradError(f"{name}: a leaf that requires a gradient cannot be changed in place", operands={"self": target}, fix="work under polyad.no_grad(), or use the out-of-place form")
-    if state.grad_enabled and target._view is not None and target._view.base is not None and isinstance(target._view.base._node, Leaf):
+    if state.grad_enabled:
+        _check_history(name, target)
+    if target._storage is not None and has_internal_overlap(target._array.shape, target._array.strides):
+        raise ShapeError(
+            f"{name}: several elements of an expanded tensor are one place in memory",
+            operands={"self": target},
+            fix="clone() it before writing",
+        )
+
+
+def _check_history(name: str, target: Tensor) -> None:
+    if isinstance(target._node, Leaf):
+        raise AutogradError(
+            f"{name}: a leaf that requires a gradient cannot be changed in place",
+            operands={"self": target},
+            fix="work under polyad.no_grad(), or use the out-of-place form",
+        )
+    base = None if target._view is None else target._view.base
+    if base is None or base._node is None:
+        return
+    if isinstance(base._node, Leaf):
         raise AutogradError(
             f"{name}: a view of a leaf that requires a gradient cannot be changed in place",
-            operands={"self": target, "base": target._view.base},
+            operands={"self": target, "base": base},
             fix="work under polyad.no_grad(), or clone() the leaf first",
         )
-    if target._storage is not None and has_internal_overlap(target._array.shape, target._array.strides):
-        raise ShapeError(f"{name}: several elements of an expanded tensor are one place in memory", operands={"self": target}, fix="clone() it before writing")
+    if target._node is None:
+        raise _made_unrecorded(name, target, base)
+
+
+def _made_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
+    return AutogradError(
+        f"{name}: the view was taken under no_grad and is written with gradients on, so its base would miss the write",
+        operands={"self": target, "base": base},
+        fix="take the view with gradients on, write under polyad.no_grad(), or detach() it first",
+    )
 
 
 def write(name: str, target: Tensor, result: Tensor) -> Tensor:
@@ -89,11 +161,35 @@ def write(name: str, target: Tensor, result: Tensor) -> Tensor:
         )
     if result._type.dtype is not target._type.dtype and result._node is not None:
         result = result.to(target._type.dtype)
+    node = result._node
+    if state.grad_enabled and node is not None:
+        if target._view is not None and target._view.base is not None:
+            _check_base(name, target, target._view.base)
+        if isinstance(node, Leaf):
+            # The leaf's node stays the leaf's alone.
+            node = make_node("CopyBackwards", [(node, _same, ())], target._array.shape, target._type)
     target._type.backend.copy(target._array, result._array)
     wrote(name, target)
-    if state.grad_enabled and (result._node is not None or target._node is not None):
-        _take_history(target, result)
+    if state.grad_enabled and (node is not None or target._node is not None):
+        take_history(target, node)
     return target
+
+
+def _same(gradient: Tensor) -> Tensor:
+    return gradient
+
+
+def _check_base(name: str, target: Tensor, base: Tensor) -> None:
+    """Raise if a recorded write to *target*, a view, could not be made part of its base's history."""
+    if not any(view is target for view in target._storage.live_views()):  # type: ignore[union-attr]
+        raise _made_unrecorded(name, target, base)
+    layout = layout_of(base)
+    if has_internal_overlap(layout.shape, layout.strides):
+        raise ShapeError(
+            f"{name}: the base has several elements in one place in memory, so it has no gradient of the write",
+            operands={"self": target, "base": base},
+            fix="clone() the base before taking views to write to",
+        )
 
 
 def wrote(name: str, target: Tensor) -> None:
@@ -104,75 +200,77 @@ def wrote(name: str, target: Tensor) -> None:
     storage.bump(name, user_line())
 
 
-def _take_history(target: Tensor, result: Tensor) -> None:
-    """Make *target*'s history that of *result*, and renew that of its base and of all differentiable views."""
-    node = result._node
+def take_history(target: Tensor, node: Node | None) -> None:
+    """Make *node* the history of what *target* now holds, and renew that of its base and of all differentiable views.
+
+    A node of None says that target was overwritten with constants.
+    """
     base = None if target._view is None else target._view.base
     storage = target._storage
     assert storage is not None
-    if base is not None and (base._node is not None or node is not None):
-        base._node = _written_base(base, target, node)
-    root = target if base is None else base
-    target._node = node
-    if base is not None:
-        storage.track(target)
-    for reference in list(storage.views.values()):
-        view = reference()
-        if view is None or view is root or view._view is None or view._view.base is not root:
-            continue
-        view._node = None if root._node is None else _view_of_base(root, view)
+    if node is not None:
+        _keep_retaining(target, node)
+    if base is None:
+        root = target
+        target._node = node
+    else:
+        root = base
+        if base._node is not None or node is not None:
+            before = base._node
+            base._node = _written_base(base, target, node)
+            if before is not None:
+                _keep_retaining(base, base._node, before)
+        target._node = node if node is not None else _view_of_base(base, target)
+    for view in storage.live_views():
+        if view is not target and view._view is not None and view._view.base is root:
+            view._node = None if root._node is None else _view_of_base(root, view)
 
 
-def _written_base(base: Tensor, view: Tensor, node: Any) -> Any:
+def _keep_retaining(tensor: Tensor, node: Node, before: Node | None = None) -> None:
+    before = before or tensor._node
+    if before is not None and before.retain is not None and not isinstance(before, Leaf):
+        node.retain, before.retain = before.retain, None
+
+
+def _written_base(base: Tensor, view: Tensor, node: Node | None) -> Node:
     """The history of *base* after *view* of it was overwritten by a result with history *node*."""
+    from ..ops.strided import _window_clear, _window_take
+
     shape, strides, offset = layout_of(view)
-    within = offset - layout_of(base).offset
     like = layout_of(base)
-
-    def to_base(gradient: Tensor) -> Tensor:
-        kept = _in_layout(gradient, like.shape, like.strides).clone()
-        alias(kept, shape, strides, within).fill_(0)
-        return kept
-
-    def to_view(gradient: Tensor) -> Tensor:
-        return _strided(_in_layout(gradient, like.shape, like.strides), shape, strides, within)
-
+    window = (like.strides, shape, strides, offset - like.offset)
     calls: list[Any] = []
     if base._node is not None:
-        calls.append((base._node, to_base, ()))
+        calls.append((base._node, _window_clear, window))
     if node is not None:
-        calls.append((node, to_view, ()))
+        calls.append((node, _window_take, window))
     return make_node("CopySlices", calls, base._array.shape, base._type)
 
 
-def _view_of_base(base: Tensor, view: Tensor) -> Any:
+def _view_of_base(base: Tensor, view: Tensor) -> Node | None:
     """The history of *view* as a strided window of *base* as it is now."""
+    from ..ops.strided import _window_put
+
+    if base._node is None:
+        return None
     shape, strides, offset = layout_of(view)
     like = layout_of(base)
-    within = offset - like.offset
-
-    def to_base(gradient: Tensor) -> Tensor:
-        from ..ops.creation import zeros
-
-        spread = zeros(like.shape, dtype=gradient.dtype, device=gradient.device)
-        window = _strided(_in_layout(spread, like.shape, like.strides), shape, strides, within)
-        window.copy_(gradient)
-        return spread
-
-    return make_node("AsStridedBackward0", [(base._node, to_base, ())], view._array.shape, view._type)
+    saved = (like.shape, like.strides, strides, offset - like.offset)
+    return make_node("AsStridedBackward0", [(base._node, _window_put, saved)], shape, view._type)
 
 
-def _in_layout(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-    """*tensor* (of *shape*) in memory with exactly these dense *strides*, at offset 0; itself if it already is."""
-    if tensor._view is None and tensor.stride() == strides:
-        return tensor
-    kind = tensor._type
-    made = alias(Tensor._of(kind.backend.empty(shape, kind.dtype, kind.device), kind), shape, strides, 0)
-    made._view = None
-    return made.copy_(tensor)
-
-
-def _strided(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Tensor:
-    from ..ops.shape import as_strided
-
-    return as_strided(tensor, shape, strides, offset)
+def take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
+    """Give *target* itself the layout and history of *view*, a view of all of it; counts as a write, for the shape is saved too."""
+    if state.grad_enabled and isinstance(target._node, Leaf):
+        raise AutogradError(
+            f"{name}: a leaf that requires a gradient cannot be changed in place",
+            operands={"self": target},
+            fix="work under polyad.no_grad(), or use the out-of-place form",
+        )
+    target._array, target._type = view._array, view._type
+    if isinstance(target._node, Leaf):
+        target._node.shape, target._node.type = view._array.shape, view._type
+    else:
+        target._node = view._node
+    wrote(name, target)
+    return target

@@ -1,12 +1,18 @@
-"""Carrying out view ops: a new layout over the same storage, and its place in the autograd graph."""
+"""Carrying out view ops: a new layout over the same storage, and its place in the autograd graph.
+
+A view op needs no declared gradient: what flows back is zeros with the gradient at the places that the op's own layout
+arithmetic names in a row-major tensor of the input's shape. Declare one where something cheaper does (a permutation).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..autograd.node import record
+from ..autograd.node import Output, make_node, record
+from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError
-from ..layout import Shape, Strides
+from ..layout import Shape, Strides, contiguous_strides
 from ..state import state
 from ..tensor import Tensor, ViewOf
 
@@ -26,33 +32,72 @@ def layout_of(tensor: Tensor) -> Layout:
     """The tensor's layout."""
     array, size = tensor._array, tensor._type.dtype.itemsize
     place = tensor._view
-    return Layout(array.shape, tuple([stride // size for stride in array.strides]), 0 if place is None else place.offset)
+    return Layout(
+        array.shape, tuple([stride // size for stride in array.strides]), 0 if place is None else place.offset
+    )
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
     """The result of view op *op*: shares storage with *input*, and history if one is recorded."""
     if not isinstance(input, Tensor):
-        raise ArgumentTypeError(f"{op.name}: input is {type(input).__name__}, not a tensor", operands={"input": input}, fix="wrap it in polyad.tensor(...)")
+        raise ArgumentTypeError(
+            f"{op.name}: input is {type(input).__name__}, not a tensor",
+            operands={"input": input},
+            fix="wrap it in polyad.tensor(...)",
+        )
     shape, strides, offset = op.body(layout_of(input), *params)  # type: ignore[misc]
     out = alias(input, shape, strides, offset)
-    if input._node is not None and state.grad_enabled and op.formulas:
-        record(op, (input, *params), out)
-        out._storage.track(out)  # type: ignore[union-attr]
+    node = input._node
+    if node is not None and state.grad_enabled:
+        if op.formulas:
+            record(op, (input, *params), out)
+        else:
+            saved = (op.body, input._array.shape, params)
+            out._node = make_node(op.grad_name, [(node, _put_back, saved)], shape, out._type)
     return out
 
 
+def _put_back(gradient: Tensor, body: Callable[..., Layout], shape: Shape, params: tuple[Any, ...]) -> Tensor:
+    from ..ops.strided import _window_put
+
+    dense = contiguous_strides(shape)
+    window = body(Layout(shape, dense, 0), *params)
+    return _window_put(gradient, shape, dense, window.strides, window.offset)
+
+
+def apply_views(
+    name: str, input: Tensor, layouts: Sequence[Layout], formula: Callable[..., Tensor], saved: tuple[Any, ...]
+) -> tuple[Tensor, ...]:
+    """Several views of *input* with one node, whose ``formula(gradients, *saved)`` sees all their gradients at once.
+
+    A gradient that did not arrive is None. ``unbind`` and ``split`` are made of this: one node a view would add up as many
+    gradients of the whole input.
+    """
+    outs = tuple([alias(input, *layout) for layout in layouts])
+    node = input._node
+    if node is not None and state.grad_enabled and outs:
+        parent = make_node(name, [(node, formula, saved)], (), outs[0]._type, len(outs))
+        for number, out in enumerate(outs):
+            out._node = Output(parent, number, out._array.shape, out._type)
+    return outs
+
+
 def alias(input: Tensor, shape: Shape, strides: Strides, offset: int) -> Tensor:
-    """A tensor over *input*'s storage with another layout and no history."""
+    """A tensor over *input*'s storage with another layout and no history.
+
+    Its storage remembers it if gradients are being recorded, so that a later write to the base can renew its history.
+    """
     kind = input._type
     storage = input._storage
     if storage is None:
         storage = input._make_storage()
-    array = kind.backend.as_strided(storage.root, kind.dtype, shape, strides, offset)
     out: Tensor = object.__new__(Tensor)
-    out._array = array
+    out._array = kind.backend.as_strided(storage.root, kind.dtype, shape, strides, offset)
     out._type = kind.nd if shape else kind.zd
     out._node = out._grad = None
     out._storage = storage
     place = input._view
     out._view = ViewOf(input if place is None or place.base is None else place.base, offset)
+    if state.grad_enabled and kind.dtype.category >= FLOATING:
+        storage.track(out)
     return out

@@ -10,7 +10,7 @@ from ..dispatch.inplace import inplace
 from ..dispatch.op import PUBLIC, Function, op_of
 from ..tensor import Tensor
 from ..tensor_methods import TensorMethods
-from . import arithmetic, conversion, linear_algebra
+from . import arithmetic, conversion, joining, linear_algebra, shape, slicing
 
 _NUMBERS = (Tensor, bool, int, float, complex)
 
@@ -82,6 +82,11 @@ def attach_methods() -> None:
     for name, call in UNARY.items():
         setattr(TensorMethods, f"__{name}__", call)
     TensorMethods.__matmul__ = _binary_tensor(linear_algebra._matmul)  # type: ignore[attr-defined]
+    for table in (shape.INPLACE, joining.METHODS, slicing.METHODS):
+        for name, call in table.items():
+            setattr(TensorMethods, name, call)
+    for name, getter in shape.PROPERTIES.items():
+        setattr(TensorMethods, name, property(getter))
     for method in (conversion.copy_, conversion.fill_, conversion.zero_):
         setattr(TensorMethods, method.__name__, method)
 

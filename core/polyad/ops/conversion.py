@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import registry
 from ..device import Device
-from ..dispatch.inplace import check_writable, write, wrote
+from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import function, gradient, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dtypes import DType
@@ -136,10 +136,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     self._type.backend.fill(self._array, value)
     wrote("fill_", self)
     if state.grad_enabled and self._node is not None:
-        from .creation import full_like
-        from ..dispatch.inplace import _take_history
-
-        _take_history(self, full_like(self, value))
+        take_history(self, None)
     return self
 
 

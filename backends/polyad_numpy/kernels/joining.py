@@ -1,0 +1,44 @@
+"""Joining, reversing, triangles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+
+
+def cat(arrays: list[Any], dim: int) -> Any:
+    return np.concatenate(arrays, axis=dim)
+
+
+def stack(arrays: list[Any], dim: int) -> Any:
+    first = arrays[0]
+    shape = first.shape
+    out = np.empty((*shape[:dim], len(arrays), *shape[dim:]), first.dtype)
+    rows = out if dim == 0 else np.moveaxis(out, dim, 0)
+    for position, array in enumerate(arrays):
+        rows[position] = array
+    return out
+
+
+def flip(array: Any, dims: tuple[int, ...]) -> Any:
+    return np.ascontiguousarray(array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])]) if dims else array.copy()
+
+
+def tril(array: Any, diagonal: int) -> Any:
+    return np.tril(array, diagonal)
+
+
+def triu(array: Any, diagonal: int) -> Any:
+    return np.triu(array, diagonal)
+
+
+KERNELS = {
+    "cat": Kernel(cat),
+    "stack": Kernel(stack),
+    "flip": Kernel(flip),
+    "tril": Kernel(tril),
+    "triu": Kernel(triu),
+}

@@ -1,0 +1,144 @@
+"""Windows: a strided layout laid over a tensor, read, written or cleared as a value.
+
+These three ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base strides* in which
+its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a ``view`` of a transposed
+tensor); offsets count from the base's first element and may be negative. Each op's gradient is again one of the three.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..dispatch.op import composite, gradient
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from ..layout import Shape, Strides
+
+
+def reach(shape: Shape, strides: Strides) -> int:
+    """How many elements of memory a layout at offset 0 spans."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
+
+
+def may_overlap(shape: Shape, strides: Strides) -> bool:
+    """Whether two indices may name one element; sorted by stride, each dimension must step over all smaller ones."""
+    taken = 0
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride <= taken:
+            return True
+        taken += (size - 1) * stride
+    return False
+
+
+def _memory(kind: Any, shape: Shape, strides: Strides, window: tuple[Shape, Strides, int], zero: bool) -> tuple[Any, ...]:
+    """New memory that holds a base and a window of it: (array of the base, array of the window, is the base all of it)."""
+    window_shape, window_strides, offset = window
+    lead = max(0, -offset)
+    extent = max(lead + reach(shape, strides), lead + offset + reach(window_shape, window_strides), 1)
+    backend, dtype = kind.backend, kind.dtype
+    memory = backend.empty((extent,), dtype, kind.device)
+    gaps = extent != math.prod(shape)
+    if zero or gaps:
+        backend.fill(memory, 0)
+    root = backend.root(memory)
+    return (
+        backend.as_strided(root, dtype, shape, strides, lead),
+        backend.as_strided(root, dtype, window_shape, window_strides, lead + offset),
+        not gaps,
+    )
+
+
+def _dense(kind: Any, array: Any) -> Any:
+    made = kind.backend.empty(array.shape, kind.dtype, kind.device)
+    kind.backend.copy(made, array)
+    return made
+
+
+def _tensor(kind: Any, array: Any) -> Tensor:
+    return Tensor._of(array, kind.nd if array.shape else kind.zd)
+
+
+def _take_shape(input: Shape, base_strides: Strides, shape: Shape, *rest: Any) -> Shape:
+    return shape
+
+
+@composite(shape=_take_shape, grad_name="AsStridedBackward0", method=False)
+def _window_take(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    """The window's elements, where *input* lies in memory with *base_strides*."""
+    kind = input._type
+    base, window, _ = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
+    kind.backend.copy(base, input._array)
+    return _tensor(kind, _dense(kind, window))
+
+
+def _put_shape(input: Shape, base_shape: Shape, *rest: Any) -> Shape:
+    return base_shape
+
+
+@composite(shape=_put_shape, grad_name="AsStridedScatterBackward0", method=False)
+def _window_put(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """Zeros of *base_shape* with *input* at the window; elements that meet at one place add up."""
+    kind = input._type
+    shape = input._array.shape
+    if may_overlap(shape, strides):
+        repeated = tuple([dim for dim, size in enumerate(shape) if size > 1 and strides[dim] == 0])
+        if repeated:
+            from .reduction import _sum
+
+            return _window_put(_sum(input, repeated, True), base_shape, base_strides, strides, offset)
+        return _put_overlapping(input, base_shape, base_strides, strides, offset)
+    base, window, whole = _memory(kind, base_shape, base_strides, (shape, strides, offset), True)
+    kind.backend.copy(window, input._array)
+    return _tensor(kind, base if whole else _dense(kind, base))
+
+
+def _put_overlapping(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    from .creation import _full, arange
+    from .indexing import _index_add
+
+    kind, shape = input._type, input._array.shape
+    lead = max(0, -offset)
+    places = arange(lead + offset, lead + offset + 1, device=kind.device)
+    for size, stride in zip(shape, strides, strict=True):
+        places = (places.unsqueeze(-1) + arange(size, device=kind.device) * stride).flatten()
+    extent = max(lead + reach(base_shape, base_strides), lead + offset + reach(shape, strides))
+    memory = _index_add(_full((extent,), 0, kind.dtype, kind.device), places, input.reshape(-1), 0)
+    root = kind.backend.root(memory._array)
+    base = kind.backend.as_strided(root, kind.dtype, base_shape, base_strides, lead)
+    return _tensor(kind, _dense(kind, base))
+
+
+def _clear_shape(input: Shape, *rest: Any) -> Shape:
+    return input
+
+
+@composite(shape=_clear_shape, grad_name="AsStridedScatterBackward0", method=False)
+def _window_clear(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    """*input* with zeros at the window."""
+    kind = input._type
+    base, window, whole = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
+    kind.backend.copy(base, input._array)
+    kind.backend.fill(window, 0)
+    return _tensor(kind, base if whole else _dense(kind, base))
+
+
+gradient(
+    _window_take,
+    input=lambda g, input_shape, base_strides, strides, offset: _window_put(
+        g, input_shape, base_strides, strides, offset
+    ),
+)
+gradient(
+    _window_put,
+    input=lambda g, input_shape, base_strides, strides, offset: _window_take(
+        g, base_strides, input_shape, strides, offset
+    ),
+)
+gradient(
+    _window_clear,
+    input=lambda g, base_strides, shape, strides, offset: _window_clear(g, base_strides, shape, strides, offset),
+)
