@@ -7,7 +7,6 @@ A `Device` is only a name: whether a backend of that name is installed and has s
 from __future__ import annotations
 
 import re
-from types import TracebackType
 from typing import Any
 
 from .errors import ArgumentTypeError, DeviceError
@@ -70,7 +69,7 @@ class Device:
         state.default_device = self
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *exception: object) -> None:
         *outer, state.default_device = state.outer_devices
         state.outer_devices = tuple(outer)
 

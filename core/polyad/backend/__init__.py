@@ -22,7 +22,19 @@ from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, Tensor
 if TYPE_CHECKING:
     from .hookspecs import hookimpl as hookimpl
 
-__all__ = ["API_VERSION", "Array", "Backend", "BackendInfo", "Capabilities", "Kernel", "KernelSupply", "KernelTable", "Quirk", "TensorType", "hookimpl"]
+__all__ = [
+    "API_VERSION",
+    "Array",
+    "Backend",
+    "BackendInfo",
+    "Capabilities",
+    "Kernel",
+    "KernelSupply",
+    "KernelTable",
+    "Quirk",
+    "TensorType",
+    "hookimpl",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -72,9 +72,15 @@ class FallbackReport(tuple[FallbackRecord, ...]):
     def __repr__(self) -> str:
         if not self:
             return "fallback report: no op ran on the host for want of a kernel"
-        rows = [("op", "device", "calls", "bytes", "line"), *((r.op, r.device, str(r.calls), str(r.bytes), r.call_site or "?") for r in self)]
+        rows = [
+            ("op", "device", "calls", "bytes", "line"),
+            *((r.op, r.device, str(r.calls), str(r.bytes), r.call_site or "?") for r in self),
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"{op:<{widths[0]}}  {device:<{widths[1]}}  {calls:>{widths[2]}}  {moved:>{widths[3]}}  {line}" for op, device, calls, moved, line in rows]
+        lines = [
+            f"{op:<{widths[0]}}  {device:<{widths[1]}}  {calls:>{widths[2]}}  {moved:>{widths[3]}}  {line}"
+            for op, device, calls, moved, line in rows
+        ]
         return "\n".join([f"fallback report: {self.calls} calls, {self.bytes} bytes moved", *lines])
 
 
@@ -183,14 +189,21 @@ def _on(device: Device, entry: Any) -> Any:
 def _missing(op: Op, device: Device, types: Signature) -> Callable[..., Any]:
     def raise_missing(*args: Any) -> Any:
         who = str(device) if device.type == HOST else f"neither {device} nor the host"
-        raise MissingKernel(f"{op.name}: {who} has {'no' if device.type == HOST else 'a'} kernel for {_dtypes(types) or 'these parameters'}", fix="convert to a dtype that the op takes")
+        raise MissingKernel(
+            f"{op.name}: {who} has {'no' if device.type == HOST else 'a'} kernel for {_dtypes(types) or 'these parameters'}",
+            fix="convert to a dtype that the op takes",
+        )
 
     return raise_missing
 
 
 def _dtypes(types: Signature) -> str:
     """The operands' types as the user knows them: dtype names, and the Python types of numbers."""
-    return ", ".join(entry.dtype.name if isinstance(entry, TensorType) else entry.__name__ for entry in flat(types) if entry is not type(None))
+    return ", ".join(
+        entry.dtype.name if isinstance(entry, TensorType) else entry.__name__
+        for entry in flat(types)
+        if entry is not type(None)
+    )
 
 
 def _count(op: str, device: Device, moved: int) -> None:
@@ -201,4 +214,7 @@ def _count(op: str, device: Device, moved: int) -> None:
         record.bytes += moved
         first = record.calls == 1
     if first and get_policy() == "warn":
-        warn_user(f"{op}: ran on the host, {device} has no kernel for it; polyad.backends.fallback_report() counts such calls", FallbackWarning)
+        warn_user(
+            f"{op}: ran on the host, {device} has no kernel for it; polyad.backends.fallback_report() counts such calls",
+            FallbackWarning,
+        )

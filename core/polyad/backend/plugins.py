@@ -38,28 +38,35 @@ registry.on_forget(_forget)
 
 def _load() -> dict[tuple[str, str], list[KernelSupply]]:
     global _kernels, _loading
-    if _kernels is not None:
-        return _kernels
+    kernels = _kernels
+    if kernels is not None:
+        return kernels
     with registry.lock:
-        if _kernels is not None:
-            return _kernels
+        kernels = _kernels  # another thread may have loaded them while this one waited
+        if kernels is not None:
+            return kernels
         if _loading:  # a plug-in that computes while it is loaded does so without plug-ins
             return {}
         _loading = True
         try:
-            _kernels = _load_all()
+            kernels = _kernels = _load_all()
         finally:
             _loading = False
     for name, reason in _broken.items():
-        warn_user(f"plug-in {name!r} failed to load and is left out: {reason}; `python -m polyad.backends` lists plug-ins", BrokenPluginWarning)
-    return _kernels
+        warn_user(
+            f"plug-in {name!r} failed to load and is left out: {reason}; `python -m polyad.backends` lists plug-ins",
+            BrokenPluginWarning,
+        )
+    return kernels
 
 
 def _load_all() -> dict[tuple[str, str], list[KernelSupply]]:
     by_op: dict[tuple[str, str], list[KernelSupply]] = {}
     for name in sorted(declared(PLUGIN_GROUP)):
         try:
-            _supplies[name] = [_checked(supply, name) for batch in hooks(PLUGIN_GROUP, name).polyad_kernels() for supply in batch]
+            _supplies[name] = [
+                _checked(supply, name) for batch in hooks(PLUGIN_GROUP, name).polyad_kernels() for supply in batch
+            ]
         except (Exception, SystemExit) as error:
             _broken[name] = f"{type(error).__name__}: {error}"
             continue
@@ -72,7 +79,9 @@ def _load_all() -> dict[tuple[str, str], list[KernelSupply]]:
 
 def _checked(supply: Any, plugin: str) -> KernelSupply:
     if not isinstance(supply, KernelSupply):
-        raise ArgumentTypeError(f"polyad_kernels gave {supply!r}, not a KernelSupply", fix="yield polyad.backend.KernelSupply(...)")
+        raise ArgumentTypeError(
+            f"polyad_kernels gave {supply!r}, not a KernelSupply", fix="yield polyad.backend.KernelSupply(...)"
+        )
     kernel = supply.kernel if isinstance(supply.kernel, Kernel) else Kernel(supply.kernel)
     return replace(supply, kernel=kernel if kernel.origin else replace(kernel, origin=plugin))
 

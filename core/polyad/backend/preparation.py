@@ -20,7 +20,9 @@ def flat(types: Signature) -> Iterator[Any]:
 
 def prepare(kernel: Kernel, types: Signature) -> Callable[..., Any] | None:
     """The kernel's callable for this signature, or None if it does not take it."""
-    if kernel.dtypes is not None and any(isinstance(t, TensorType) and t.dtype not in kernel.dtypes for t in flat(types)):
+    if kernel.dtypes is not None and any(
+        isinstance(t, TensorType) and t.dtype not in kernel.dtypes for t in flat(types)
+    ):
         return None
     made: Callable[..., Any] | None = kernel.function
     if kernel.specialize is not None:

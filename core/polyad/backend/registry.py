@@ -16,7 +16,15 @@ from typing import Any
 
 from ..device import Device
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, BackendError, BackendNotFound, BackendUnavailable, DeviceError, DTypeError
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BackendError,
+    BackendNotFound,
+    BackendUnavailable,
+    DeviceError,
+    DTypeError,
+)
 from ..state import state
 from .api_version import API_VERSION, check_api_version
 from .capabilities import BackendInfo
@@ -26,7 +34,12 @@ from .entry_points import declared, hooks, package_of
 from .entry_points import entry_points as entry_points
 from .interface import Backend, TensorType
 
-KNOWN_PACKAGES = {"opencl": "polyad[opencl]", "cuda": "polyad[cuda12]", "rocm": "polyad[opencl]", "gpu": "polyad[opencl]"}
+KNOWN_PACKAGES = {
+    "opencl": "polyad[opencl]",
+    "cuda": "polyad[cuda12]",
+    "rocm": "polyad[opencl]",
+    "gpu": "polyad[opencl]",
+}
 """Packages to suggest for device types that are not installed."""
 
 DEVICE_VARIABLE = "POLYAD_DEVICE"
@@ -90,7 +103,10 @@ def get(name: str) -> Backend:
         if name not in declared(BACKEND_GROUP):
             raise _not_found(name)
         if name in _loading:
-            raise BackendUnavailable(f"backend {name!r}: it uses its own device while it is being created", fix="make no tensors in polyad_create_backend")
+            raise BackendUnavailable(
+                f"backend {name!r}: it uses its own device while it is being created",
+                fix="make no tensors in polyad_create_backend",
+            )
         _loading.add(name)
         try:
             backend = _load(name)
@@ -111,7 +127,8 @@ def _load(name: str) -> Backend:
     if not isinstance(backend, Backend):
         given = "None (is the hook marked with @polyad.hookimpl?)" if backend is None else repr(backend)
         raise BackendUnavailable(
-            f"backend {name!r}: polyad_create_backend returned {given}, not a Backend", fix="its author should return an instance of a class derived from polyad.backend.Backend"
+            f"backend {name!r}: polyad_create_backend returned {given}, not a Backend",
+            fix="its author should return an instance of a class derived from polyad.backend.Backend",
         )
     backend.info = info
     return backend
@@ -126,7 +143,10 @@ def _read_info(name: str) -> BackendInfo:
     info = _hooks[name].polyad_backend_info()
     if not isinstance(info, BackendInfo):
         given = "None (is the hook marked with @polyad.hookimpl?)" if info is None else repr(info)
-        raise BackendUnavailable(f"backend {name!r}: polyad_backend_info returned {given}, not a BackendInfo", fix="its author should return polyad.backend.BackendInfo(...)")
+        raise BackendUnavailable(
+            f"backend {name!r}: polyad_backend_info returned {given}, not a BackendInfo",
+            fix="its author should return polyad.backend.BackendInfo(...)",
+        )
     _check_info(name, info)
     _infos[name] = info
     return info
@@ -136,10 +156,16 @@ def _check_info(name: str, info: BackendInfo) -> None:
     package = package_of(BACKEND_GROUP, name).partition(" ")[0]
     check_api_version(name, info.api_version, f"pip install --upgrade {package}" if package else info.install)
     if info.name != name:
-        raise BackendUnavailable(f"backend {name!r}: its info calls it {info.name!r}", fix="its author should give the entry point and BackendInfo.name the same name")
+        raise BackendUnavailable(
+            f"backend {name!r}: its info calls it {info.name!r}",
+            fix="its author should give the entry point and BackendInfo.name the same name",
+        )
     unknown = info.capabilities.unknown_features()
     if unknown:
-        raise BackendUnavailable(f"backend {name!r}: it declares features that do not exist: {', '.join(unknown)}", fix="its author should use the names in polyad.backend.capabilities.FEATURES")
+        raise BackendUnavailable(
+            f"backend {name!r}: it declares features that do not exist: {', '.join(unknown)}",
+            fix="its author should use the names in polyad.backend.capabilities.FEATURES",
+        )
 
 
 def _failure(name: str, error: BaseException) -> Failure:
@@ -147,7 +173,12 @@ def _failure(name: str, error: BaseException) -> Failure:
     package = package_of(BACKEND_GROUP, name).partition(" ")[0]
     install = (info.install if info is not None else "") or f"pip install --force-reinstall {package or 'its package'}"
     if isinstance(error, BackendUnavailable):
-        return Failure(type(error) if type(error).__module__ == BackendUnavailable.__module__ else BackendUnavailable, error.message, dict(error.lines), error.fix or install)
+        return Failure(
+            type(error) if type(error).__module__ == BackendUnavailable.__module__ else BackendUnavailable,
+            error.message,
+            dict(error.lines),
+            error.fix or install,
+        )
     import traceback
 
     return Failure(
@@ -169,7 +200,11 @@ def _not_found(name: str) -> BackendNotFound:
         close = get_close_matches(name, [*names(), *KNOWN_PACKAGES], 1, 0.75)
         meant = f'did you mean "{close[0]}"? Else ' if close else ""
         fix = f"{meant}install the package that brings it (pip install ...); `python -m polyad.backends` lists what is installed"
-    return BackendNotFound(f"device {name!r}: no installed backend has this name", notes={"installed": ", ".join(names()) or "none"}, fix=fix)
+    return BackendNotFound(
+        f"device {name!r}: no installed backend has this name",
+        notes={"installed": ", ".join(names()) or "none"},
+        fix=fix,
+    )
 
 
 def info_of(name: str) -> BackendInfo | None:
@@ -210,7 +245,9 @@ class Registration:
     def __enter__(self) -> Registration:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         unregister(self.name)
 
     def __repr__(self) -> str:
@@ -224,15 +261,23 @@ def register(name: str, backend: Backend) -> Registration:
     ApiVersionMismatch as for an installed backend.
     """
     if not isinstance(backend, Backend):
-        raise ArgumentTypeError(f"register: {backend!r} is not a Backend", fix="pass an instance of a class derived from polyad.backend.Backend")
+        raise ArgumentTypeError(
+            f"register: {backend!r} is not a Backend",
+            fix="pass an instance of a class derived from polyad.backend.Backend",
+        )
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
-        raise ArgumentError(f"register: {name!r} is no device type", fix='use letters, digits and underscores, such as "fake"')
+        raise ArgumentError(
+            f"register: {name!r} is no device type", fix='use letters, digits and underscores, such as "fake"'
+        )
     if getattr(backend, "info", None) is None:
         backend.info = BackendInfo(name=name, api_version=API_VERSION, description=type(backend).__name__)
     _check_info(name, backend.info)
     with lock:
         if name in names():
-            raise ArgumentError(f"register: the device type {name!r} is in use", fix="choose another name, or unregister the other backend first")
+            raise ArgumentError(
+                f"register: the device type {name!r} is in use",
+                fix="choose another name, or unregister the other backend first",
+            )
         _registered.add(name)
         _backends[name] = backend
     return Registration(name)
@@ -242,7 +287,9 @@ def unregister(name: str) -> None:
     """Take a registered backend back; its tensors must not be used any more. Raises ValueError if it was not registered."""
     with lock:
         if name not in _registered:
-            raise ArgumentError(f"unregister: {name!r} was not registered", fix="only backends given to register() can be taken back")
+            raise ArgumentError(
+                f"unregister: {name!r} was not registered", fix="only backends given to register() can be taken back"
+            )
         _registered.discard(name)
         _drop(name)
         _notify()
@@ -250,11 +297,10 @@ def unregister(name: str) -> None:
 
 def _drop(name: str) -> None:
     _backends.pop(name, None)
-    for known in (_types, _devices):
-        for key in list(known):  # type: ignore[call-overload]
-            device = key[1] if isinstance(key, tuple) else Device(key)
-            if device.type == name:
-                del known[key]  # type: ignore[attr-defined]
+    for key in [key for key in _types if key[1].type == name]:
+        del _types[key]
+    for named in [named for named, device in _devices.items() if device.type == name]:
+        del _devices[named]
 
 
 def forget() -> None:
@@ -302,7 +348,9 @@ def resolve_device(device: Any) -> Device:
         if device is None:
             return _environment_default or _read_environment()
     elif not isinstance(device, (str, Device)):
-        raise ArgumentTypeError(f"device: {device!r} is no device", fix='pass a string such as "cpu" or a polyad.device')
+        raise ArgumentTypeError(
+            f"device: {device!r} is no device", fix='pass a string such as "cpu" or a polyad.device'
+        )
     found = _devices.get(device)
     if found is None:
         found = _devices[device] = _check_device(Device(device))
@@ -313,17 +361,28 @@ def _check_device(named: Device) -> Device:
     backend = get(named.type)
     if not backend.info.indexed:
         if named.index not in (None, 0):
-            raise DeviceError(f"device {named}: {named.type!r} has one device without a number", fix=f'write "{named.type}"')
+            raise DeviceError(
+                f"device {named}: {named.type!r} has one device without a number", fix=f'write "{named.type}"'
+            )
         return Device(named.type)
     index = named.index or 0
     count, why = count_devices(backend)
     if index < count:
         return Device(named.type, index)
     if count:
-        listed = f"1 device, {named.type}:0" if count == 1 else f"{count} devices, {named.type}:0 to {named.type}:{count - 1}"
-        raise BackendUnavailable(f"device {named}: there is no such device; {named.type!r} has {listed}", fix="use one of these; `python -m polyad.backends` describes them")
+        listed = (
+            f"1 device, {named.type}:0"
+            if count == 1
+            else f"{count} devices, {named.type}:0 to {named.type}:{count - 1}"
+        )
+        raise BackendUnavailable(
+            f"device {named}: there is no such device; {named.type!r} has {listed}",
+            fix="use one of these; `python -m polyad.backends` describes them",
+        )
     raise BackendUnavailable(
-        f"device {named}: the backend {named.type!r} is installed but finds no device", notes={"because": why} if why else {}, fix=backend.info.install or "`python -m polyad.backends` shows more"
+        f"device {named}: the backend {named.type!r} is installed but finds no device",
+        notes={"because": why} if why else {},
+        fix=backend.info.install or "`python -m polyad.backends` shows more",
     )
 
 
@@ -391,13 +450,20 @@ def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
     if dtype not in supported:
         raise DTypeError(
             f"dtype: {device} has no {dtype.name}",
-            notes={"has": ", ".join(d.name for d in sorted(supported, key=lambda d: (d.category, d.itemsize)))},
+            notes={"has": ", ".join(d.name for d in sorted(supported, key=lambda d: (d.category, d.itemsize, d.name)))},
             fix="use one of these dtypes, or another device",
         )
     with lock:
         if key not in _types:
             nd, zd = TensorType(), TensorType()
             for made, flag in ((nd, False), (zd, True)):
-                made.dtype, made.device, made.zero_dim, made.backend, made.nd, made.zd = dtype, device, flag, backend, nd, zd
+                made.dtype, made.device, made.zero_dim, made.backend, made.nd, made.zd = (
+                    dtype,
+                    device,
+                    flag,
+                    backend,
+                    nd,
+                    zd,
+                )
             _types[dtype, device, False], _types[dtype, device, True] = nd, zd
         return _types[key]

@@ -1,0 +1,225 @@
+"""Gathering what is known of every installed backend and plug-in. `screen.py` shows it.
+
+Nothing that is wrong with a package stops the listing: it becomes the package's ``problem`` and ``fix``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from .. import ops as _declared_ops  # declares every op, so that kernels can be counted against them
+from ..backend import plugins, registry
+from ..backend.api_version import API_VERSION
+from ..backend.entry_points import PLUGIN_GROUP, declared, package_of
+from ..backend.interface import Backend
+from ..device import Device
+from ..dispatch.op import OPS, primitives
+from ..errors import BackendError
+
+assert _declared_ops
+
+Status = Literal["loaded", "quarantined", "not loaded"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """One device: its name, the hardware's own description, and what it can do."""
+
+    name: str
+    description: str
+    dtypes: tuple[str, ...]
+    features: tuple[str, ...]
+    limits: dict[str, int]
+    quirks: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BackendReport:
+    """What is known of one backend.
+
+    Attributes:
+        name: the device type.
+        status: "loaded", "quarantined" or, where loading was not asked for, "not loaded".
+        package: the distribution that brings it, empty for a registered one.
+        description: its own one line.
+        api_version: (major, minor) of the interface it was written for, None if it could not be asked.
+        devices: the devices it found.
+        primitives: names of the primitives it has kernels for; missing: those it has none for.
+        overrides: names of the composites it has kernels for.
+        problem, fix: what is wrong and what mends it, empty if nothing is.
+        traceback: of the failure, for its author.
+    """
+
+    name: str
+    status: Status
+    package: str = ""
+    description: str = ""
+    api_version: tuple[int, int] | None = None
+    devices: tuple[DeviceReport, ...] = ()
+    primitives: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    problem: str = ""
+    fix: str = ""
+    traceback: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginReport:
+    """One plug-in: the kernels it brings as (device type, op, priority), or what is wrong with it."""
+
+    name: str
+    package: str
+    kernels: tuple[tuple[str, str, int], ...] = ()
+    problem: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All backends and plug-ins. Iterates over the backends; prints as a text."""
+
+    backends: tuple[BackendReport, ...]
+    plugins: tuple[PluginReport, ...]
+    api_version: tuple[int, int] = API_VERSION
+
+    def __iter__(self) -> Iterator[BackendReport]:
+        return iter(self.backends)
+
+    def __len__(self) -> int:
+        return len(self.backends)
+
+    def __getitem__(self, key: int | str) -> BackendReport:
+        """A backend by position or by name. Raises KeyError for a name that is not installed."""
+        if isinstance(key, int):
+            return self.backends[key]
+        for backend in self.backends:
+            if backend.name == key:
+                return backend
+        raise KeyError(key)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, strings and numbers: what ``--json`` prints."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        from .screen import text_of_listing
+
+        return text_of_listing(self)
+
+
+def list_backends(*, load: bool = True) -> Listing:
+    """Every installed or registered backend and plug-in: status, devices, capabilities, kernels, what is wrong and how to mend it.
+
+    With ``load=False`` only what is loaded already is asked for devices, and nothing is imported but hook modules.
+
+    >>> import polyad
+    >>> cpu = polyad.backends.list_backends()["cpu"]
+    >>> cpu.status, cpu.devices[0].name
+    ('loaded', 'cpu')
+    """
+    return Listing(tuple(_backend(name, load) for name in registry.names()), tuple(_plugins()) if load else ())
+
+
+def _backend(name: str, load: bool) -> BackendReport:
+    package = package_of(registry.BACKEND_GROUP, name) or "(registered in this process)"
+    facts: dict[str, Any] = {"name": name, "package": package}
+    info = registry.info_of(name)
+    if info is not None:
+        facts |= {"description": info.description, "api_version": info.api_version}
+    if registry.failure_of(name) is None and (load or registry.is_loaded(name)):
+        try:
+            return BackendReport(status="loaded", **facts, **_of_loaded(name, registry.get(name)))
+        except BackendError:
+            assert registry.failure_of(name) is not None
+    failure = registry.failure_of(name)
+    if failure is None:
+        return BackendReport(status="not loaded", **facts)
+    problem = _one_line(failure.error())
+    return BackendReport(status="quarantined", **facts, problem=problem, fix=failure.fix, traceback=failure.details)
+
+
+def _one_line(error: BackendError) -> str:
+    notes = "; ".join(f"{name}: {text}" for name, text in error.lines.items())
+    return error.message + (f" ({notes})" if notes else "")
+
+
+def _of_loaded(name: str, backend: Backend) -> dict[str, Any]:
+    count, why = registry.count_devices(backend)
+    problems: list[str] = []
+    fix = ""
+    if not count:
+        problems.append("it finds no device" + (f": {why}" if why else ""))
+        fix = backend.info.install
+    devices: list[DeviceReport] = []
+    for index in range(count):
+        device = Device(name, index) if backend.info.indexed else Device(name)
+        try:
+            devices.append(_device(backend, device))
+        except Exception as error:
+            problems.append(f"{device}: it cannot be described: {type(error).__name__}: {error}")
+            fix = fix or "report it to the backend's author"
+    own: set[str] = set()
+    try:
+        own = set(backend.kernels)
+    except Exception as error:
+        problems.append(f"its kernels cannot be listed: {type(error).__name__}: {error}")
+        fix = fix or "report it to the backend's author"
+    unknown = own - OPS.keys()
+    if unknown:
+        problems.append(f"it has kernels for ops that do not exist here: {', '.join(sorted(unknown))}")
+        fix = (
+            fix
+            or "its author should compare the names with polyad.dispatch.op.OPS, or it was written for another polyad"
+        )
+    required = primitives().keys()
+    return {
+        "devices": tuple(devices),
+        "primitives": tuple(sorted(required & own)),
+        "missing": tuple(sorted(required - own)),
+        "overrides": tuple(sorted(own & OPS.keys() - required)),
+        "problem": "; ".join(problems),
+        "fix": fix,
+    }
+
+
+def _device(backend: Backend, device: Device) -> DeviceReport:
+    capabilities = backend.capabilities(device)
+    return DeviceReport(
+        str(device),
+        backend.describe_device(device),
+        tuple(
+            dtype.name
+            for dtype in sorted(capabilities.dtypes, key=lambda dtype: (dtype.category, dtype.itemsize, dtype.name))
+        ),
+        tuple(sorted(capabilities.features)),
+        dict(capabilities.limits),
+        tuple((quirk.name, quirk.reason, quirk.link) for quirk in capabilities.quirks),
+    )
+
+
+def _plugins() -> Iterator[PluginReport]:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", plugins.BrokenPluginWarning)  # the listing itself says it
+        broken = plugins.broken_plugins()
+    supplies = plugins.supplies()
+    for name in sorted(declared(PLUGIN_GROUP)):
+        package = package_of(PLUGIN_GROUP, name)
+        if name in broken:
+            yield PluginReport(
+                name,
+                package,
+                problem=broken[name],
+                fix=f"pip install --upgrade {package.partition(' ')[0] or 'its package'}, or uninstall it",
+            )
+            continue
+        kernels = tuple((supply.device_type, supply.op, supply.priority) for supply in supplies.get(name, ()))
+        unknown = sorted({op for _, op, _ in kernels} - OPS.keys())
+        problem = f"it has kernels for ops that do not exist here: {', '.join(unknown)}" if unknown else ""
+        yield PluginReport(
+            name, package, kernels, problem, "upgrade it, or polyad, so that both know the same ops" if unknown else ""
+        )
