@@ -93,7 +93,7 @@ class PolyadError(Exception):
 
         Only the innermost *description* (such as ``Linear 784 -> 10``) is kept.
         """
-        if not self.module_path:
+        if not self.module_path and not self.module_description:
             self.module_description = description
         if name:
             self.module_path.insert(0, name)

@@ -45,7 +45,8 @@ class Op:
 
     Attributes:
         name, kind: see the module's docstring.
-        operands: names of the tensor parameters, with how each may be given: "tensor", "flexible" or "list".
+        operands: names of the tensor parameters, with how each may be given: "tensor", "number" (a tensor or a number),
+            "optional" (a tensor or None) or "list".
         params: names of the other parameters, in order.
         keyed: the params that the plan depends on (dtypes, devices).
         dtype: the dtype rule.  shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
@@ -131,8 +132,10 @@ def _operand_kind(annotation: Any) -> str | None:
         text = str(annotation).replace("polyad.tensor.", "").replace("collections.abc.", "")
     if text in ("Tensor", "Layout"):
         return "tensor"
+    if text == "Tensor | None":
+        return "optional"
     if text.startswith("Tensor |"):
-        return "flexible"
+        return "number"
     if text in ("Sequence[Tensor]", "Sequence[Tensor | None]"):
         return "list"
     return None

@@ -76,10 +76,10 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
                 if item is not None and not isinstance(item, Tensor):
                     raise ArgumentTypeError(f"{op.name}: {name}[{position}] is no tensor", operands={f"{name}[{position}]": item}, fix="wrap it in polyad.tensor(...)")
             types.append(tuple(type(None) if item is None else item._type for item in value))
-        elif given == "flexible" and (value is None or isinstance(value, numbers.Complex)):
+        elif (given == "optional" and value is None) or (given == "number" and isinstance(value, numbers.Complex)):
             types.append(type(value))
         else:
-            wanted = "a tensor" if given == "tensor" else "a tensor or a number"
+            wanted = {"tensor": "a tensor", "optional": "a tensor or None"}.get(given, "a tensor or a number")
             raise ArgumentTypeError(f"{op.name}: {name} is {type(value).__name__}, not {wanted}", operands={name: value}, fix="wrap it in polyad.tensor(...)")
     return tuple(types)
 
