@@ -76,7 +76,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         t, a, n = f"t_{name}_", f"a_{name}_", f"n_{name}_"
         keys.append(t)
         arguments.append(a)
-        if given in ("number", "optional"):
+        if given != "list":
             unpack += (
                 f"        if isinstance({name}, Tensor):\n"
                 f"            {t} = {name}._type; {a} = {name}._array; {n} = {name}._node\n"

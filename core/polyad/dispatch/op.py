@@ -46,7 +46,7 @@ class Op:
     Attributes:
         name, kind: see the module's docstring.
         operands: names of the tensor parameters, with how each may be given: "tensor", "number" (a tensor or a number),
-            "optional" (a tensor or None) or "list".
+            "optional" (a tensor or None), "flexible" (any of the three) or "list".
         params: names of the other parameters, in order.
         keyed: the params that the plan depends on (dtypes, devices).
         dtype: the dtype rule.  shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
@@ -135,7 +135,7 @@ def _operand_kind(annotation: Any) -> str | None:
     if text == "Tensor | None":
         return "optional"
     if text.startswith("Tensor |"):
-        return "number"
+        return "flexible" if text.endswith("| None") else "number"
     if text in ("Sequence[Tensor]", "Sequence[Tensor | None]"):
         return "list"
     return None

@@ -61,6 +61,11 @@ class Plan:
         return tuple(Tensor._of(array, t.nd if array.ndim else t.zd) for array, t in zip(arrays, self.types, strict=True))
 
 
+_NONE, _NUMBER = type(None), numbers.Complex
+_ALSO: dict[str, tuple[type, ...]] = {"tensor": (), "number": (_NUMBER,), "optional": (_NONE,), "flexible": (_NUMBER, _NONE)}
+"""What an operand may be besides a tensor, by how it is given."""
+
+
 def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
     """The operands' part of the call signature; raises TypeError for an operand that the op does not take."""
     types: list[Any] = []
@@ -76,7 +81,7 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
                 if item is not None and not isinstance(item, Tensor):
                     raise ArgumentTypeError(f"{op.name}: {name}[{position}] is no tensor", operands={f"{name}[{position}]": item}, fix="wrap it in polyad.tensor(...)")
             types.append(tuple(type(None) if item is None else item._type for item in value))
-        elif (given == "optional" and value is None) or (given == "number" and isinstance(value, numbers.Complex)):
+        elif isinstance(value, _ALSO[given]):
             types.append(type(value))
         else:
             wanted = {"tensor": "a tensor", "optional": "a tensor or None"}.get(given, "a tensor or a number")
