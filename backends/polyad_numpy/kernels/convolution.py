@@ -13,17 +13,22 @@ Float16 and bfloat16 are multiplied and summed in float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Kernel
 
+from .workers import spread
+
 Pair = tuple[int, int]
 
 _BLOCK_BYTES = 2 << 20
 """About how large the matrix of patches of one block is: small enough for the cache, large enough for BLAS to work at full speed."""
+
+_SUMMED_PARTS = 8
+"""In how many parts of the batch the gradient of the weight is added up."""
 
 
 class _Axis:
@@ -86,10 +91,14 @@ class _Plan:
         """How many plane positions a block's results span, the unused ones between them included."""
         return ((images - 1) * self.area if images > 1 else 0) + rows * self.width
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """(first image, end) of each block."""
-        for first in range(0, self.images, self.block):
-            yield first, min(first + self.block, self.images)
+    def blocks(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """(first image, end) of each block of the images [begin, end)."""
+        for first in range(begin, end, self.block):
+            yield first, min(first + self.block, end)
+
+    def spread(self, work: Callable[[int, int], Any], parts: int = 0) -> list[Any]:
+        """Run ``work(first image, end)`` on all images, in several threads if there is enough to do."""
+        return spread(work, self.images, parts, self.images * self.area * self.depth)
 
     def strips(self, images: int) -> Iterator[tuple[int, int]]:
         """(first row, end) of the results that are computed at once in a block of that many images."""
@@ -100,6 +109,10 @@ class _Plan:
     def new_planes(self) -> Any:
         """Zeroed planes: (planes, channels, length)."""
         return np.zeros((self.planes, self.channels, self.length), self.dtype)
+
+    def new_patches(self) -> Any:
+        """Memory for the patches of one block."""
+        return np.empty(self.depth * self.most, self.dtype)
 
     def interior(self, planes: Any, images: int) -> Iterator[tuple[Any, tuple[slice, ...]]]:
         """Where input elements lie: pairs of a view (images, channels, rows, columns) of the planes and the input's slices."""
@@ -139,6 +152,14 @@ class _Plan:
         strides = (self.area * item, flat.size // out_channels * item, self.width * item, item)
         return np.ndarray((images, out_channels, rows, self.horizontal.out), self.dtype, flat, 0, strides)
 
+    def gradients(self, g: Any, buffer: Any) -> Any:
+        """The gradient (images, out_channels, rows, columns) of result rows at their positions, zero between them, in *buffer*."""
+        images, out_channels, rows, _ = g.shape
+        flat = buffer[: out_channels * self.positions(images, rows)]
+        flat.fill(0)
+        self.results(flat, out_channels, images, rows)[...] = g
+        return flat.reshape(out_channels, -1)
+
 
 def _matrix(weight: Any, groups: int) -> Any:
     """The weight (O, C / groups, KH, KW) as matrices (groups, O / groups, KH * KW * C / groups)."""
@@ -166,39 +187,54 @@ def _in_float32(kernel: Any) -> Any:
     return call
 
 
-def _pointwise(kernel: Pair, stride: Pair, padding: Pair, groups: int) -> bool:
+def _is_pointwise(kernel: Pair, stride: Pair, padding: Pair, groups: int) -> bool:
     return kernel == (1, 1) and stride == (1, 1) and padding == (0, 0) and groups == 1
+
+
+def _pointwise(matrix: Any, x: Any, bias: Any) -> Any:
+    """A convolution with a kernel of one element: one matrix product an image."""
+    flat = x.reshape(*x.shape[:2], -1)
+    out = np.empty((len(x), len(matrix), flat.shape[2]), x.dtype)
+
+    def work(first: int, end: int) -> None:
+        np.matmul(matrix, flat[first:end], out=out[first:end])
+        if bias is not None:
+            out[first:end] += bias[:, None]
+
+    spread(work, len(x), cost=out.size + flat.size)
+    return out.reshape(len(x), len(matrix), *x.shape[2:])
 
 
 def conv2d(x: Any, weight: Any, bias: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
     images, channels, *size = x.shape
     out_channels = weight.shape[0]
     kernel = weight.shape[2:]
-    if _pointwise(kernel, stride, padding, groups):
-        product = np.matmul(weight.reshape(out_channels, channels), x.reshape(images, channels, -1))
-        if bias is not None:
-            product += bias[:, None]
-        return product.reshape(images, out_channels, *size)
+    if _is_pointwise(kernel, stride, padding, groups):
+        return _pointwise(weight.reshape(out_channels, channels), x, bias)
     plan = _Plan(images, channels, tuple(size), kernel, stride, padding, dilation, groups, x.dtype)  # type: ignore[arg-type]
     out = np.empty((images, out_channels, plan.vertical.out, plan.horizontal.out), x.dtype)
     if not out.size:
         return out
-    matrix, planes = _matrix(weight, groups), plan.new_planes()
-    buffer, products = np.empty(plan.depth * plan.most, x.dtype), np.empty(out_channels * plan.most, x.dtype)
+    matrix = _matrix(weight, groups)
     column = None if bias is None else bias[:, None, None]
-    for first, end in plan.blocks():
-        count = end - first
-        for view, slices in plan.interior(planes, count):
-            view[...] = x[first:end][slices]
-        for top, bottom in plan.strips(count):
-            patches = plan.patches(planes, buffer, count, top, bottom)
-            flat = products[: out_channels * patches.shape[2]].reshape(groups, -1, patches.shape[2])
-            _multiply(matrix, patches, flat)
-            results = plan.results(flat, out_channels, count, bottom - top)
-            if column is None:
-                out[first:end, :, top:bottom] = results
-            else:
-                np.add(results, column, out=out[first:end, :, top:bottom])
+
+    def work(begin: int, stop: int) -> None:
+        planes, buffer, products = plan.new_planes(), plan.new_patches(), np.empty(out_channels * plan.most, x.dtype)
+        for first, end in plan.blocks(begin, stop):
+            count = end - first
+            for view, slices in plan.interior(planes, count):
+                view[...] = x[first:end][slices]
+            for top, bottom in plan.strips(count):
+                patches = plan.patches(planes, buffer, count, top, bottom)
+                flat = products[: out_channels * patches.shape[2]].reshape(groups, -1, patches.shape[2])
+                _multiply(matrix, patches, flat)
+                results = plan.results(flat, out_channels, count, bottom - top)
+                if column is None:
+                    out[first:end, :, top:bottom] = results
+                else:
+                    np.add(results, column, out=out[first:end, :, top:bottom])
+
+    plan.spread(work)
     return out
 
 
@@ -206,8 +242,8 @@ def conv2d_input_grad(g: Any, weight: Any, size: Pair, stride: Pair, padding: Pa
     images, out_channels = g.shape[:2]
     each, *kernel = weight.shape[1:]
     channels = each * groups
-    if _pointwise(tuple(kernel), stride, padding, groups):  # type: ignore[arg-type]
-        return np.matmul(weight.reshape(out_channels, channels).T, g.reshape(images, out_channels, -1)).reshape(images, channels, *size)
+    if _is_pointwise(tuple(kernel), stride, padding, groups):  # type: ignore[arg-type]
+        return _pointwise(weight.reshape(out_channels, channels).T, g, None)
     around = tuple(step * (extent - 1) - amount for step, extent, amount in zip(dilation, kernel, padding, strict=True))
     if stride == (1, 1) and min(around) >= 0 and out_channels <= 3 * channels:
         # The gradient is itself a convolution, with the kernel turned around; adding up patches costs more unless g is much deeper.
@@ -218,25 +254,26 @@ def conv2d_input_grad(g: Any, weight: Any, size: Pair, stride: Pair, padding: Pa
     if not out.size or not g.size:
         return out
     matrix = _matrix(weight, groups).swapaxes(1, 2)
-    buffer, spread = np.empty(plan.depth * plan.most, g.dtype), np.zeros(out_channels * plan.most, g.dtype)
-    planes = plan.new_planes()
-    for first, end in plan.blocks():
-        count = end - first
-        planes.fill(0)
-        for top, bottom in plan.strips(count):
-            positions = plan.positions(count, bottom - top)
-            flat = spread[: out_channels * positions]
-            flat.fill(0)
-            plan.results(flat, out_channels, count, bottom - top)[...] = g[first:end, :, top:bottom]
-            patches = buffer[: plan.depth * positions].reshape(groups, plan.depth // groups, positions)
-            _multiply(matrix, flat.reshape(groups, -1, positions), patches)
-            parts = patches.reshape(groups, len(plan.taps), each, positions)
-            for tap, (plane, distance) in enumerate(plan.taps):
-                at = top * plan.width + distance
-                target = planes[plane].reshape(groups, each, plan.length)[:, :, at : at + positions]
-                np.add(target, parts[:, tap], out=target)
-        for view, slices in plan.interior(planes, count):
-            out[first:end][slices] = view
+
+    def work(begin: int, stop: int) -> None:
+        planes, buffer, apart = plan.new_planes(), plan.new_patches(), np.empty(out_channels * plan.most, g.dtype)
+        for first, end in plan.blocks(begin, stop):
+            count = end - first
+            planes.fill(0)
+            for top, bottom in plan.strips(count):
+                flat = plan.gradients(g[first:end, :, top:bottom], apart)
+                positions = flat.shape[1]
+                patches = buffer[: plan.depth * positions].reshape(groups, plan.depth // groups, positions)
+                _multiply(matrix, flat.reshape(groups, -1, positions), patches)
+                parts = patches.reshape(groups, len(plan.taps), each, positions)
+                for tap, (plane, distance) in enumerate(plan.taps):
+                    at = top * plan.width + distance
+                    target = planes[plane].reshape(groups, each, plan.length)[:, :, at : at + positions]
+                    np.add(target, parts[:, tap], out=target)
+            for view, slices in plan.interior(planes, count):
+                out[first:end][slices] = view
+
+    plan.spread(work)
     return out
 
 
@@ -245,20 +282,27 @@ def conv2d_weight_grad(g: Any, x: Any, kernel: Pair, stride: Pair, padding: Pair
     out_channels = g.shape[1]
     each = channels // groups
     plan = _Plan(images, channels, tuple(size), kernel, stride, padding, dilation, groups, x.dtype)  # type: ignore[arg-type]
-    total = np.zeros((groups, out_channels // groups, plan.depth // groups), x.dtype)
-    if g.size:
-        planes = plan.new_planes()
-        buffer, spread = np.empty(plan.depth * plan.most, x.dtype), np.zeros(out_channels * plan.most, x.dtype)
-        for first, end in plan.blocks():
+
+    def work(begin: int, stop: int) -> Any:
+        total = np.zeros((groups, out_channels // groups, plan.depth // groups), x.dtype)
+        planes, buffer, apart = plan.new_planes(), plan.new_patches(), np.empty(out_channels * plan.most, x.dtype)
+        for first, end in plan.blocks(begin, stop):
             count = end - first
             for view, slices in plan.interior(planes, count):
                 view[...] = x[first:end][slices]
             for top, bottom in plan.strips(count):
                 patches = plan.patches(planes, buffer, count, top, bottom)
-                flat = spread[: out_channels * patches.shape[2]]
-                flat.fill(0)
-                plan.results(flat, out_channels, count, bottom - top)[...] = g[first:end, :, top:bottom]
-                total += np.matmul(flat.reshape(groups, -1, patches.shape[2]), patches.swapaxes(1, 2))
+                flat = plan.gradients(g[first:end, :, top:bottom], apart)
+                total += np.matmul(flat.reshape(groups, -1, flat.shape[1]), patches.swapaxes(1, 2))
+        return total
+
+    if g.size:
+        # A fixed number of parts, so that the sum's rounding does not depend on the number of threads.
+        total, *more = plan.spread(work, _SUMMED_PARTS)
+        for part in more:
+            total += part
+    else:
+        total = np.zeros((groups, out_channels // groups, plan.depth // groups), x.dtype)
     shaped = total.reshape(out_channels, *kernel, each)
     return np.ascontiguousarray(shaped.transpose(0, 3, 1, 2))
 

@@ -1,0 +1,139 @@
+"""Spreading one kernel's work over the processor's cores.
+
+NumPy computes on one core and releases the interpreter lock while it does; only BLAS starts threads of its own. A kernel that goes over
+many images is faster when each core takes its own images all the way through than when BLAS shares out every product: data stays in
+the core's cache. So `spread` runs ranges of a kernel's work in threads, and holds BLAS to one thread for that time.
+
+Holding BLAS to one thread works with OpenBLAS, which NumPy's wheels bring. With another BLAS the work runs in the calling thread
+and BLAS keeps its own threads. ``POLYAD_NUM_THREADS`` limits the number of threads; 1 turns them off. Results do not depend on it: who
+adds up results of ranges must choose ranges that do not (`ranges`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from .quiet import quiet
+
+
+def _allowed() -> int:
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    wanted = os.environ.get("POLYAD_NUM_THREADS", "")
+    return max(1, min(cores, int(wanted))) if wanted.isdigit() else cores
+
+
+class _Blas:
+    """NumPy's OpenBLAS, held to one thread while anyone asks for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.holders = 0
+        self.before = 1
+        self.get: Any = None
+        self.set: Any = None
+        try:
+            # Symbols of a library that NumPy's extension is linked with are found through the extension.
+            library = ctypes.CDLL(np._core._multiarray_umath.__file__)
+        except (AttributeError, OSError):
+            return
+        for pattern in ("scipy_openblas_%s_num_threads64_", "scipy_openblas_%s_num_threads", "openblas_%s_num_threads64_", "openblas_%s_num_threads"):
+            try:
+                self.get, self.set = getattr(library, pattern % "get"), getattr(library, pattern % "set")
+                return
+            except AttributeError:
+                continue
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.holders += 1
+            if self.holders == 1:
+                self.before = self.get()
+                self.set(1)
+
+    def __exit__(self, *error: Any) -> None:
+        with self.lock:
+            self.holders -= 1
+            if not self.holders:
+                self.set(self.before)
+
+
+class _Workers:
+    """The threads, started when they are first needed, and anew in a forked child."""
+
+    def __init__(self) -> None:
+        self.blas: _Blas | None = None
+        self.pool: ThreadPoolExecutor | None = None
+        self.threads = 1
+
+    def start(self) -> None:
+        self.blas = _Blas()
+        self.threads = _allowed() if self.blas.set is not None else 1
+        if self.threads > 1:
+            self.pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="polyad-numpy")
+
+
+_workers = _Workers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _workers.__init__())  # type: ignore[misc]
+
+
+def ranges(count: int, parts: int) -> list[tuple[int, int]]:
+    """``range(count)`` in at most *parts* pieces of nearly equal length, as (first, end)."""
+    parts = max(1, min(parts, count))
+    return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
+
+
+def spread(work: Callable[[int, int], Any], count: int, parts: int = 0, cost: float = math.inf) -> list[Any]:
+    """Call ``work(first, end)`` on pieces that make up ``range(count)``, several at a time; returns the results in order.
+
+    There are *parts* pieces, or as many as there are threads. Work that *cost*s less than a million elements handled stays in the calling
+    thread. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
+    """
+    if cost < _WORTH_THREADS or count < 2:
+        return [_quietly(work, first, end) for first, end in ranges(count, parts or 1)]
+    if _workers.blas is None:
+        _workers.start()
+    pool = _workers.pool
+    pieces = ranges(count, parts or _workers.threads)
+    if pool is None or len(pieces) == 1:
+        return [_quietly(work, first, end) for first, end in pieces]
+    results: list[Any] = [None] * len(pieces)
+    waiting = iter(range(len(pieces)))
+    lock = threading.Lock()
+
+    def take() -> None:
+        while True:
+            with lock:
+                piece = next(waiting, None)
+            if piece is None:
+                return
+            results[piece] = _quietly(work, *pieces[piece])
+
+    with _workers.blas:  # type: ignore[union-attr]
+        others = [pool.submit(take) for _ in range(min(_workers.threads, len(pieces)) - 1)]
+        try:
+            take()
+        finally:
+            wait(others)
+    for other in others:
+        other.result()
+    return results
+
+
+_WORTH_THREADS = 1 << 20
+
+
+@quiet
+def _quietly(work: Callable[[int, int], Any], first: int, end: int) -> Any:
+    return work(first, end)
