@@ -97,14 +97,16 @@ def ranges(count: int, parts: int) -> list[tuple[int, int]]:
 def spread(work: Callable[[int, int], Any], count: int, parts: int = 0, cost: float = math.inf) -> list[Any]:
     """Call ``work(first, end)`` on pieces that make up ``range(count)``, several at a time; returns the results in order.
 
-    There are *parts* pieces, or as many as there are threads. Work that *cost*s less than a million elements handled stays in the calling
-    thread. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
+    There are *parts* pieces, or as many as there are threads; work whose *cost*, in elements handled, is below a million is one piece. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
     """
-    if cost < _WORTH_THREADS or count < 2:
-        return [_quietly(work, first, end) for first, end in ranges(count, parts or 1)]
     if _workers.blas is None:
         _workers.start()
     pool = _workers.pool
+    if cost < _WORTH_THREADS or count < 2:
+        if pool is None:
+            return [_quietly(work, 0, count)]
+        with _workers.blas:  # type: ignore[union-attr]
+            return [_quietly(work, 0, count)]
     pieces = ranges(count, parts or _workers.threads)
     if pool is None or len(pieces) == 1:
         return [_quietly(work, first, end) for first, end in pieces]
