@@ -33,10 +33,11 @@ def _position(index: Any, length: int, name: str) -> int:
 class _ModuleSequence(Module):
     """What `Sequential` and `ModuleList` share: submodules named "0", "1", ... in order."""
 
-    _modules: dict[str, Module | None]
-
     def _renumber(self, modules: Iterable[Module | None]) -> None:
-        self.__dict__["_modules"] = {str(position): module for position, module in enumerate(modules)}
+        modules = list(modules)
+        self._modules.clear()
+        for position, module in enumerate(modules):
+            self._put("module", str(position), module)
 
     def _check(self, module: Any) -> Module:
         if not isinstance(module, Module):
@@ -62,10 +63,8 @@ class _ModuleSequence(Module):
         return len(self._modules)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
+        values = self.__dict__
+        return iter([values[name] for name, kind in self._kinds.items() if kind == "module"])
 
     def pop(self, key: int | slice) -> Any:
         """Remove the module at *key* and return it."""
@@ -147,8 +146,8 @@ class Sequential(_ModuleSequence):
 
     def forward(self, input: Any) -> Any:
         """Pass *input* through all modules in order."""
-        for module in self._modules.values():
-            input = module(input)  # type: ignore[misc]
+        for module in self:
+            input = module(input)
         return input
 
     def append(self: S, module: Module) -> S:
@@ -364,9 +363,6 @@ class ParameterList(Module):
 
     def __iadd__(self, values: Iterable[Any]) -> ParameterList:
         return self.extend(values)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> ParameterList:
         """Add *value* at the end. Returns self."""

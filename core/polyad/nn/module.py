@@ -1,18 +1,18 @@
 """Module: the base of every layer and model.
 
-A module keeps three registries, in the order of assignment: ``_parameters``, ``_buffers`` and ``_modules``. Assigning a
-`Parameter`, a `Module` or a `Buffer` to an attribute puts it there, and everything that walks a model
-(``parameters()``, ``state_dict()``, ``to()``, ``repr``) reads nothing else.
+Assigning a `Parameter`, a `Module` or a `Buffer` to an attribute registers it: the value is an attribute like any
+other, and its name is entered in ``_kinds``. Everything that walks a model (``parameters()``, ``state_dict()``,
+``to()``, ``repr``) reads ``_kinds``; ``_parameters``, ``_buffers`` and ``_modules`` are live views of it by kind.
 
 Invariants:
 
-* a name is in one of the registries or in the instance's ``__dict__``, never in two of them;
+* every name in ``_kinds`` is in the instance's ``__dict__``;
 * ``to`` and its relatives convert all tensors before they replace the first, so a failure changes nothing;
-* calling a module without hooks costs one falsy check above ``forward``.
+* calling a module without hooks costs one falsy check above ``forward``, and a member one dictionary lookup.
 
 To add a layer: a subclass in the file of its family whose ``__init__`` calls ``super().__init__()`` and assigns its
-parameters, with ``forward`` and ``extra_repr``. How state is saved and loaded is in `polyad.nn.state_dict`, hooks are
-in `polyad.nn.hooks`.
+parameters, with ``forward`` and ``extra_repr``. What may be registered is in `polyad.nn.registration`, how state is
+saved and loaded in `polyad.nn.state_dict`, hooks in `polyad.nn.hooks`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from . import state_dict as _state
 from .conversion import parse_to, replace_tensors
 from .hooks import ForwardHooks, PostHook, PreHook, StateHooks
 from .parameter import Buffer, Parameter
-from .registration import ModuleAttributeError, check_name, init_not_called, not_a
+from .registration import Kind, Members, ModuleAttributeError, check_name, not_a
 
 __all__ = ["Module"]
 
 T = TypeVar("T", bound="Module")
-M = TypeVar("M")
 
 
 class Module:
@@ -65,9 +64,7 @@ class Module:
     """
 
     training: bool
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _kinds: dict[str, Kind]
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
@@ -77,7 +74,7 @@ class Module:
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.
-        self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set())
+        self.__dict__.update(training=True, _kinds={}, _non_persistent_buffers_set=set())
 
     # ------------------------------------------------------------------------------------------------------- calling
 
@@ -122,12 +119,10 @@ class Module:
             KeyError: the name is empty, has a dot or is taken.
             AttributeError: ``Module.__init__`` was not called yet.
         """
-        if "_parameters" not in self.__dict__:
-            raise init_not_called(self, "parameter", name)
-        check_name(self, "parameter", name, self._parameters)
+        check_name(self, "parameter", name)
         if param is not None and not isinstance(param, Parameter):
             raise not_a("register_parameter", name, "a Parameter or None", param, "wrap it: nn.Parameter(tensor)")
-        self._parameters[name] = param
+        self._put("parameter", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register a tensor that is state but is not trained, such as a running mean.
@@ -142,16 +137,10 @@ class Module:
             KeyError: the name is empty, has a dot or is taken.
             AttributeError: ``Module.__init__`` was not called yet.
         """
-        if "_buffers" not in self.__dict__:
-            raise init_not_called(self, "buffer", name)
-        check_name(self, "buffer", name, self._buffers)
+        check_name(self, "buffer", name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise not_a("register_buffer", name, "a Tensor or None", tensor, "make it one: polyad.tensor(...)")
-        self._buffers[name] = tensor
-        if persistent:
-            self._non_persistent_buffers_set.discard(name)
-        else:
-            self._non_persistent_buffers_set.add(name)
+        self._put("buffer", name, tensor, persistent)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Register a submodule under *name*; the same as assigning it to the attribute.
@@ -161,83 +150,70 @@ class Module:
             KeyError: the name is empty, has a dot or is taken.
             AttributeError: ``Module.__init__`` was not called yet.
         """
-        if "_modules" not in self.__dict__:
-            raise init_not_called(self, "module", name)
-        check_name(self, "module", name, self._modules)
+        check_name(self, "module", name)
         if module is not None and not isinstance(module, Module):
             raise not_a("register_module", name, "a Module or None", module, "pass an instance of a Module")
-        self._modules[name] = module
+        self._put("module", name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Another name of `add_module`."""
         self.add_module(name, module)
 
-    def __getattr__(self, name: str) -> Any:
-        # Called only when the usual lookup has failed.
-        members = self.__dict__
-        if "_parameters" in members:
-            if name in members["_parameters"]:
-                return members["_parameters"][name]
-            if name in members["_modules"]:
-                return members["_modules"][name]
-            if name in members["_buffers"]:
-                return members["_buffers"][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+    @property
+    def _parameters(self) -> Members[Parameter]:
+        return Members(self, "parameter")
+
+    @property
+    def _buffers(self) -> Members[Tensor]:
+        return Members(self, "buffer")
+
+    @property
+    def _modules(self) -> Members[Module]:
+        return Members(self, "module")
+
+    def _put(self, kind: Kind, name: str, value: Any, persistent: bool = True) -> None:
+        """Make *value* the member *name*, which stays in its place if it is of that kind already."""
+        if self._kinds.get(name) != kind:
+            self._kinds.pop(name, None)
+            self._kinds[name] = kind
+        self.__dict__[name] = value
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        members = self.__dict__
         if isinstance(value, Parameter):
-            if "_parameters" not in members:
-                raise init_not_called(self, "parameter", name)
-            self._forget(name, keep="_parameters")
-            self.register_parameter(name, value)
+            check_name(self, "parameter", name, replace=True)
+            self._put("parameter", name, value)
         elif isinstance(value, Module):
-            if "_modules" not in members:
-                raise init_not_called(self, "module", name)
-            self._forget(name, keep="_modules")
-            members["_modules"][name] = value
+            check_name(self, "module", name, replace=True)
+            self._put("module", name, value)
         elif isinstance(value, Buffer):
-            if "_buffers" not in members:
-                raise init_not_called(self, "buffer", name)
-            self._forget(name, keep="_buffers")
-            self.register_buffer(name, value, value.persistent)
-        elif "_parameters" not in members:
-            object.__setattr__(self, name, value)
-        elif name in members["_parameters"]:
-            if value is not None:
-                raise not_a("__setattr__", name, "a Parameter or None", value, "wrap it: nn.Parameter(tensor)")
-            members["_parameters"][name] = None
-        elif name in members["_modules"]:
-            if value is not None:
-                raise not_a("__setattr__", name, "a Module or None", value, f"del it first to reuse the name {name!r}")
-            members["_modules"][name] = None
-        elif name in members["_buffers"]:
-            if value is not None and not isinstance(value, Tensor):
-                raise not_a("__setattr__", name, "a Tensor or None", value, f"del it first to reuse the name {name!r}")
-            members["_buffers"][name] = value
+            check_name(self, "buffer", name, replace=True)
+            self._put("buffer", name, value, value.persistent)
         else:
-            object.__setattr__(self, name, value)
+            kind = self.__dict__.get("_kinds", {}).get(name)
+            if kind is None:
+                object.__setattr__(self, name, value)
+                return
+            if value is not None and not (kind == "buffer" and isinstance(value, Tensor)):
+                wanted = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[kind]
+                fix = "wrap it: nn.Parameter(tensor)" if isinstance(value, Tensor) else f"del {name} to reuse its name"
+                raise not_a("__setattr__", name, f"{wanted} or None", value, fix)
+            self.__dict__[name] = value
 
-    def _forget(self, name: str, keep: str) -> None:
-        members = self.__dict__
-        members.pop(name, None)
-        for registry in ("_parameters", "_buffers", "_modules"):
-            if registry != keep:
-                members[registry].pop(name, None)
-        if keep != "_buffers":
-            members["_non_persistent_buffers_set"].discard(name)
+    def __getattr__(self, name: str) -> Any:
+        # Called only when the usual lookup has failed; without it, a subclass could not call super().__getattr__.
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __delattr__(self, name: str) -> None:
-        for registry in (self._parameters, self._buffers, self._modules):
-            if name in registry:
-                del registry[name]  # type: ignore[attr-defined]
-                self._non_persistent_buffers_set.discard(name)
-                return
         object.__delattr__(self, name)
+        self._kinds.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
 
     def __dir__(self) -> list[str]:
-        names = {*object.__dir__(self), *self._parameters, *self._modules, *self._buffers}
-        return sorted(name for name in names if not name[0].isdigit())
+        return sorted(name for name in object.__dir__(self) if not name[0].isdigit())
 
     # ----------------------------------------------------------------------------------------------------- traversal
 
@@ -305,10 +281,9 @@ class Module:
         if remove_duplicate:
             memo.add(self)
         yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                path = f"{prefix}.{name}" if prefix else name
-                yield from module.named_modules(memo, path, remove_duplicate)
+        for name, module in self._members("module"):
+            path = f"{prefix}.{name}" if prefix else name
+            yield from module.named_modules(memo, path, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """Every module in the tree, this one first."""
@@ -318,8 +293,8 @@ class Module:
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The direct submodules with their names, each once."""
         seen: set[Module] = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
+        for name, module in self._members("module"):
+            if module not in seen:
                 seen.add(module)
                 yield name, module
 
@@ -328,14 +303,19 @@ class Module:
         for _, module in self.named_children():
             yield module
 
+    def _members(self, kind: Kind) -> list[tuple[str, Any]]:
+        """Names and values of this module's own members of one kind, without those that are None."""
+        values = self.__dict__
+        return [(name, values[name]) for name, own in self._kinds.items() if own == kind and values[name] is not None]
+
     def _named_members(
-        self, members: Callable[[Module], Mapping[str, M | None]], prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, M]]:
+        self, kind: Kind, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         seen: set[int] = set()
         for path, module in modules:
-            for name, value in members(module).items():
-                if value is None or id(value) in seen:
+            for name, value in module._members(kind):
+                if id(value) in seen:
                     continue
                 if remove_duplicate:
                     seen.add(id(value))
@@ -350,7 +330,7 @@ class Module:
         >>> [name for name, _ in nn.Sequential(nn.Linear(2, 3)).named_parameters()]
         ['0.weight', '0.bias']
         """
-        return self._named_members(lambda module: module._parameters, prefix, recurse, remove_duplicate)
+        return self._named_members("parameter", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once: what an optimizer is given."""
@@ -361,7 +341,7 @@ class Module:
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their dotted paths; with *recurse*, those of all submodules too."""
-        return self._named_members(lambda module: module._buffers, prefix, recurse, remove_duplicate)
+        return self._named_members("buffer", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""

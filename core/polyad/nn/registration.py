@@ -1,16 +1,19 @@
-"""What may be registered in a module, and the errors about what may not."""
+"""What may be registered in a module, the views of what is, and the errors about what may not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import ArgumentTypeError, PolyadError
 
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["ModuleAttributeError", "RegistrationError"]
+__all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
+
+Kind = Literal["parameter", "buffer", "module"]
+M = TypeVar("M")
 
 
 class RegistrationError(PolyadError, KeyError):
@@ -21,8 +24,47 @@ class ModuleAttributeError(PolyadError, AttributeError):
     """A module has no member of that name, or not of the kind asked for."""
 
 
-def check_name(module: Module, kind: str, name: str, registry: Mapping[str, Any]) -> None:
-    """Raise unless *name* can be a key of one of *module*'s registries."""
+class Members(MutableMapping[str, M | None]):
+    """The members of one kind of a module, by name, in order of registration; a view, through which they can change."""
+
+    __slots__ = ("_kind", "_module")
+
+    def __init__(self, module: Module, kind: Kind) -> None:
+        self._module = module
+        self._kind = kind
+
+    def __getitem__(self, name: str) -> Any:
+        if self._module._kinds.get(name) != self._kind:
+            raise KeyError(name)
+        return self._module.__dict__[name]
+
+    def __setitem__(self, name: str, value: M | None) -> None:
+        self._module._put(self._kind, name, value, name not in self._module._non_persistent_buffers_set)
+
+    def __delitem__(self, name: str) -> None:
+        if self._module._kinds.get(name) != self._kind:
+            raise KeyError(name)
+        delattr(self._module, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name, kind in self._module._kinds.items() if kind == self._kind])
+
+    def __len__(self) -> int:
+        return sum(kind == self._kind for kind in self._module._kinds.values())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def check_name(module: Module, kind: Kind, name: str, replace: bool = False) -> None:
+    """Raise unless *name* can be registered in *module*; with *replace*, an attribute of the instance may make way."""
+    cls = type(module)
+    kinds = module.__dict__.get("_kinds")
+    if kinds is None:
+        raise ModuleAttributeError(
+            f"{cls.__name__}: {kind} {name!r} cannot be assigned before Module.__init__() was called",
+            fix=f"call super().__init__() first in {cls.__name__}.__init__",
+        )
     if not isinstance(name, str):
         raise ArgumentTypeError(
             f"register_{kind}: name must be a str, not {type(name).__name__}", operands={"name": name}
@@ -34,19 +76,10 @@ def check_name(module: Module, kind: str, name: str, registry: Mapping[str, Any]
         )
     if not name:
         raise RegistrationError(f"register_{kind}: name is empty", fix="give it a name")
-    if name not in registry and hasattr(module, name):
+    if hasattr(cls, name) if replace else kinds.get(name) != kind and hasattr(module, name):
         raise RegistrationError(
-            f"register_{kind}: {type(module).__name__} already has an attribute {name!r}", fix="choose another name"
+            f"register_{kind}: {cls.__name__} already has an attribute {name!r}", fix="choose another name"
         )
-
-
-def init_not_called(module: Module, kind: str, name: str) -> ModuleAttributeError:
-    """The error about an assignment that came too early."""
-    cls = type(module).__name__
-    return ModuleAttributeError(
-        f"{cls}: {kind} {name!r} cannot be assigned before Module.__init__() was called",
-        fix=f"call super().__init__() first in {cls}.__init__",
-    )
 
 
 def not_a(where: str, name: str, wanted: str, value: Any, fix: str) -> ArgumentTypeError:

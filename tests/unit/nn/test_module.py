@@ -26,11 +26,57 @@ def block():
 
 
 class TestRegistration:
-    def test_assignment_puts_members_into_registries_only(self, block):
+    def test_assignment_registers(self, block):
         assert list(block._parameters) == ["scale"]
         assert list(block._buffers) == ["seen", "scratch"]
         assert list(block._modules) == ["inner"]
-        assert not {"scale", "seen", "inner"} & vars(block).keys()
+        assert len(block._buffers) == 2
+        assert "scale" in block._parameters
+        assert "scale" not in block._modules
+
+    def test_registries_are_live(self, block):
+        new = nn.Parameter(polyad.ones(1))
+        block._parameters["scale"] = new
+        assert block.scale is new
+        block._parameters["other"] = new
+        assert block.other is new
+        del block._buffers["seen"]
+        assert not hasattr(block, "seen")
+        assert block._modules.pop("inner") is not None
+        with pytest.raises(KeyError):
+            del block._parameters["scratch"]
+        with pytest.raises(KeyError):
+            block._modules["scale"]
+        block._buffers["scratch"] = polyad.ones(1)
+        assert "scratch" not in block.state_dict()
+
+    def test_replacing_keeps_the_place(self, block):
+        block.second = nn.Parameter(polyad.ones(1))
+        block.scale = nn.Parameter(polyad.ones(2))
+        assert [name for name, _ in block.named_parameters()] == ["scale", "second"]
+
+    def test_members_do_not_hide_behind_class_attributes(self):
+        class Named(nn.Module):
+            def layer(self):
+                return None
+
+        for value in (nn.Identity(), nn.Parameter(polyad.ones(1)), nn.Buffer(polyad.ones(1))):
+            with pytest.raises(KeyError, match="Named already has an attribute 'layer'"):
+                Named().layer = value
+
+    def test_subclass_may_extend_the_lookup(self):
+        class Wrapper(nn.Module):
+            def __init__(self, module):
+                super().__init__()
+                self.module = module
+
+            def __getattr__(self, name):
+                try:
+                    return super().__getattr__(name)
+                except AttributeError:
+                    return getattr(self.module, name)
+
+        assert Wrapper(nn.Linear(2, 3)).out_features == 3
 
     def test_members_are_attributes(self, block):
         assert isinstance(block.scale, nn.Parameter)
@@ -40,7 +86,7 @@ class TestRegistration:
     def test_a_name_moves_between_registries(self, block):
         block.thing = 3
         block.thing = nn.Parameter(polyad.ones(1))
-        assert "thing" not in vars(block)
+        assert "thing" in block._parameters
         block.thing = nn.Identity()
         assert "thing" not in block._parameters
         block.thing = nn.Buffer(polyad.ones(1), persistent=False)
@@ -67,7 +113,8 @@ class TestRegistration:
 
     def test_plain_tensor_is_a_plain_attribute(self, block):
         block.constant = polyad.ones(1)
-        assert "constant" in vars(block)
+        assert "constant" not in block.state_dict()
+        assert len(list(block.buffers())) == 2
 
     @pytest.mark.parametrize(("name", "value"), [("inner", 3), ("seen", "x"), ("scale", 1.5)])
     def test_wrong_type_is_refused(self, block, name, value):
