@@ -3,6 +3,7 @@
 Pages for GitHub and for the site are the same files, so links between them are relative paths to .md files.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -40,3 +41,13 @@ html_title = f"polyad {release}"
 html_show_sphinx = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
+
+
+def escape_any_shape(app, what, name, obj, options, lines):
+    """In a shape, as in (N, *), an asterisk is any number of dimensions; reStructuredText would begin emphasis."""
+    lines[:] = [re.sub(r"(?<=[(, ])\*(?=[,)]|\w+\))", r"\\*", line) for line in lines]
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", escape_any_shape)
