@@ -41,4 +41,17 @@ def linear(a: Any, weight: Any, bias: Any) -> Any:
     return out
 
 
-KERNELS = {"gemm": Kernel(gemm, specialize=_specialize), "linear": Kernel(linear)}
+def _specialize_linear(types: Signature) -> Any:
+    kind = types[0]
+    assert isinstance(kind, TensorType)
+    if kind.dtype in (float16, bfloat16):
+
+        def in_float32(a: Any, weight: Any, bias: Any) -> Any:
+            wide = None if bias is None else bias.astype(np.float32)
+            return linear(a.astype(np.float32), weight.astype(np.float32), wide).astype(a.dtype)
+
+        return in_float32
+    return None if kind.dtype is bool_ else linear
+
+
+KERNELS = {"gemm": Kernel(gemm, specialize=_specialize), "linear": Kernel(linear, specialize=_specialize_linear)}

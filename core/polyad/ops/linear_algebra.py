@@ -75,12 +75,12 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def _linear_grad_weight(g: Tensor, input: Tensor) -> Tensor:
     if len(g._array.shape) > 2:
         g, input = g.reshape(-1, g.shape[-1]), input.reshape(-1, input.shape[-1])
-    return _gemm(g, input, True, False)
+    return _gemm(g, conjugate(input), True, False)  # type: ignore[arg-type]
 
 
 gradient(
     _linear,
-    input=lambda g, weight: _gemm(g, weight, False, False),
+    input=lambda g, weight: _gemm(g, conjugate(weight), False, False),  # type: ignore[arg-type]
     weight=_linear_grad_weight,
     bias=lambda g: g,
 )
