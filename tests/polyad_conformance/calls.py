@@ -1,0 +1,174 @@
+"""Making the calls that checks look at: the function behind a sample, its inputs, and the way that dispatch took."""
+
+from __future__ import annotations
+
+import inspect
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Backend, fallback, registry
+from polyad.dispatch.modes import Mode
+from polyad.dispatch.op import OPS, PUBLIC, Op
+from polyad.dispatch.plan import find_plan
+from polyad.dtypes import DType
+from polyad.tensor import Tensor
+
+from .sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample
+from .tolerance import wide
+
+class UnsupportedByDeclaration(Exception):
+    """The backend's capabilities say that this cannot work, so it is not tested."""
+
+
+def function_of(entry: Sample | ErrorCase) -> Any:
+    """The callable that a sample names; raises LookupError for an op that polyad does not have."""
+    name = entry.op
+    if name.startswith("_"):
+        if name[1:] in OPS:
+            return OPS[name[1:]].call
+    elif name in PUBLIC:
+        return PUBLIC[name].call
+    raise LookupError(f"polyad_conformance: a sample is for {name!r}, which polyad does not have")
+
+
+def generator(entry: Sample | ErrorCase, dtype: DType, seed: int) -> np.random.Generator:
+    """Random numbers that depend on the sample, the dtype and the seed alone, not on which other tests run."""
+    return np.random.default_rng([seed, zlib.crc32(f"{entry.label} {dtype.name}".encode())])
+
+
+def draw(sample: Sample, dtype: DType, seed: int) -> tuple[Any, ...]:
+    """The sample's positional arguments, arrays as NumPy arrays."""
+    return tuple(sample.inputs(Maker(generator(sample, dtype, seed), dtype)))
+
+
+def has_arrays(value: Any) -> bool:
+    """Whether there is an array in *value*."""
+    return isinstance(value, np.ndarray) or (isinstance(value, (list, tuple)) and any(map(has_arrays, value)))
+
+
+def kwargs_of(sample: Sample, dtype: DType, device: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The keyword arguments for the op and for the reference."""
+    kwargs = {name: dtype if value is DTYPE else value for name, value in sample.kwargs.items()}
+    references = {name: wide(value) for name, value in kwargs.items()}
+    if not has_arrays(args) and "device" in inspect.signature(function_of(sample)).parameters:
+        kwargs["device"] = device
+    return kwargs, references
+
+
+def outputs_of(result: Any) -> tuple[Any, ...]:
+    """The results of a call as a tuple."""
+    return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+
+
+def reference_of(sample: Sample, args: Any, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What must come out, as a tuple of wide arrays (or `OnlyShape`)."""
+    with np.errstate(all="ignore"):
+        expected = outputs_of(sample.reference(*args, **kwargs))
+    return tuple(one if isinstance(one, OnlyShape) else wide(np.asarray(one)) for one in expected)
+
+
+def result_dtypes(sample: Sample, dtype: DType) -> tuple[DType, ...]:
+    """The dtypes of the results for inputs of *dtype*."""
+    rules = sample.result if isinstance(sample.result, tuple) else (sample.result,)
+    return tuple(rule(dtype) for rule in rules)
+
+
+class Paths(Mode):
+    """Notes for each op that a call reaches which way dispatch takes: "kernel", "decomposition" or "fallback".
+
+    Attributes:
+        taken: (op name, path, who supplied the kernel) in order.
+        calls: (op, args) of the ops that were called from outside any op, in order.
+        composites: (op, args) of composites that ran as one kernel.
+    """
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, str, str]] = []
+        self.calls: list[tuple[Op, tuple[Any, ...]]] = []
+        self.composites: list[tuple[Op, tuple[Any, ...]]] = []
+        self._depth = 0
+
+    def dispatch(self, op: Op, args: tuple[Any, ...]) -> Any:
+        """Follow casts and decompositions to the kernels at their ends."""
+        if not self._depth:
+            self.calls.append((op, args))
+        if op.kind == "view":
+            return op.call(*args)
+        plan = find_plan(op, args)
+        if plan.path in ("cast", "decomposition"):
+            if plan.path == "decomposition":
+                self.taken.append((op.name, plan.path, plan.origin))
+            needs_grad = any(_has_history(value) for value in args[: len(op.operands)])
+            self._depth += 1
+            try:
+                with self:
+                    return plan.indirect(op, args, needs_grad)
+            finally:
+                self._depth -= 1
+        self.taken.append((op.name, plan.path, plan.origin))
+        if op.kind == "composite":
+            self.composites.append((op, args))
+        return op.call(*args)
+
+
+def _has_history(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_history, value))
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+@dataclass
+class Target:
+    """What is tested: a device, and what the calls on it did.
+
+    Attributes:
+        device: a device name such as "opencl" or "opencl:1".
+        seed: decides all inputs.
+        taken: how often ops went each way: ("kernel", "decomposition" or "fallback", op name).
+        reached: the names of the ops that calls reached directly.
+    """
+
+    device: str
+    seed: int = 0
+    taken: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reached: set[str] = field(default_factory=set)
+
+    @property
+    def full_device(self) -> Any:
+        """The device with its index."""
+        return registry.resolve_device(self.device)
+
+    @property
+    def backend(self) -> Backend:
+        """The backend under test."""
+        return registry.get(self.full_device.type)
+
+    @property
+    def dtypes(self) -> frozenset[DType]:
+        """The dtypes that the device declares."""
+        return self.backend.capabilities(self.full_device).dtypes
+
+    @contextmanager
+    def watching(self) -> Iterator[Paths]:
+        """Note how ops are carried out; those without a kernel may run on the host, which `assert_no_fallback` then tells."""
+        paths = Paths()
+        with fallback.using_policy("allow"), paths:
+            yield paths
+        self.taken.update((path, name) for name, path, _ in paths.taken)
+        self.reached.update(op.name for op, _ in paths.calls)
+
+    def assert_no_fallback(self) -> None:
+        """Raise `FellBack` if an op ran on the host."""
+        names = sorted({name for path, name in self.taken if path == "fallback"})
+        if names:
+            raise FellBack(f"{self.device} has no kernel for {', '.join(names)}: it ran on the host (--allow-fallback accepts that)")
+
+
+class FellBack(AssertionError):
+    """An op ran on the host for want of a kernel."""

@@ -1,0 +1,49 @@
+"""Refused calls: the exception type, the message, the inputs, and the device's state afterwards."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+import polyad
+from polyad.dtypes import DType, float32
+from polyad.errors import PolyadError
+from polyad.interop.numpy import numpy_dtype
+
+from ..calls import Target, UnsupportedByDeclaration, function_of
+from ..layouts import to_host
+from ..sample import ErrorCase
+
+
+def check_error(case: ErrorCase, target: Target) -> None:
+    """The call raises what the case says, in the house style, and changes nothing."""
+    made: list[tuple[Any, bytes]] = []
+
+    def tensor(*shape: int, dtype: DType = float32) -> Any:
+        if dtype not in target.dtypes:
+            raise UnsupportedByDeclaration(f"{target.device} declares no {dtype.name}")
+        values = (np.arange(int(np.prod(shape))) % 5).reshape(shape).astype(numpy_dtype(dtype))
+        one = polyad.tensor(values, device=target.device)
+        made.append((one, to_host(one).tobytes()))
+        return one
+
+    error: BaseException | None = None
+    try:
+        with target.watching():
+            result = case.call(function_of(case), tensor)
+    except UnsupportedByDeclaration:
+        raise
+    except BaseException as raised:
+        error = raised
+    assert error is not None, f"{case.label}: no error was raised; the call returned {result!r}"
+    kind = f"{type(error).__name__}: {error}"
+    assert isinstance(error, case.raises), f"{case.label}: {kind}\nis no {case.raises.__name__}"
+    assert isinstance(error, PolyadError), f"{case.label}: {kind}\nis not in polyad's style (polyad.errors)"
+    assert re.search(case.match, str(error)), f"{case.label}: the message does not match {case.match!r}:\n{error}"
+    assert error.fix, f"{case.label}: the error says no way to mend it:\n{error}"
+    for position, (one, before) in enumerate(made):
+        assert to_host(one).tobytes() == before, f"{case.label}: tensor {position} was changed by the refused call"
+    after = polyad.ones(3, device=target.device) + 1
+    assert to_host(after).tolist() == [2.0, 2.0, 2.0], f"{case.label}: the device computes wrongly after the error"
