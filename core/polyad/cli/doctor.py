@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-List the installed backends and the devices they find, with versions and what is wrong; then test each device for
-about a second. Exits with 1 if something is wrong.
+List versions, the installed backends, the devices they find and what is wrong; then test each device for about a
+second. Exits with 1 if something is wrong.
 """
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     parser = commands.add_parser("doctor", help="show what is installed and whether it works", description=DESCRIPTION)
-    # Looked up when called, so that importing this module stays cheap.
-    parser.set_defaults(run=lambda arguments: run(arguments))
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="print it for programs")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print versions, backends and self-tests; 1 if anything is wrong."""
-    raise SystemExit("not yet")
+    from ..backends import doctor
+
+    report = doctor()
+    if arguments.json:
+        print(json.dumps(report.as_dict(), indent=2))
+    else:
+        report.show()
+    return report.exit_status

@@ -49,7 +49,3 @@ def _parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add_parser(commands)
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,5 +1,6 @@
 """The ``polyad`` command around its commands: version, help, exit codes."""
 
+import json
 import subprocess
 import sys
 
@@ -89,17 +90,38 @@ def test_conformance_waits_for_pytest_after_ctrl_c(monkeypatch):
     assert main(["conformance"]) == 2
 
 
+def test_doctor_says_what_works(capsys):
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert f"polyad      {polyad.__version__}" in shown
+    assert "cpu: loaded" in shown
+    assert "all well: " in shown
+
+
+def test_doctor_speaks_to_programs_too(capsys):
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [test["device"] for test in report["tests"] if test["ok"]][0] == "cpu"
+    assert report["exit_status"] == 0
+
+
+def test_doctor_exits_with_1_when_something_is_wrong(monkeypatch, capsys):
+    monkeypatch.setitem(polyad.backends.doctor.__globals__, "_exercise", lambda device: "a sum")
+    assert main(["doctor"]) == 1
+    assert "a sum gave a wrong result" in capsys.readouterr().out
+
+
 def test_ctrl_c_in_any_command_is_130(monkeypatch, capsys):
-    def interrupt(_):
+    def interrupt():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyad.cli.doctor.run", interrupt)
+    monkeypatch.setattr("polyad.backends.doctor", interrupt)
     assert main(["doctor"]) == 130
     assert "Interrupted" in capsys.readouterr().err
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    shell = f"{sys.executable} -m polyad.cli.main doctor 2>&1 | true; echo ${{PIPESTATUS[0]}}"
+    shell = f"{sys.executable} -m polyad.cli doctor 2>&1 | true; echo ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert result.stdout.strip() in ("0", "141")
     assert "Traceback" not in result.stdout + result.stderr
