@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .autograd.node import Leaf, Node, Output
 from .backend.interface import TensorType
 from .device import Device
+from .dispatch.effects import Effect
 from .dtypes import FLOATING, DType
 from .errors import ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
 from .layout import Size, is_contiguous
+from .state import state
 from .storage import Storage
 from .tensor_methods import TensorMethods
 
@@ -100,6 +102,9 @@ class Tensor(TensorMethods):
 
     def _resize(self, shape: tuple[int, ...]) -> None:
         """Give a tensor new memory of *shape*; for ``out=``, whose old contents do not count."""
+        if state.modes:
+            RESIZE.through_modes(self, shape)
+            return
         kind = self._type.nd if shape else self._type.zd
         self._array, self._type = kind.backend.empty(shape, kind.dtype, kind.device), kind
         self._storage = self._view = None
@@ -136,6 +141,9 @@ class Tensor(TensorMethods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if state.modes:
+            REQUIRE_GRAD.through_modes(self, value)
+            return
         if not isinstance(value, bool):
             raise ArgumentTypeError(f"requires_grad: {value!r} is no bool", operands={"self": self}, fix="set True or False")
         if not self.is_leaf:
@@ -174,6 +182,9 @@ class Tensor(TensorMethods):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if state.modes:
+            SET_GRAD.through_modes(self, value)
+            return
         if value is not None:
             if not isinstance(value, Tensor):
                 raise ArgumentTypeError("grad: it must be a tensor or None", operands={"self": self, "value": value}, fix="assign a tensor or None")
@@ -188,6 +199,9 @@ class Tensor(TensorMethods):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if state.modes:
+            SET_DATA.through_modes(self, value)
+            return
         if not isinstance(value, Tensor):
             raise ArgumentTypeError("data: it must be a tensor", operands={"value": value}, fix="assign a tensor")
         storage = value._storage or value._make_storage()
@@ -280,6 +294,8 @@ class Tensor(TensorMethods):
 
     def detach_(self) -> Tensor:
         """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
+        if state.modes:
+            return DETACH.through_modes(self)  # type: ignore[no-any-return]
         if self._view is not None and self._view.base is not None and self._node is not None:
             raise AutogradError("detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()")
         self._node = None
@@ -385,10 +401,14 @@ class Tensor(TensorMethods):
         """The only element as a Python number; waits for it. Raises RuntimeError unless there is exactly one."""
         if self.numel() != 1:
             raise ShapeError(f"item: the tensor has {self.numel()} elements, not one", operands={"self": self}, fix="index one element first, or use .tolist()")
+        if state.modes:
+            return ITEM.through_modes(self)
         return self._type.backend.to_host(self._array).reshape(()).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+        if state.modes:
+            return TOLIST.through_modes(self)
         return self._type.backend.to_host(self._array).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
@@ -398,11 +418,15 @@ class Tensor(TensorMethods):
         """
         from .interop.numpy import to_numpy
 
+        if state.modes:
+            return NUMPY.through_modes(self, force)
         return to_numpy(self, force)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         from .interop.numpy import as_array
 
+        if state.modes:
+            return ARRAY.through_modes(self, dtype, copy)
         return as_array(self, dtype, copy)
 
     def new_tensor(self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -410,6 +434,18 @@ class Tensor(TensorMethods):
         from .ops import creation
 
         return creation.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+# What modes see of the methods above that are no ops.
+ITEM = Effect("item", Tensor.item, reads=True)
+TOLIST = Effect("tolist", Tensor.tolist, reads=True)
+NUMPY = Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=True)
+ARRAY = Effect("numpy", Tensor.__array__, reads=True)
+RESIZE = Effect("resize", Tensor._resize)
+REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_)
+DETACH = Effect("detach_", Tensor.detach_)
+SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value))
+SET_DATA = Effect("set_data", lambda tensor, value: setattr(tensor, "data", value))
 
 
 def check_tensor(value: Any, op: str, name: str) -> Tensor:

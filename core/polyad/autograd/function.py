@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dispatch.effects import Effect
 from ..dtypes import FLOATING
 from ..errors import AutogradError, NotSupported
 from ..state import state
@@ -76,6 +77,12 @@ class Function:
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Call the op: run ``forward``, and record ``backward`` if an argument needs a gradient."""
+        if state.modes:
+            return Effect(cls.__name__, cls.apply, cls._apply).through_modes(*args)
+        return cls._apply(*args)
+
+    @classmethod
+    def _apply(cls, *args: Any) -> Any:
         targets = [getattr(arg, "_node", None) if isinstance(arg, Tensor) else None for arg in args]
         recording = state.grad_enabled and any(node is not None for node in targets)
         ctx = Context(tuple(node is not None for node in targets))

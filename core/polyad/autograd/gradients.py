@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..dispatch.effects import Effect
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
 from ..ops.creation import ones_like, zeros_like
+from ..state import state
 from ..tensor import Tensor, check_tensor
 from .engine import run
 from .node import Node
@@ -67,6 +69,13 @@ def backward(
     >>> x.grad
     tensor(6.)
     """
+    if state.modes:
+        BACKWARD.through_modes(tensors, grad_tensors, retain_graph, create_graph, inputs)
+        return
+    _backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     several = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     roots = _roots("backward", several, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
@@ -98,6 +107,21 @@ def grad(
     >>> polyad.autograd.grad(slope, x)
     (tensor(18.),)
     """
+    settings = (retain_graph, create_graph, allow_unused, materialize_grads)
+    if state.modes:
+        return GRAD.through_modes(outputs, inputs, grad_outputs, *settings)  # type: ignore[no-any-return]
+    return _grad(outputs, inputs, grad_outputs, *settings)
+
+
+def _grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:
     several = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     roots = _roots("grad", several, grad_outputs)
@@ -122,3 +146,7 @@ def _capture(op: str, roots: list[tuple[Node, Tensor]], wanted: Sequence[Tensor]
         order.append(positions.setdefault(node, len(positions)))
     found = run(roots, keep_graph=keep, create_graph=create_graph, capture=positions, accumulate=False)
     return [found[position] for position in order]
+
+
+BACKWARD = Effect("backward", backward, _backward)
+GRAD = Effect("grad", grad, _grad)

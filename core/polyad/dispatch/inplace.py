@@ -17,6 +17,7 @@ from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..layout import has_internal_overlap
 from ..state import state, user_line
 from ..tensor import Tensor
+from .effects import Effect
 from .views import layout_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,35 @@ def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, 
 
     *op* is the op that does the work when *call* gets its operands alone, if there is one.
     """
+    if state.modes:
+        return _effect(name, call, op).through_modes(target, args, kwargs)  # type: ignore[no-any-return]
+    return _inplace(name, call, op, target, args, kwargs)
+
+
+_effects: dict[str, Effect] = {}
+
+
+def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
+    """What modes see of the in-place form *name*; its arguments are (target, args, kwargs)."""
+    found = _effects.get(name)
+    if found is None:
+        found = _effects[name] = Effect(
+            name,
+            lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),
+            lambda target, args, kwargs: _inplace(name, call, op, target, args, kwargs),
+            op=op,
+        )
+    return found
+
+
+def _inplace(
+    name: str,
+    call: Callable[..., Any],
+    op: Op | None,
+    target: Tensor,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Tensor:
     check_writable(name, target)
     if state.grad_enabled and _any_history(target, args):
         return write(name, target, _recorded(call, op, target, args, kwargs))
@@ -149,6 +179,12 @@ def _made_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
 
 def write(name: str, target: Tensor, result: Tensor) -> Tensor:
     """Write *result* into *target* and give target the result's history. Raises if shape, dtype or device do not fit."""
+    if state.modes:
+        return WRITE.through_modes(name, target, result)  # type: ignore[no-any-return]
+    return _write(name, target, result)
+
+
+def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
     if result._array.shape != target._array.shape:
         raise ShapeError(
             f"{name}: the result {tuple(result.shape)} does not fit into self {tuple(target.shape)}", operands={"self": target}, fix="use the out-of-place form, which may broadcast self"
@@ -173,6 +209,9 @@ def write(name: str, target: Tensor, result: Tensor) -> Tensor:
     if state.grad_enabled and (node is not None or target._node is not None):
         take_history(target, node)
     return target
+
+
+WRITE = Effect("write", write, _write)
 
 
 def _same(gradient: Tensor) -> Tensor:
@@ -261,6 +300,12 @@ def _view_of_base(base: Tensor, view: Tensor) -> Node | None:
 
 def take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
     """Give *target* itself the layout and history of *view*, a view of all of it; counts as a write, for the shape is saved too."""
+    if state.modes:
+        return TAKE_LAYOUT.through_modes(name, target, view)  # type: ignore[no-any-return]
+    return _take_layout(name, target, view)
+
+
+def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
     if state.grad_enabled and isinstance(target._node, Leaf):
         raise AutogradError(
             f"{name}: a leaf that requires a gradient cannot be changed in place",
@@ -274,3 +319,6 @@ def take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
         target._node = view._node
     wrote(name, target)
     return target
+
+
+TAKE_LAYOUT = Effect("take_layout", take_layout, _take_layout)

@@ -1,6 +1,6 @@
-"""The mode stack: objects that see every op of a thread before it runs.
+"""The mode stack: objects that see every op and every effect of a thread before it happens.
 
-Capture, autocast, profiling and dispatch tracing are modes. An op called while modes are active goes to the innermost one; what
+Capture, autocast, profiling and dispatch tracing are modes. A call made while modes are active goes to the innermost one; what
 that mode calls goes on to the next one out, and finally to the kernel. With no mode active the op path pays one falsy check.
 
 To add a mode, derive from `Mode` and override ``dispatch``.
@@ -9,26 +9,34 @@ To add a mode, derive from `Mode` and override ``dispatch``.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..state import state
 
 if TYPE_CHECKING:
+    from .effects import Effect
     from .op import Op
+
+M = TypeVar("M", bound="Mode")
 
 
 class Mode:
     """Base of all modes; a context manager that is active in its thread while entered. Modes nest, also with themselves."""
 
-    def dispatch(self, op: Op, args: tuple[Any, ...]) -> Any:
-        """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on. Composites arrive whole, before decomposition."""
+    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on.
+
+        Composites and effects (`polyad.dispatch.effects`) arrive whole, before decomposition.
+        """
         return op.call(*args)
 
-    def __enter__(self) -> Mode:
+    def __enter__(self: M) -> M:
         state.modes = (*state.modes, self)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         remaining = list(state.modes)
         # The innermost entry of this mode; modes left out of order are left by identity.
         for position in range(len(remaining) - 1, -1, -1):
@@ -38,7 +46,7 @@ class Mode:
         state.modes = tuple(remaining)
 
 
-def through_modes(op: Op, args: tuple[Any, ...]) -> Any:
+def through_modes(op: Op | Effect, args: tuple[Any, ...]) -> Any:
     """Give a call to the innermost mode, with that mode set aside while it works."""
     modes = state.modes
     state.modes = modes[:-1]

@@ -15,6 +15,7 @@ from ..errors import ArgumentTypeError
 from ..layout import Shape, Strides, contiguous_strides
 from ..state import state
 from ..tensor import Tensor, ViewOf
+from .effects import Effect
 
 if TYPE_CHECKING:
     from .op import Op
@@ -73,6 +74,14 @@ def apply_views(
     A gradient that did not arrive is None. ``unbind`` and ``split`` are made of this: one node a view would add up as many
     gradients of the whole input.
     """
+    if state.modes:
+        return VIEWS.through_modes(name, input, layouts, formula, saved)  # type: ignore[no-any-return]
+    return _apply_views(name, input, layouts, formula, saved)
+
+
+def _apply_views(
+    name: str, input: Tensor, layouts: Sequence[Layout], formula: Callable[..., Tensor], saved: tuple[Any, ...]
+) -> tuple[Tensor, ...]:
     outs = tuple([alias(input, *layout) for layout in layouts])
     node = input._node
     if node is not None and state.grad_enabled and outs:
@@ -80,6 +89,9 @@ def apply_views(
         for number, out in enumerate(outs):
             out._node = Output(parent, number, out._array.shape, out._type)
     return outs
+
+
+VIEWS = Effect("views", apply_views, _apply_views)
 
 
 def alias(input: Tensor, shape: Shape, strides: Strides, offset: int) -> Tensor:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import registry
 from ..device import Device
+from ..dispatch.effects import Effect
 from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import function, gradient, primitive
 from ..dispatch.promotion import keyed_dtype
@@ -91,6 +92,12 @@ def to(input: Tensor, *args: Any, dtype: DType | None = None, device: Any = None
 
 def to_device(input: Tensor, device: Device) -> Tensor:
     """A copy of *input* on *device*, by way of the host; its gradient travels back."""
+    if state.modes:
+        return TO_DEVICE.through_modes(input, device)  # type: ignore[no-any-return]
+    return _to_device(input, device)
+
+
+def _to_device(input: Tensor, device: Device) -> Tensor:
     kind = input._type
     made_type = registry.tensor_type(kind.dtype, device, kind.zero_dim)
     array = made_type.backend.from_host(kind.backend.to_host(input._array), kind.dtype, device)
@@ -108,6 +115,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
     Raises RuntimeError if its shape does not broadcast to this one's.
     """
+    if state.modes:
+        return COPY.through_modes(self, src)  # type: ignore[no-any-return]
+    return _copy_into(self, src)
+
+
+def _copy_into(self: Tensor, src: Tensor) -> Tensor:
     check_writable("copy_", self)
     check_tensor(src, "copy_", "src")
     if src._type.device != self._type.device:
@@ -128,6 +141,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or a 0-d tensor's value) into every element."""
+    if state.modes:
+        return FILL.through_modes(self, value)  # type: ignore[no-any-return]
+    return _fill(self, value)
+
+
+def _fill(self: Tensor, value: Any) -> Tensor:
     check_writable("fill_", self)
     if isinstance(value, Tensor):
         return copy_(self, value)
@@ -143,3 +162,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 def zero_(self: Tensor) -> Tensor:
     """Write zeros."""
     return fill_(self, 0)
+
+
+TO_DEVICE = Effect("to_device", to_device, _to_device)
+COPY = Effect("copy_", copy_, _copy_into)
+FILL = Effect("fill_", fill_, _fill)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..backend import registry
+from ..dispatch.effects import Effect
 from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dtypes import DType, dtype_of_number, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError
 from ..layout import Shape, check_sizes, normalize_shape
+from ..state import state
 from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
@@ -94,8 +96,21 @@ def empty(*size: Any, dtype: DType | None = None, device: Any = None, requires_g
     polyad.Size([2, 3])
     """
     shape = check_sizes(normalize_shape(size, "empty"), "empty")
-    kind = registry.tensor_type(dtype or get_default_dtype(), registry.resolve_device(device), not shape)
-    return _made(Tensor._of(kind.backend.empty(shape, kind.dtype, kind.device), kind), requires_grad)
+    return _made(_allocate(shape, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+
+
+def _allocate(shape: Shape, dtype: DType, device: Device) -> Tensor:
+    if state.modes:
+        return EMPTY.through_modes(shape, dtype, device)  # type: ignore[no-any-return]
+    return _allocated(shape, dtype, device)
+
+
+def _allocated(shape: Shape, dtype: DType, device: Device) -> Tensor:
+    kind = registry.tensor_type(dtype, device, not shape)
+    return Tensor._of(kind.backend.empty(shape, dtype, device), kind)
+
+
+EMPTY = Effect("empty", _allocate, _allocated)
 
 
 @function(method=False)
@@ -188,5 +203,19 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         return _made(made.clone() if made._storage is not None else made, requires_grad)
     where = registry.resolve_device(device)
     values, found = host_data(data, dtype)
-    kind = registry.tensor_type(found, where, values.ndim == 0)
-    return _made(Tensor._of(kind.backend.from_host(values, found, where), kind), requires_grad)
+    return _made(_bring(values, found, where), requires_grad)
+
+
+def _bring(values: Any, dtype: DType, device: Device) -> Tensor:
+    """A tensor with a copy of the host's *values*."""
+    if state.modes:
+        return TENSOR.through_modes(values, dtype, device)  # type: ignore[no-any-return]
+    return _brought(values, dtype, device)
+
+
+def _brought(values: Any, dtype: DType, device: Device) -> Tensor:
+    kind = registry.tensor_type(dtype, device, values.ndim == 0)
+    return Tensor._of(kind.backend.from_host(values, dtype, device), kind)
+
+
+TENSOR = Effect("tensor", _bring, _brought)

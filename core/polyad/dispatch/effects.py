@@ -1,0 +1,63 @@
+"""Effects: work that is visible to the user and is no op, brought to the modes so that none of it is missed.
+
+An op makes new values from values. An effect writes into memory, brings data in, crosses devices, reads to the host, or changes a
+tensor's record: ``add_``, ``copy_``, ``tensor``, ``to_device``, ``item``, ``backward``. It has no plan and no kernel of its own;
+its body calls ops and tier 0 of the backend. With no mode active it costs one falsy check, as an op does:
+
+    def fill_(self, value):
+        if state.modes:
+            return FILL.through_modes(self, value)
+        return _fill(self, value)
+
+    FILL = Effect("fill_", fill_, _fill)
+
+Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the first ones gets what the user's program would
+get with these tensors. That is what replaying a captured graph rests on, so everything that the body depends on is an argument.
+
+To add an effect, write the three parts above; arguments are positional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .modes import through_modes
+
+if TYPE_CHECKING:
+    from .op import Op
+
+
+class Effect:
+    """An effect, as modes see it beside `Op`.
+
+    Attributes:
+        name: as the user knows it.
+        call: carry it out, seen by the modes that are active then.
+        body: carry it out unseen, with what it is made of seen; None if it is made of nothing that modes see.
+        op: for the in-place form of an op, that op.
+        reads: whether its result is Python data on the host, on which the program may depend from then on.
+    """
+
+    __slots__ = ("body", "call", "name", "op", "reads")
+
+    kind = "effect"
+    outputs = ()
+
+    def __init__(
+        self,
+        name: str,
+        call: Callable[..., Any],
+        body: Callable[..., Any] | None = None,
+        *,
+        op: Op | None = None,
+        reads: bool = False,
+    ) -> None:
+        self.name, self.call, self.body, self.op, self.reads = name, call, body, op, reads
+
+    def through_modes(self, *args: Any) -> Any:
+        """Give this call to the innermost mode."""
+        return through_modes(self, args)
+
+    def __repr__(self) -> str:
+        return f"<effect {self.name}>"
