@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polyad.backend import Kernel
 
-from . import arithmetic, conversion, convolution, joining, linear_algebra, optimizer, padding, reduction
+from . import arithmetic, conversion, convolution, joining, linear_algebra, optimizer, padding, pooling, reduction
 
 KERNELS: dict[str, Kernel] = {
     **arithmetic.KERNELS,
@@ -14,5 +14,6 @@ KERNELS: dict[str, Kernel] = {
     **linear_algebra.KERNELS,
     **optimizer.KERNELS,
     **padding.KERNELS,
+    **pooling.KERNELS,
     **reduction.KERNELS,
 }

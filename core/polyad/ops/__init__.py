@@ -6,9 +6,9 @@ in-place forms and operators that follow from the declarations.
 
 from __future__ import annotations
 
-from . import arithmetic, conversion, convolution, creation, joining, linear_algebra, optimizer, padding, reduction, shape, slicing, strided
+from . import arithmetic, conversion, convolution, creation, joining, linear_algebra, optimizer, padding, pooling, reduction, shape, slicing, strided
 from .attach import attach_methods
 
 attach_methods()
 
-__all__ = ["arithmetic", "conversion", "convolution", "creation", "linear_algebra", "optimizer", "padding", "reduction", "shape", "slicing", "strided", "joining"]
+__all__ = ["arithmetic", "conversion", "convolution", "creation", "joining", "linear_algebra", "optimizer", "padding", "pooling", "reduction", "shape", "slicing", "strided"]

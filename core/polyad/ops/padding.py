@@ -29,7 +29,6 @@ def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
 def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
     """*value* around input: pads holds (before, after) of each dimension in turn; negative ones crop."""
     from .creation import full
-    from .shape import _as_strided
 
     shape, strides = input._array.shape, input.stride()
     out = full(_padded_shape(shape, pads, value), value, dtype=input.dtype, device=input.device)
@@ -38,7 +37,7 @@ def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
         return out
     start = input.storage_offset() + sum(-min(before, 0) * stride for before, stride in zip(pads[::2], strides, strict=True))
     into = sum(max(before, 0) * stride for before, stride in zip(pads[::2], out.stride(), strict=True))
-    _as_strided(out, kept, out.stride(), into).copy_(_as_strided(input, kept, strides, start))
+    out.as_strided(kept, out.stride(), into).copy_(input.as_strided(kept, strides, start))
     return out
 
 
