@@ -1,8 +1,90 @@
 """What the layers compute, as functions. They are declared in polyad/ops and exported here under PyTorch's names.
 
+Defined here are only those that differ from the op of the same name, by an ``inplace`` or an optional ``dim``.
+
 To add a function, declare it in its family in polyad/ops and import it here.
 """
 
-from ..ops.linear_algebra import linear as linear
+from __future__ import annotations
 
-__all__ = ["linear"]
+import warnings
+
+from ..dtypes import DType
+from ..ops import activation as _activation
+from ..ops.activation import elu as elu
+from ..ops.activation import gelu as gelu
+from ..ops.activation import hardtanh as hardtanh
+from ..ops.activation import leaky_relu as leaky_relu
+from ..ops.activation import logsigmoid as logsigmoid
+from ..ops.activation import relu6 as relu6
+from ..ops.activation import selu as selu
+from ..ops.activation import silu as silu
+from ..ops.activation import softplus as softplus
+from ..ops.convolution import conv1d as conv1d
+from ..ops.convolution import conv2d as conv2d
+from ..ops.exponential import sigmoid as sigmoid
+from ..ops.linear_algebra import linear as linear
+from ..ops.padding import pad as pad
+from ..ops.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
+from ..ops.pooling import avg_pool2d as avg_pool2d
+from ..ops.pooling import max_pool2d as max_pool2d
+from ..ops.trigonometry import tanh as tanh
+from ..tensor import Tensor, check_tensor
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(0, x), elementwise; with *inplace* the input itself is overwritten.
+
+    >>> import polyad
+    >>> polyad.nn.functional.relu(polyad.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return input.relu_() if inplace else _activation.relu(input)
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.relu_(polyad.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return input.relu_()
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """exp(x) divided by its sum along *dim*.
+
+    Without *dim*, which is deprecated, along 0 for inputs of 0, 1 or 3 dimensions, else along 1. With *dtype*, the
+    input is cast first. Raises IndexError for a dim that does not exist.
+
+    >>> import polyad
+    >>> polyad.nn.functional.softmax(polyad.zeros(4), dim=0)
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
+    return _activation.softmax(input, _dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """The logarithm of `softmax`, computed without overflow; arguments as there.
+
+    >>> import polyad
+    >>> polyad.nn.functional.log_softmax(polyad.zeros(1), dim=0)
+    tensor([0.])
+    """
+    return _activation.log_softmax(input, _dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """`softmax` of -x; arguments as there.
+
+    >>> import polyad
+    >>> polyad.nn.functional.softmin(polyad.zeros(2), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return _activation.softmin(input, _dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
+
+
+def _dim(op: str, input: Tensor, stacklevel: int) -> int:
+    warnings.warn(f"{op}: leaving out dim is deprecated; pass dim=1, or the one you mean", stacklevel=stacklevel)
+    return 0 if check_tensor(input, op, "input").ndim in (0, 1, 3) else 1

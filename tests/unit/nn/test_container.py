@@ -1,4 +1,4 @@
-"""Sequential, ModuleList, ModuleDict and ParameterList behave as sequences and mappings whose contents are registered."""
+"""The containers behave as sequences and mappings, and what they hold is registered."""
 
 from collections import OrderedDict
 
@@ -128,7 +128,7 @@ class TestModuleList:
         assert names(modules) == ["0", "1", "2", "3"]
         assert modules.pop(1).amount == 2
         assert amounts(modules[1:]) == [3, 4]
-        assert amounts(modules + [Add(7)]) == [9, 3, 4, 7]
+        assert amounts(modules + nn.ModuleList([Add(7)])) == [9, 3, 4, 7]
         assert modules[-3].amount == 9
         modules[0] = Add(8)
         assert amounts(modules) == [8, 3, 4]
@@ -173,7 +173,7 @@ class TestModuleDict:
         ("bad", "error"), [(3, TypeError), ([("a",)], ValueError), ([3], TypeError), ({3: Add(1)}, TypeError)]
     )
     def test_errors(self, bad, error):
-        with pytest.raises(error, match="ModuleDict|register_module"):
+        with pytest.raises(error, match=r"ModuleDict|register_module"):
             nn.ModuleDict(bad)
 
     def test_values_must_be_modules(self):

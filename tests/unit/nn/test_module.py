@@ -128,7 +128,7 @@ class TestRegistration:
         ("name", "error"), [(3, TypeError), ("a.b", KeyError), ("", KeyError), ("forward", KeyError)]
     )
     def test_bad_names(self, block, register, name, error):
-        with pytest.raises(error, match="name|attribute"):
+        with pytest.raises(error, match=r"name|attribute"):
             getattr(block, register)(name, None)
 
     @pytest.mark.parametrize("register", ["register_parameter", "register_buffer", "add_module"])
@@ -268,7 +268,7 @@ class TestTraversal:
         assert [name for name, _ in tree.named_modules()] == ["", "0", "1", "1.1"]
         names = [name for name, _ in tree.named_modules(prefix="net", remove_duplicate=False)]
         assert names == ["net", "net.0", "net.1", "net.1.0", "net.1.1"]
-        assert list(tree.modules())[0] is tree
+        assert next(tree.modules()) is tree
 
     def test_children_are_distinct(self):
         shared = nn.Identity()
@@ -279,7 +279,7 @@ class TestTraversal:
     def test_get_submodule(self, tree):
         assert tree.get_submodule("") is tree
         assert tree.get_submodule("1.1") is tree[1][1]
-        with pytest.raises(AttributeError, match="'7' in '1.7' does not exist"):
+        with pytest.raises(AttributeError, match=r"'7' in '1\.7' does not exist"):
             tree.get_submodule("1.7")
         with pytest.raises(AttributeError, match="is not a Module"):
             tree.get_submodule("0.weight")

@@ -147,9 +147,9 @@ class TestLoading:
 
     def test_prefixes_are_recognised(self):
         state = {f"module.{key}": value for key, value in nn.Linear(1, 1).state_dict().items()}
-        with pytest.raises(RuntimeError, match="'module.': take that prefix off"):
+        with pytest.raises(RuntimeError, match=r"'module\.': take that prefix off"):
             nn.Linear(1, 1).load_state_dict(state)
-        with pytest.raises(RuntimeError, match="lack the prefix '0.'"):
+        with pytest.raises(RuntimeError, match=r"lack the prefix '0\.'"):
             nn.Sequential(nn.Linear(1, 1)).load_state_dict(nn.Linear(1, 1).state_dict())
 
     def test_the_given_state_is_not_changed(self):
