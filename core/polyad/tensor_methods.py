@@ -11,3 +11,6 @@ class TensorMethods:
     """Methods made from op declarations."""
 
     __slots__ = ()
+
+    __array_priority__ = 1000
+    """NumPy scalars leave ``numpy.float64(2) * tensor`` to the tensor."""

@@ -4,16 +4,44 @@ from __future__ import annotations
 
 from polyad.backend import Kernel
 
-from . import arithmetic, conversion, convolution, joining, linear_algebra, optimizer, padding, pooling, reduction
+from . import (
+    activation,
+    arithmetic,
+    bitwise,
+    comparison,
+    conversion,
+    convolution,
+    exponential,
+    joining,
+    linear_algebra,
+    optimizer,
+    padding,
+    pooling,
+    powers,
+    reduction,
+    rounding,
+    selection,
+    special,
+    trigonometry,
+)
 
 KERNELS: dict[str, Kernel] = {
+    **activation.KERNELS,
     **arithmetic.KERNELS,
+    **bitwise.KERNELS,
+    **comparison.KERNELS,
     **conversion.KERNELS,
     **convolution.KERNELS,
+    **exponential.KERNELS,
     **joining.KERNELS,
     **linear_algebra.KERNELS,
     **optimizer.KERNELS,
     **padding.KERNELS,
     **pooling.KERNELS,
+    **powers.KERNELS,
     **reduction.KERNELS,
+    **rounding.KERNELS,
+    **selection.KERNELS,
+    **special.KERNELS,
+    **trigonometry.KERNELS,
 }

@@ -2,15 +2,97 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .ufunc import ufunc
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.dtypes import INTEGER
+from polyad.errors import DivisionByZero
+
+from .fused import fused
+from .quiet import quiet_ufunc
+from .ufunc import elementwise, ufunc
+
+
+def _division(op: str, function: np.ufunc) -> Kernel:
+    """A quotient or remainder that refuses integers divided by zero, of which NumPy makes 0."""
+    kernel = ufunc(function)
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        made = kernel.specialize(types)
+        if next(entry.dtype for entry in types if isinstance(entry, TensorType)).category != INTEGER:
+            return made
+        assert made is not None
+
+        def checked(a: Any, b: Any, out: Any = None) -> Any:
+            if not (b.all() if isinstance(b, np.ndarray) else b):
+                raise DivisionByZero(f"{op}: an integer is divided by zero", fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan")
+            return made(a, b, out=out)
+
+        return checked
+
+    return Kernel(kernel.function, out=True, specialize=specialize)
+
+
+def _trunc_divide(a: Any, b: Any) -> Any:
+    result = np.true_divide(a, b)
+    return np.trunc(result, result) if result.dtype.kind == "f" else result
+
+
+def _sign(a: Any, out: Any = None) -> Any:
+    # NumPy defines no sign of bool; it is the element itself.
+    return np.logical_or(a, a, out) if a.dtype.kind == "b" else np.sign(a, out)
+
+
+def _lerp(a: Any, end: Any, weight: Any) -> Any:
+    step = np.subtract(end, a)
+    if weight < 0.5:
+        return np.add(a, np.multiply(step, weight, step), step)
+    return np.subtract(end, np.multiply(step, 1 - weight, step), step)
+
+
+def _lerp_kernel() -> Kernel:
+    kernel = fused(_lerp)
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        return None if isinstance(types[2], TensorType) else kernel.specialize(types)
+
+    return Kernel(kernel.function, specialize=specialize)
+
+
+def _addcmul(a: Any, b: Any, c: Any, value: Any) -> Any:
+    product = np.multiply(b, c)
+    if value != 1:
+        np.multiply(product, value, product)
+    return np.add(a, product)
+
+
+def _addcdiv(a: Any, b: Any, c: Any, value: Any) -> Any:
+    quotient = np.true_divide(b, c)
+    if value != 1:
+        np.multiply(quotient, value, quotient)
+    return np.add(a, quotient)
+
 
 KERNELS = {
     "add": ufunc(np.add),
     "sub": ufunc(np.subtract),
     "mul": ufunc(np.multiply),
     "div": ufunc(np.true_divide),
+    "floor_divide": _division("floor_divide", np.floor_divide),
+    "trunc_divide": fused(_trunc_divide),
+    "remainder": _division("remainder", np.remainder),
+    "fmod": _division("fmod", np.fmod),
     "neg": ufunc(np.negative),
+    "abs": ufunc(np.absolute),
+    "sign": elementwise(quiet_ufunc(_sign, 1)),
+    "sgn": elementwise(quiet_ufunc(_sign, 1)),
     "conj": ufunc(np.conjugate),
+    "lerp": _lerp_kernel(),
+    "addcmul": fused(_addcmul),
+    "addcdiv": fused(_addcdiv),
 }

@@ -1,19 +1,26 @@
 """Kernels that are one NumPy ufunc.
 
 A ufunc of 0-d arrays returns a NumPy scalar, not an array; a signature without dimensions therefore gets a wrapped form, so that the
-usual call pays for nothing.
+usual call pays for nothing. The same goes for two more signatures that NumPy reads differently: an integer beside integers wraps
+around as PyTorch's does (NumPy refuses it), and a Python float beside bfloat16 gives bfloat16 (NumPy, to which the dtype is
+foreign, says float32).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
+from polyad.dtypes import INTEGER, DType, bfloat16, iinfo
+from polyad.interop.numpy import numpy_dtype
 
 from .quiet import quiet_ufunc
+
+Call = Callable[..., Any]
 
 
 def ufunc(function: np.ufunc, *, out: bool = True, warns: bool = True) -> Kernel:
@@ -21,12 +28,51 @@ def ufunc(function: np.ufunc, *, out: bool = True, warns: bool = True) -> Kernel
 
     Say ``warns=False`` for a ufunc that sets no floating point flag (comparisons, bit operations).
     """
-    call = quiet_ufunc(function, function.nin) if warns else function
+    return elementwise(quiet_ufunc(function, function.nin) if warns else function, out=out, to_bool=function.types[-1].endswith("?"))
+
+
+def elementwise(call: Call, *, out: bool = True, to_bool: bool = False) -> Kernel:
+    """As `ufunc`, for a function that is called like one: ``call(*operands, out=None)``; *to_bool* if its result is bool."""
 
     def specialize(types: Signature) -> Any:
-        if any(isinstance(entry, TensorType) and not entry.zero_dim for entry in types):
-            return call
-        return lambda *args, **kwargs: np.asarray(call(*args, **kwargs))
+        dtype = next(entry.dtype for entry in types if isinstance(entry, TensorType))
+        made = call
+        if dtype.category == INTEGER and int in types:
+            made = _wrapping_numbers(made, types, dtype)
+        if dtype is bfloat16 and float in types and not to_bool:
+            made = _rounding_to(made, numpy_dtype(dtype))
+        return made if any(isinstance(entry, TensorType) and not entry.zero_dim for entry in types) else _as_array(made)
 
     return Kernel(call, out=out, specialize=specialize)
 
+
+def _as_array(call: Call) -> Call:
+    def zero_dim(*args: Any, out: Any = None) -> Any:
+        return np.asarray(call(*args, out=out))
+
+    return zero_dim
+
+
+def _wrapping_numbers(call: Call, types: Signature, dtype: DType) -> Call:
+    """*call* with its one integer taken modulo 2**bits into the dtype's range."""
+    limits = iinfo(dtype)
+    low, high, count = limits.min, limits.max, 2**limits.bits
+
+    def wrapped_first(a: Any, b: Any, out: Any = None) -> Any:
+        return call(a if low <= a <= high else (a - low) % count + low, b, out)
+
+    def wrapped_second(a: Any, b: Any, out: Any = None) -> Any:
+        return call(a, b if low <= b <= high else (b - low) % count + low, out)
+
+    return wrapped_first if types[0] is int else wrapped_second
+
+
+def _rounding_to(call: Call, dtype: Any) -> Call:
+    def rounded(*args: Any, out: Any = None) -> Any:
+        result = call(*args)
+        if out is None:
+            return result.astype(dtype)
+        out[...] = result
+        return out
+
+    return rounded

@@ -6,9 +6,55 @@ in-place forms and operators that follow from the declarations.
 
 from __future__ import annotations
 
-from . import arithmetic, conversion, convolution, creation, joining, linear_algebra, optimizer, padding, pooling, reduction, shape, slicing, strided
+from . import (
+    activation,
+    arithmetic,
+    bitwise,
+    comparison,
+    conversion,
+    convolution,
+    creation,
+    exponential,
+    joining,
+    linear_algebra,
+    optimizer,
+    padding,
+    pooling,
+    powers,
+    reduction,
+    rounding,
+    selection,
+    shape,
+    slicing,
+    special,
+    strided,
+    trigonometry,
+)
 from .attach import attach_methods
 
 attach_methods()
 
-__all__ = ["arithmetic", "conversion", "convolution", "creation", "joining", "linear_algebra", "optimizer", "padding", "pooling", "reduction", "shape", "slicing", "strided"]
+__all__ = [
+    "activation",
+    "arithmetic",
+    "bitwise",
+    "comparison",
+    "conversion",
+    "convolution",
+    "creation",
+    "exponential",
+    "joining",
+    "linear_algebra",
+    "optimizer",
+    "padding",
+    "pooling",
+    "powers",
+    "reduction",
+    "rounding",
+    "selection",
+    "shape",
+    "slicing",
+    "special",
+    "strided",
+    "trigonometry",
+]

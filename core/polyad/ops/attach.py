@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,10 @@ from ..dispatch.inplace import inplace
 from ..dispatch.op import PUBLIC, Function, op_of
 from ..tensor import Tensor
 from ..tensor_methods import TensorMethods
-from . import arithmetic, conversion, joining, linear_algebra, shape, slicing
+from . import arithmetic, bitwise, comparison, conversion, joining, linear_algebra, powers, rounding, selection, shape, slicing
 
-_NUMBERS = (Tensor, bool, int, float, complex)
+_NUMBERS = (Tensor, float, int, complex, numbers.Complex)
+"""What an operator takes on its other side; the last are NumPy scalars, fractions and the like."""
 
 
 def _inplace_form(public: Function) -> Callable[..., Any]:
@@ -30,7 +32,44 @@ def _inplace_form(public: Function) -> Callable[..., Any]:
     return form
 
 
-_FRONTED = {op.name: op for op in map(op_of, (arithmetic._add, arithmetic._sub, arithmetic._mul))}
+BINARY = {
+    "add": arithmetic._add,
+    "sub": arithmetic._sub,
+    "mul": arithmetic._mul,
+    "truediv": arithmetic._div,
+    "floordiv": arithmetic._floor_divide,
+    "mod": arithmetic._remainder,
+    "pow": powers.pow,
+    "and": bitwise.bitwise_and,
+    "or": bitwise.bitwise_or,
+    "xor": bitwise.bitwise_xor,
+    "lshift": bitwise.bitwise_left_shift,
+    "rshift": bitwise.bitwise_right_shift,
+}
+COMPARISONS = {"eq": comparison.eq, "ne": comparison.ne, "lt": comparison.lt, "le": comparison.le, "gt": comparison.gt, "ge": comparison.ge}
+UNARY = {"neg": arithmetic._neg, "pos": arithmetic.positive, "abs": arithmetic.abs, "invert": bitwise.bitwise_not}
+METHODS = {"where": selection.where_method}
+
+_FRONTED = {
+    public: op_of(primitive)
+    for public, primitive in {
+        "add": arithmetic._add,
+        "sub": arithmetic._sub,
+        "subtract": arithmetic._sub,
+        "mul": arithmetic._mul,
+        "multiply": arithmetic._mul,
+        "div": arithmetic._div,
+        "divide": arithmetic._div,
+        "true_divide": arithmetic._div,
+        "floor_divide": arithmetic._floor_divide,
+        "remainder": arithmetic._remainder,
+        "fmod": arithmetic._fmod,
+        "neg": arithmetic._neg,
+        "negative": arithmetic._neg,
+        "pow": powers._pow,
+        "round": rounding._round,
+    }.items()
+}
 
 
 def _binary(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
@@ -54,7 +93,7 @@ def _reflected(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    op = op_of(call)
+    op = op_of(powers._pow if call is powers.pow else call)
 
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _NUMBERS):
@@ -62,10 +101,6 @@ def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]
         return NotImplemented
 
     return operator
-
-
-BINARY = {"add": arithmetic._add, "sub": arithmetic._sub, "mul": arithmetic._mul, "truediv": arithmetic._div}
-UNARY = {"neg": arithmetic._neg}
 
 
 def attach_methods() -> None:
@@ -79,10 +114,12 @@ def attach_methods() -> None:
         setattr(TensorMethods, f"__{name}__", _binary(call))
         setattr(TensorMethods, f"__r{name}__", _reflected(call))
         setattr(TensorMethods, f"__i{name}__", _augmented(f"__i{name}__", call))
+    for name, call in COMPARISONS.items():
+        setattr(TensorMethods, f"__{name}__", _binary(call))
     for name, call in UNARY.items():
         setattr(TensorMethods, f"__{name}__", call)
     TensorMethods.__matmul__ = _binary_tensor(linear_algebra._matmul)  # type: ignore[attr-defined]
-    for table in (shape.INPLACE, joining.METHODS, slicing.METHODS):
+    for table in (METHODS, shape.INPLACE, joining.METHODS, slicing.METHODS):
         for name, call in table.items():
             setattr(TensorMethods, name, call)
     for name, getter in shape.PROPERTIES.items():

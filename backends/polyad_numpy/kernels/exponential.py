@@ -1,0 +1,38 @@
+"""Exponentials, logarithms and the logistic function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .fused import fused
+from .ufunc import ufunc
+
+
+def sigmoid(a: Any) -> Any:
+    """1 / (1 + exp(-a)); exp may overflow, of which the reciprocal is 0, as it should be."""
+    result = np.negative(a)
+    np.exp(result, result)
+    np.add(result, 1, result)
+    return np.reciprocal(result, result)
+
+
+def _sigmoid_backward(grad: Any, output: Any) -> Any:
+    result = np.subtract(1, output)
+    np.multiply(result, output, result)
+    return np.multiply(grad, result, result)
+
+
+KERNELS = {
+    "exp": ufunc(np.exp),
+    "expm1": ufunc(np.expm1),
+    "exp2": ufunc(np.exp2),
+    "log": ufunc(np.log),
+    "log1p": ufunc(np.log1p),
+    "log2": ufunc(np.log2),
+    "log10": ufunc(np.log10),
+    "logaddexp": ufunc(np.logaddexp),
+    "sigmoid": fused(sigmoid),
+    "sigmoid_backward": fused(_sigmoid_backward),
+}

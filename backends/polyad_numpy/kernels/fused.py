@@ -1,0 +1,53 @@
+"""Fused kernels: a plain NumPy function made to serve signatures that it was not written for.
+
+`fused` takes a function of dimensioned float32 or float64 arrays that returns a new array, and makes a kernel of it: half types are
+computed in float32 and rounded once, 0-d operands are seen as arrays of one element, floating point warnings are off. Complex (and,
+unless asked for, integer) signatures are declined, so that core runs the op's decomposition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.dtypes import BOOL, FLOATING, bfloat16, float16
+from polyad.interop.numpy import numpy_dtype
+
+from .quiet import quiet
+
+Call = Callable[..., Any]
+
+
+def fused(function: Call, *, integers: bool = False, halves: bool = False) -> Kernel:
+    """The kernel that *function* is; *integers*: it takes integers too; *halves*: it needs no detour for half types."""
+    call = quiet(function)
+
+    def specialize(types: Signature) -> Call | None:
+        tensors = [entry for entry in types if isinstance(entry, TensorType)]
+        dtype = tensors[0].dtype
+        if dtype.is_complex or dtype.category == BOOL or (dtype.category < FLOATING and not integers):
+            return None
+        made = call
+        if dtype in (float16, bfloat16) and not halves:
+            made = _in_float32(made, numpy_dtype(dtype))
+        return made if any(not entry.zero_dim for entry in tensors) else _of_one_element(made)
+
+    return Kernel(call, specialize=specialize)
+
+
+def _in_float32(call: Call, dtype: Any) -> Call:
+    def widened(*args: Any) -> Any:
+        return call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args]).astype(dtype)
+
+    return widened
+
+
+def _of_one_element(call: Call) -> Call:
+    def dimensioned(*args: Any) -> Any:
+        return call(*[arg.reshape(1) if isinstance(arg, np.ndarray) else arg for arg in args]).reshape(())
+
+    return dimensioned

@@ -1,0 +1,216 @@
+"""Exponentials, logarithms and the logistic function.
+
+Integers become the default floating dtype; complex tensors are taken unless a function says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.promotion import floating_only, not_complex, promoted_float
+from ..errors import ArgumentTypeError
+from ..tensor import Tensor, check_tensor
+from .arithmetic import _add, _div, _mul, _sub, conjugate
+from .selection import clamp, where
+from .shape_rules import broadcast, same
+
+if TYPE_CHECKING:
+    Number = bool | int | float | complex
+
+LN2, LN10 = math.log(2), math.log(10)
+
+
+@primitive(dtype=promoted_float, shape=same, inplace=True)
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e to the power of each element.
+
+    >>> import polyad
+    >>> polyad.exp(polyad.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
+
+
+gradient(exp, input=lambda g, out: _mul(g, conjugate(out)))
+
+
+@primitive(dtype=promoted_float, shape=same, inplace=True)
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``exp(input) - 1``, accurate near 0.
+
+    >>> import polyad
+    >>> polyad.expm1(polyad.tensor([0.0, 1e-10], dtype=polyad.float64)).tolist()
+    [0.0, 1.00000000005e-10]
+    """
+
+
+gradient(expm1, input=lambda g, out: _mul(g, conjugate(_add(out, 1))))
+
+
+@composite(dtype=promoted_float, shape=same, inplace=True)
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """2 to the power of each element.
+
+    >>> import polyad
+    >>> polyad.exp2(polyad.tensor([0.0, 3.0]))
+    tensor([1., 8.])
+    """
+    return exp(_mul(input, LN2))
+
+
+gradient(exp2, input=lambda g, out: _mul(g, conjugate(_mul(out, LN2))))
+
+
+@primitive(dtype=promoted_float, shape=same, inplace=True)
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The natural logarithm: -inf for 0, nan for negative real elements.
+
+    >>> import polyad
+    >>> polyad.log(polyad.tensor([1.0, 10.0]))
+    tensor([0.0000, 2.3026])
+    """
+
+
+gradient(log, input=lambda g, input: _div(g, conjugate(input)))
+
+
+@primitive(dtype=promoted_float, shape=same, inplace=True)
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``log(1 + input)``, accurate near 0.
+
+    >>> import polyad
+    >>> polyad.log1p(polyad.tensor([0.0, 1e-10], dtype=polyad.float64)).tolist()
+    [0.0, 9.9999999995e-11]
+    """
+
+
+gradient(log1p, input=lambda g, input: _div(g, conjugate(_add(input, 1))))
+
+
+@composite(dtype=promoted_float, shape=same, inplace=True)
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm to base 2.
+
+    >>> import polyad
+    >>> polyad.log2(polyad.tensor([1.0, 8.0]))
+    tensor([0., 3.])
+    """
+    return _div(log(input), LN2)
+
+
+gradient(log2, input=lambda g, input: _div(g, conjugate(_mul(input, LN2))))
+
+
+@composite(dtype=promoted_float, shape=same, inplace=True)
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logarithm to base 10.
+
+    >>> import polyad
+    >>> polyad.log10(polyad.tensor([1.0, 1000.0]))
+    tensor([0., 3.])
+    """
+    return _div(log(input), LN10)
+
+
+gradient(log10, input=lambda g, input: _div(g, conjugate(_mul(input, LN10))))
+
+
+@composite(dtype=promoted_float, shape=same, inplace=True)
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The logistic function ``1 / (1 + exp(-input))``.
+
+    >>> import polyad
+    >>> polyad.sigmoid(polyad.tensor([-2.0, 0.0, 2.0]))
+    tensor([0.1192, 0.5000, 0.8808])
+    """
+    return 1 / _add(exp(-input), 1)
+
+
+@composite(dtype=floating_only("sigmoid_backward"), shape=broadcast, method=False)
+def _sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor:
+    """grad * output * (1 - output): the gradient of `sigmoid` from its result."""
+    return _mul(grad, conjugate(_mul(output, _sub(1, output))))
+
+
+gradient(
+    _sigmoid_backward,
+    grad=lambda g, output: _mul(g, _mul(output, _sub(1, output))),
+    output=lambda g, grad, output: _mul(_mul(conjugate(g), grad), _sub(1, _mul(output, 2))),
+)
+gradient(sigmoid, input=lambda g, out: _sigmoid_backward(g, out))
+
+
+@function(inplace=True)
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """``log(input / (1 - input))``, the inverse of `sigmoid`; *eps* first limits the elements to ``[eps, 1 - eps]``.
+
+    Outside [0, 1] the result is nan. Raises RuntimeError for complex tensors.
+
+    >>> import polyad
+    >>> polyad.logit(polyad.tensor([0.5, 0.9]))
+    tensor([0.0000, 2.1972])
+    """
+    check_tensor(input, "logit", "input")
+    if eps is not None and not isinstance(eps, (int, float)):
+        raise ArgumentTypeError(f"logit: eps is {type(eps).__name__}, not a number", fix="pass a float or None")
+    return _logit(input if eps is None else clamp(input, eps, 1 - eps))
+
+
+@composite(dtype=not_complex("logit", promoted_float), shape=same)
+def _logit(input: Tensor) -> Tensor:
+    """log(input / (1 - input))."""
+    return log(_div(input, _sub(1, input)))
+
+
+gradient(_logit, input=lambda g, input: _div(g, _mul(input, _sub(1, input))))
+
+
+@composite(dtype=not_complex("logaddexp", floating_only("logaddexp")), shape=broadcast)
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``log(exp(input) + exp(other))`` without overflow.
+
+    Shapes broadcast; dtypes promote. Raises RuntimeError for integer and complex operands.
+
+    >>> import polyad
+    >>> polyad.logaddexp(polyad.tensor([1000.0]), polyad.tensor([1000.0]))
+    tensor([1000.6931])
+    """
+    from .selection import maximum
+
+    larger = maximum(input, other)
+    gap = abs(_sub(input, other))
+    # inf - inf is nan, but of two equal infinities the result is that infinity.
+    return where(gap == gap, _add(larger, log1p(exp(-gap))), larger)
+
+
+gradient(
+    logaddexp,
+    input=lambda g, input, out: _mul(g, exp(_sub(input, out))),
+    other=lambda g, other, out: _mul(g, exp(_sub(other, out))),
+)
+
+
+@composite(dtype=not_complex("xlogy", promoted_float), shape=broadcast, inplace=True)
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """``input * log(other)``, and 0 where input is 0, unless other is nan.
+
+    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands.
+
+    >>> import polyad
+    >>> polyad.xlogy(polyad.tensor([0.0, 2.0]), polyad.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+    logarithm = log(other) if isinstance(other, Tensor) else math.log(other) if other > 0 else -math.inf if other == 0 else math.nan  # type: ignore[arg-type, operator]
+    product = _mul(input, logarithm)
+    if isinstance(other, Tensor):
+        return where((other == other) & (input == 0), 0.0, product)
+    return where(input == 0, 0.0, product) if other == other else product  # type: ignore[arg-type]
+
+
+def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
+    slope = xlogy(input * 0 + 1, other)
+    return _mul(g, where((input == 0) & (other <= 0), 0.0, slope))  # type: ignore[operator]
+
+
+gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _mul(g, _div(input, other)))

@@ -1,0 +1,242 @@
+"""Choosing between elements: extremes of two operands, bounds, and `where`.
+
+NaN wins in `maximum`, `minimum` and `clamp`, as in PyTorch; `fmax` and `fmin` prefer the other operand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..backend.interface import Signature
+from ..dispatch.op import alias, composite, function, gradient, primitive
+from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
+from ..dtypes import bool_, finfo, uint8
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError
+from ..tensor import Tensor, check_tensor
+from .shape_rules import broadcast
+
+if TYPE_CHECKING:
+    Number = bool | int | float | complex
+
+
+def _chosen(types: Signature, params: Mapping[str, Any]) -> Typing:
+    dtype = common_dtype(types[1:])
+    return Typing((bool_, dtype, dtype), (dtype,))
+
+
+@primitive(dtype=_chosen, shape=broadcast)
+def _where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """input where condition, else other."""
+
+
+gradient(_where, input=lambda g, condition: _where(condition, g, 0), other=lambda g, condition: _where(condition, 0, g))
+
+
+@function(method=False)
+def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor | Number | None = None, *, out: Tensor | None = None) -> Any:
+    """The element of *input* where *condition* holds, else that of *other*; with *condition* alone, the indices where it holds.
+
+    Shapes broadcast; the dtypes of input and other promote. Raises RuntimeError unless *condition* is bool (or uint8), or when shapes do
+    not broadcast. The method is ``input.where(condition, other)``.
+
+    >>> import polyad
+    >>> x = polyad.tensor([-1.0, 2.0])
+    >>> polyad.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    dtype = check_tensor(condition, "where", "condition")._type.dtype
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if input is None or other is None:
+        raise ArgumentTypeError("where: input and other go together", operands={"condition": condition, "input": input, "other": other}, fix="give both, or neither for the indices")
+    if dtype is not bool_ and dtype is not uint8:
+        raise DTypeError(f"where: condition is {dtype.name}, not bool", operands={"condition": condition}, fix="compare first, such as condition != 0")
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        from .creation import tensor
+
+        input = tensor(input, device=condition.device)
+    return _where(condition, input, other)
+
+
+def where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
+    """The elements of this tensor where *condition* holds, else those of *other*: `polyad.where` with its operands rearranged."""
+    result: Tensor = where(condition, self, other)
+    return result
+
+
+def _share(g: Tensor, loses: Tensor, ties: Tensor) -> Tensor:
+    """The gradient of the extreme for one operand: nothing where it loses, half where both are equal."""
+    return _where(loses, 0, _where(ties, g * 0.5, g))
+
+
+@primitive(dtype=not_complex("maximum"), shape=broadcast)
+def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The larger of each pair of elements, nan if one is nan. Equal elements share the gradient.
+
+    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and when shapes do not broadcast.
+
+    >>> import polyad
+    >>> polyad.maximum(polyad.tensor([1, 5]), polyad.tensor([3, 2]))
+    tensor([3, 5])
+    """
+
+
+gradient(
+    maximum,
+    input=lambda g, input, other: _share(g, input < other, input == other),
+    other=lambda g, input, other: _share(g, other < input, input == other),
+)
+
+
+@primitive(dtype=not_complex("minimum"), shape=broadcast)
+def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of each pair of elements, nan if one is nan. Equal elements share the gradient.
+
+    Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and when shapes do not broadcast.
+
+    >>> import polyad
+    >>> polyad.minimum(polyad.tensor([1, 5]), polyad.tensor([3, 2]))
+    tensor([1, 2])
+    """
+
+
+gradient(
+    minimum,
+    input=lambda g, input, other: _share(g, input > other, input == other),
+    other=lambda g, input, other: _share(g, other > input, input == other),
+)
+
+
+@composite(dtype=not_complex("fmax"), shape=broadcast)
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`maximum`, but of a number and nan the number.
+
+    >>> import polyad
+    >>> polyad.fmax(polyad.tensor([1.0, float("nan")]), polyad.tensor([float("nan"), 2.0]))
+    tensor([1., 2.])
+    """
+    return _where((input >= other) | (other != other), input, other)
+
+
+gradient(
+    fmax,
+    input=lambda g, input, other: _where((input >= other) | (other != other), g, 0),
+    other=lambda g, input, other: _where((input >= other) | (other != other), 0, g),
+)
+
+
+@composite(dtype=not_complex("fmin"), shape=broadcast)
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`minimum`, but of a number and nan the number.
+
+    >>> import polyad
+    >>> polyad.fmin(polyad.tensor([1.0, float("nan")]), polyad.tensor([float("nan"), 2.0]))
+    tensor([1., 2.])
+    """
+    return _where((input <= other) | (other != other), input, other)
+
+
+gradient(
+    fmin,
+    input=lambda g, input, other: _where((input <= other) | (other != other), g, 0),
+    other=lambda g, input, other: _where((input <= other) | (other != other), 0, g),
+)
+
+
+@composite(dtype=not_bool("clamp", not_complex("clamp")), shape=broadcast)
+def _clamp(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
+    """input raised to min, then lowered to max; an absent bound does nothing."""
+    raised = input if min is None else maximum(input, min)
+    return raised if max is None else minimum(raised, max)
+
+
+@composite(dtype=not_complex("clamp_backward"), shape=broadcast, method=False)
+def _clamp_backward(grad: Tensor, input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
+    """grad where input lies within the bounds, 0 elsewhere."""
+    inside = (input >= min) & (input <= max) if min is not None and max is not None else input >= min if min is not None else input <= max
+    return _where(inside, grad, 0)
+
+
+gradient(_clamp_backward, grad=lambda g, input, min, max: _clamp_backward(g, input, min, max))
+
+
+def _clamp_grad_min(g: Tensor, input: Tensor, min: Tensor, max: Tensor | Number | None) -> Tensor:
+    binds = input < min
+    return _where(binds if max is None else binds & (min < max), g, 0)
+
+
+def _clamp_grad_max(g: Tensor, input: Tensor, min: Tensor | Number | None, max: Tensor) -> Tensor:
+    binds = input > max
+    return _where(binds if min is None else binds | (max < min), g, 0)
+
+
+gradient(
+    _clamp,
+    input=lambda g, input, min, max: _clamp_backward(g, input, min, max),
+    min=_clamp_grad_min,
+    max=_clamp_grad_max,
+)
+
+
+@function(inplace=True)
+def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The elements limited to ``[min, max]``; where min > max, the result is max. NaN stays.
+
+    Bounds are numbers or tensors that broadcast; dtypes promote. Raises ValueError without a bound, RuntimeError for bool and complex
+    tensors and for a bound that the dtype cannot hold.
+
+    >>> import polyad
+    >>> polyad.clamp(polyad.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min is None and max is None:
+        raise ArgumentError("clamp: neither min nor max is given", operands={"input": input}, fix="give at least one bound")
+    return _clamp(input, min, max)
+
+
+clip = alias("clip", clamp)
+
+
+@function(inplace=True)
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, but at least *min*.
+
+    >>> import polyad
+    >>> polyad.clamp_min(polyad.tensor([-2, 3]), 0)
+    tensor([0, 3])
+    """
+    return _clamp(input, min, None)
+
+
+@function(inplace=True)
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """The elements, but at most *max*.
+
+    >>> import polyad
+    >>> polyad.clamp_max(polyad.tensor([-2, 3]), 0)
+    tensor([-2,  0])
+    """
+    return _clamp(input, None, max)
+
+
+@function(inplace=True)
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """nan replaced by *nan* (0), inf by *posinf* (the dtype's largest number) and -inf by *neginf* (its smallest).
+
+    Raises RuntimeError for a complex tensor.
+
+    >>> import polyad
+    >>> polyad.nan_to_num(polyad.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
+    tensor([0., 1., 9.])
+    """
+    dtype = check_tensor(input, "nan_to_num", "input")._type.dtype
+    if dtype.is_complex:
+        raise DTypeError("nan_to_num: complex tensors are not taken", operands={"input": input}, fix="treat real and imaginary parts apart")
+    if not dtype.is_floating_point:
+        return input.clone()
+    largest = finfo(dtype).max
+    result = _where(input != input, 0.0 if nan is None else nan, input)
+    result = _where(result == math.inf, largest if posinf is None else posinf, result)
+    return _where(result == -math.inf, -largest if neginf is None else neginf, result)
