@@ -94,8 +94,14 @@ class Paths(Mode):
         self.composites: list[tuple[Op, tuple[Any, ...]]] = []
         self._depth = 0
 
-    def dispatch(self, op: Op, args: tuple[Any, ...]) -> Any:
+    def dispatch(self, op: Any, args: tuple[Any, ...]) -> Any:
         """Follow casts and decompositions to the kernels at their ends."""
+        if not isinstance(op, Op):
+            # An effect (an in-place write, a tensor made from data): it has no kernel, but may be made of ops that have.
+            if op.body is None:
+                return op.call(*args)
+            with self:
+                return op.body(*args)
         if not self._depth:
             self.calls.append((op, args))
         if op.kind == "view":

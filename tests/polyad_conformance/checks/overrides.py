@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import polyad
+from polyad.dispatch.op import OPS
 from polyad.dtypes import DType
+from polyad.errors import PolyadError
 
 from ..calls import Paths, Target, draw, function_of, kwargs_of, outputs_of
 from ..layouts import LAYOUTS, contiguous, place, to_host
@@ -57,3 +59,33 @@ def check_overrides(sample: Sample, dtype: DType, target: Target) -> None:
                     bound = {"steps": 2 * sample.steps + 2, "length": 2 * sample.length + 2, "magnitude": size}
                     allowed = allowed_error(one.dtype, reference, **bound)
                 assert_equal(to_host(one), reference, one.dtype, allowed, what)
+
+
+def override_dtypes(sample: Sample) -> tuple[DType, ...]:
+    """The dtypes in which a sample's composites are compared with their decompositions: none if it reaches no composite.
+
+    Which composites a call reaches does not depend on the device, so this is found out on the host.
+    """
+    if sample.holds is not None:
+        return ()
+    for dtype in sample.dtypes:
+        try:
+            return sample.dtypes if reaches_composite(sample, dtype) else ()
+        except PolyadError:
+            continue
+    return ()
+
+
+def reaches_composite(sample: Sample, dtype: DType) -> bool:
+    """Whether the sample's call or its gradient reaches a composite op."""
+    host = Target("cpu")
+    args = draw(sample, dtype, 0)
+    tensors, _, _ = place(args, (contiguous,), host.device)
+    kwargs, _ = kwargs_of(sample, dtype, host.device, args)
+    inputs = [at(tensors, path).requires_grad_() for path in differentiable(sample, dtype, args)]
+    with host.watching() as paths:
+        results = floating(function_of(sample)(*tensors, **kwargs))
+        if inputs:
+            incoming = weights(sample, dtype, 0, results, host.device)
+            polyad.autograd.grad([one for _, one in results], inputs, grad_outputs=incoming, allow_unused=True)
+    return any(OPS[name].kind == "composite" for _, name in host.taken) or bool(paths.composites)

@@ -1,0 +1,62 @@
+"""What a test of the suite is run over: decorators that conftest.py reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from polyad.dtypes import DType
+
+from .sample import Sample
+
+
+def _mark(test: Any, over: Any, tier: int, family: str, counts: bool) -> Any:
+    test.polyad_over = over
+    test.polyad_facts = {"tier": tier, "family": family, "counts": counts}
+    return test
+
+
+def over_samples(dtypes: Callable[[Sample], Iterable[DType]], *, tier: int = 1, counts: bool = False) -> Callable[[Any], Any]:
+    """Run the test for each sample and those of ``dtypes(sample)`` that the device declares.
+
+    *counts* says that the way its ops go is counted in the score card: one test of each sample and dtype should.
+    """
+
+    def over(metafunc: Any, families: Any, declared: list[DType]) -> None:
+        parameters, ids = [], []
+        for samples, _ in families.values():
+            for sample in samples:
+                wanted = set(dtypes(sample))
+                for dtype in declared:
+                    if dtype in wanted:
+                        parameters.append((sample, dtype))
+                        ids.append(f"{sample.label} {dtype.name}")
+        metafunc.parametrize(("sample", "dtype"), parameters, ids=ids)
+
+    return lambda test: _mark(test, over, tier, "", counts)
+
+
+def over_errors(test: Any) -> Any:
+    """Run the test for each error case."""
+
+    def over(metafunc: Any, families: Any, declared: list[DType]) -> None:
+        cases = [case for _, listed in families.values() for case in listed]
+        metafunc.parametrize("case", cases, ids=[case.label for case in cases])
+
+    return _mark(test, over, 1, "", False)
+
+
+def over_checks(family: str, name: str, checks: Iterable[Any], *, tier: int, dtypes: bool = False) -> Callable[[Any], Any]:
+    """Run the test for each of *checks*, given as argument *name*, and with *dtypes* for each declared dtype."""
+
+    def over(metafunc: Any, families: Any, declared: list[DType]) -> None:
+        listed = list(checks)
+        names = [check if isinstance(check, str) else check.__name__.removeprefix("check_") for check in listed]
+        if dtypes:
+            pairs = [(check, dtype) for check in listed for dtype in declared]
+            ids = [f"{label} {dtype.name}" for label in names for dtype in declared]
+            metafunc.parametrize((name, "dtype"), pairs, ids=ids)
+        else:
+            metafunc.parametrize(name, listed, ids=names)
+
+    return lambda test: _mark(test, over, tier, family, False)

@@ -1,0 +1,66 @@
+"""Tier 1: every sample, through every check that applies to it."""
+
+from __future__ import annotations
+
+from polyad_conformance.checks import errors, gradients, promotion, values, writing
+from polyad_conformance.items import over_checks, over_errors, over_samples
+
+
+@over_samples(lambda sample: sample.dtypes, counts=True)
+def test_values(sample, dtype, target):
+    values.check_values(sample, dtype, target)
+
+
+@over_samples(lambda sample: sample.dtypes)
+def test_layouts(sample, dtype, target):
+    values.check_layouts(sample, dtype, target)
+
+
+@over_samples(values.special_dtypes)
+def test_special(sample, dtype, target):
+    values.check_special(sample, dtype, target)
+
+
+@over_samples(lambda sample: sample.dtypes[:1] if values.has_method(sample) else ())
+def test_method(sample, dtype, target):
+    values.check_method(sample, dtype, target)
+
+
+@over_samples(lambda sample: sample.dtypes if writing.has_inplace(sample) else ())
+def test_inplace(sample, dtype, target):
+    writing.check_inplace(sample, dtype, target)
+
+
+@over_samples(lambda sample: gradients.second_gradient_dtypes(sample) if writing.has_inplace(sample) else ())
+def test_inplace_history(sample, dtype, target):
+    writing.check_inplace_history(sample, dtype, target)
+
+
+@over_samples(lambda sample: sample.dtypes if writing.takes_out(sample) else ())
+def test_out(sample, dtype, target):
+    writing.check_out(sample, dtype, target)
+
+
+@over_samples(lambda sample: sample.dtypes if writing.takes_out(sample) else ())
+def test_out_is_input(sample, dtype, target):
+    writing.check_out_is_input(sample, dtype, target)
+
+
+@over_samples(gradients.gradient_dtypes)
+def test_gradient(sample, dtype, target):
+    gradients.check_gradient(sample, dtype, target)
+
+
+@over_samples(gradients.second_gradient_dtypes)
+def test_second_gradient(sample, dtype, target):
+    gradients.check_second_gradient(sample, dtype, target)
+
+
+@over_errors
+def test_error(case, target):
+    errors.check_error(case, target)
+
+
+@over_checks("promotion", "op", promotion.OPS, tier=1)
+def test_promotion(op, target):
+    promotion.check_promotion(op, target)

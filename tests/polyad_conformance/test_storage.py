@@ -1,0 +1,16 @@
+"""Tier 0: memory and copies."""
+
+from __future__ import annotations
+
+from polyad_conformance.checks import storage
+from polyad_conformance.items import over_checks
+
+
+@over_checks("storage", "check", storage.DTYPE_CHECKS, tier=0, dtypes=True)
+def test_storage(check, dtype, target):
+    check(dtype, target)
+
+
+@over_checks("storage", "check", storage.DEVICE_CHECKS, tier=0)
+def test_device(check, target):
+    check(target)

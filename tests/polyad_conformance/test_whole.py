@@ -1,0 +1,18 @@
+"""What needs more than one op: devices together, training, and the suite's own bookkeeping."""
+
+from __future__ import annotations
+
+from polyad_conformance.checks import devices, training
+from polyad_conformance.conftest import UNMATCHED
+from polyad_conformance.items import over_checks
+
+
+@over_checks("whole", "check", (devices.check_mixed_devices, devices.check_transfer, training.check_training), tier=1)
+def test_whole(check, target):
+    check(target)
+
+
+@over_checks("whole", "what", ("known bugs",), tier=0)
+def test_bookkeeping(what, target, pytestconfig):
+    stale = pytestconfig.stash[UNMATCHED]
+    assert not stale, f"no test is called like the {what} {stale}: delete these entries"
