@@ -163,10 +163,10 @@ def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
     outs = node.out if isinstance(node.out, tuple) else (node.out,)
 
     def connected(value: Any) -> Any:
-        for out in outs:
+        for number, out in enumerate(outs):
             if value is out and value.dtype.category >= 2:
                 live: Tensor = value._alias()
-                live._node = node
+                live._node = node if node.out is out else Output(node, number, live._array.shape, live._type)
                 return live
         return value
 

@@ -26,9 +26,9 @@ Target = Any
 
 
 class Formula(NamedTuple):
-    """A gradient formula: for the operand at *position*, ``function(grad, *pick(values))``."""
+    """A gradient formula: for the operand at *position* (or the operands, for a slice), ``function(grad, *pick(values))``."""
 
-    position: int
+    position: int | slice
     function: Callable[..., Any]
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 

@@ -6,6 +6,7 @@
     @function    a public function that is no op itself: it validates and normalises, then calls ops
     alias(name, function)   a second public name of one of these
     gradient(op, name=formula, ...)   the gradient of the result with respect to each operand
+    joint_gradient(op, first, last, formula)   one formula for several operands
 
 The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which parameters are
 tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Python number and ``Tensor | None`` absent; ``Sequence[Tensor]`` is a
@@ -236,29 +237,44 @@ def alias(name: str, declared: F) -> F:
 def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> None:
     """Declare the gradient formulas of an op, one a differentiable operand; see the module's docstring."""
     op = op_of(declared)
-    names = op.names
-    result_names = op.outputs or ("out",)
     made = []
     for operand, formula in formulas.items():
         if operand not in op.operands:
             raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
-        wanted = list(inspect.signature(formula).parameters)[1:]
-        parts = []
-        for want in wanted:
-            if want in names:
-                parts.append(f"v[{names.index(want)}]")
-            elif want in result_names:
-                op.saves_out = True
-                parts.append(f"v[{len(names) + result_names.index(want)}]")
-            elif want.endswith("_shape") and want[:-6] in op.operands:
-                given = op.operands[want[:-6]]
-                at = f"v[{names.index(want[:-6])}]"
-                parts.append(f"[t._array.shape for t in {at}]" if given == "list" else f"{at}._array.shape")
-            else:
-                raise TypeError(f"gradient of {op.name}: the formula for {operand} asks for {want!r}, which is none of {names + result_names}")
-        pick = eval(f"lambda v: ({''.join(part + ', ' for part in parts)})")
-        made.append(Formula(names.index(operand), formula, pick))
+        made.append(Formula(op.names.index(operand), formula, _pick(op, operand, formula)))
     op.formulas = tuple(made)
+
+
+def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula: Callable[..., Any]) -> None:
+    """Declare one formula for the neighbouring operands *first* to *last*: it returns a gradient for each, None where there is none.
+
+    For an op whose gradients share most of their work, such as a normalisation with its weight and bias.
+    """
+    op = op_of(declared)
+    operands = list(op.operands)
+    span = slice(operands.index(first), operands.index(last) + 1)
+    op.formulas = (Formula(span, formula, _pick(op, f"{first} to {last}", formula)),)
+
+
+def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """What takes the values that *formula* names out of a call's values."""
+    names = op.names
+    result_names = op.outputs or ("out",)
+    parts = []
+    for want in list(inspect.signature(formula).parameters)[1:]:
+        if want in names:
+            parts.append(f"v[{names.index(want)}]")
+        elif want in result_names:
+            op.saves_out = True
+            parts.append(f"v[{len(names) + result_names.index(want)}]")
+        elif want.endswith("_shape") and want[:-6] in op.operands:
+            given = op.operands[want[:-6]]
+            at = f"v[{names.index(want[:-6])}]"
+            parts.append(f"[t._array.shape for t in {at}]" if given == "list" else f"{at}._array.shape")
+        else:
+            raise TypeError(f"gradient of {op.name}: the formula for {operand} asks for {want!r}, which is none of {names + result_names}")
+    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] = eval(f"lambda v: ({''.join(part + ', ' for part in parts)})")
+    return pick
 
 
 def primitives() -> dict[str, Op]:
