@@ -13,7 +13,10 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .backend.interface import Backend
 
 next_event = itertools.count(1).__next__
 """Numbers autograd nodes and writes in the order in which they happen, over all threads."""
@@ -25,22 +28,31 @@ class Storage:
     """The root array that all aliasing tensors view, a version, and who wrote last.
 
     Attributes:
-        root: the backend's handle of the whole memory, from ``Backend.root``.
+        root: the backend's handle of the whole memory, from ``Backend.root``; asked for when a view first needs it.
         version: how many in-place writes it has seen.
         written: the event number of the last write, 0 if there was none.
         writer: the op of the last write and the user's line, for error messages.
         views: weak references to the differentiable views, so that a write can renew their history.
     """
 
-    __slots__ = ("__weakref__", "_sweep_at", "root", "version", "views", "writer", "written")
+    __slots__ = ("__weakref__", "_array", "_backend", "_root", "_sweep_at", "version", "views", "writer", "written")
 
-    def __init__(self, root: Any) -> None:
-        self.root = root
+    def __init__(self, array: Any, backend: Backend) -> None:
+        self._array = array
+        self._backend = backend
+        self._root: Any = None
         self.version = 0
         self.written = 0
         self.writer = ("", "")
         self.views: list[weakref.ref[Any]] = []
         self._sweep_at = 8
+
+    @property
+    def root(self) -> Any:
+        root = self._root
+        if root is None:
+            root = self._root = self._backend.root(self._array)
+        return root
 
     def bump(self, op: str, line: str) -> None:
         """Record an in-place write by *op* at the user's *line*."""

@@ -83,7 +83,7 @@ class Tensor(TensorMethods):
         return out
 
     def _make_storage(self) -> Storage:
-        storage = self._storage = Storage(self._type.backend.root(self._array))
+        storage = self._storage = Storage(self._array, self._type.backend)
         return storage
 
     def _alias(self, cls: type[Tensor] | None = None) -> Tensor:
@@ -195,7 +195,7 @@ class Tensor(TensorMethods):
     @property
     def data(self) -> Tensor:
         """The same memory without history; assigning makes this tensor show another's memory."""
-        return self._alias()
+        return self.detach()
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -290,12 +290,14 @@ class Tensor(TensorMethods):
 
     def detach(self) -> Tensor:
         """The same memory in a tensor without history."""
+        if state.modes:
+            return DETACH.through_modes(self)  # type: ignore[no-any-return]
         return self._alias()
 
     def detach_(self) -> Tensor:
         """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
         if state.modes:
-            return DETACH.through_modes(self)  # type: ignore[no-any-return]
+            return DETACH_IN_PLACE.through_modes(self)  # type: ignore[no-any-return]
         if self._view is not None and self._view.base is not None and self._node is not None:
             raise AutogradError("detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()")
         self._node = None
@@ -303,6 +305,9 @@ class Tensor(TensorMethods):
 
     def retain_grad(self) -> None:
         """Keep the gradient of a non-leaf tensor in ``.grad`` too."""
+        if state.modes:
+            RETAIN_GRAD.through_modes(self)
+            return
         import weakref
 
         if self._node is None:
@@ -322,6 +327,8 @@ class Tensor(TensorMethods):
         """
         from .autograd.hooks import add_hook
 
+        if state.modes:
+            return REGISTER_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
         if self._node is None:
             raise AutogradError("register_hook: the tensor requires no gradient", operands={"self": self}, fix="call requires_grad_() first")
         return add_hook(self._node, hook)
@@ -441,11 +448,14 @@ ITEM = Effect("item", Tensor.item, reads=True)
 TOLIST = Effect("tolist", Tensor.tolist, reads=True)
 NUMPY = Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=True)
 ARRAY = Effect("numpy", Tensor.__array__, reads=True)
-RESIZE = Effect("resize", Tensor._resize)
+RESIZE = Effect("resize", lambda tensor, shape: tensor._resize(shape) or tensor)
 REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_)
-DETACH = Effect("detach_", Tensor.detach_)
+RETAIN_GRAD = Effect("retain_grad", Tensor.retain_grad)
+REGISTER_HOOK = Effect("register_hook", Tensor.register_hook)
+DETACH = Effect("detach", Tensor.detach)
+DETACH_IN_PLACE = Effect("detach_", Tensor.detach_)
 SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value))
-SET_DATA = Effect("set_data", lambda tensor, value: setattr(tensor, "data", value))
+SET_DATA = Effect("set_data", lambda tensor, value: setattr(tensor, "data", value) or tensor)
 
 
 def check_tensor(value: Any, op: str, name: str) -> Tensor:

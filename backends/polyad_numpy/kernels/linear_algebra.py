@@ -10,7 +10,9 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, bool_, float16
 
-from .quiet import run_quietly
+from .quiet import thread
+
+_dot, _matmul = np.dot, np.matmul
 
 
 def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
@@ -19,7 +21,7 @@ def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if transpose_b:
         b = b.T if b.ndim == 2 else b.swapaxes(-1, -2)
     # dot has a third of matmul's overhead on small matrices and calls the same BLAS.
-    return run_quietly(np.dot if a.ndim == 2 and b.ndim == 2 else np.matmul, a, b)
+    return thread.run(_dot if a.ndim == 2 and b.ndim == 2 else _matmul, a, b)
 
 
 def _specialize(types: Signature) -> Any:

@@ -25,12 +25,8 @@ class _QuietContext(threading.local):
         self.run = context.run
 
 
-_thread = _QuietContext()
-
-
-def run_quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` with floating point warnings off, for the one call inside a kernel that needs it."""
-    return _thread.run(function, *args)
+thread = _QuietContext()
+"""``thread.run(function, *args)`` is one call with the warnings off, for the call inside a kernel that needs it."""
 
 
 def quiet(kernel: F) -> F:
@@ -38,14 +34,13 @@ def quiet(kernel: F) -> F:
 
     @functools.wraps(kernel)
     def call(*args: Any) -> Any:
-        return _thread.run(kernel, *args)
+        return thread.run(kernel, *args)
 
     return call  # type: ignore[return-value]
 
 
 def quiet_ufunc(function: Callable[..., Any], operands: int) -> Callable[..., Any]:
     """As `quiet`, for a ufunc of one, two or three operands, without the cost of packing arguments."""
-    thread = _thread
     if operands == 1:
         return lambda a, out=None: thread.run(function, a, out)
     if operands == 2:

@@ -102,7 +102,7 @@ def from_numpy(ndarray: Any) -> Tensor:
         # The storage is the span of memory from the first element to the last.
         span = sum((size - 1) * stride for size, stride in zip(ndarray.shape, ndarray.strides, strict=True)) + ndarray.itemsize if ndarray.size else 0
         flat = np.lib.stride_tricks.as_strided(ndarray.reshape(-1)[:0] if not ndarray.size else ndarray[(slice(0, 1),) * ndarray.ndim].view(), (span // ndarray.itemsize,), (ndarray.itemsize,))
-        out._storage, out._view = Storage(flat), ViewOf(None, 0)
+        out._storage, out._view = Storage(flat, kind.backend), ViewOf(None, 0)
     return out
 
 

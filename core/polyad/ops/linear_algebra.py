@@ -9,7 +9,7 @@ from ..dispatch.promotion import promoted
 from ..errors import ShapeError
 from ..tensor import check_tensor
 from . import shape_rules
-from .arithmetic import conjugate
+from .arithmetic import _conj, conjugate
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -21,12 +21,12 @@ def _gemm(input: Tensor, other: Tensor, transpose_input: bool, transpose_other: 
 
 
 def _gemm_grad_input(g: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
-    other = conjugate(other)  # type: ignore[assignment]
+    other = _conj(other) if other._type.dtype.is_complex else other
     return _gemm(other, g, transpose_other, True) if transpose_input else _gemm(g, other, False, not transpose_other)
 
 
 def _gemm_grad_other(g: Tensor, input: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
-    input = conjugate(input)  # type: ignore[assignment]
+    input = _conj(input) if input._type.dtype.is_complex else input
     return _gemm(g, input, True, transpose_input) if transpose_other else _gemm(input, g, not transpose_input, False)
 
 
