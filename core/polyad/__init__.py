@@ -20,6 +20,8 @@ from .autograd.grad_mode import enable_grad as enable_grad
 from .autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from .autograd.grad_mode import no_grad as no_grad
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from .backend.registry import get_default_device as get_default_device
+from .backend.registry import set_default_device as set_default_device
 from .device import Device as device
 from .dtypes import DType as dtype
 from .dtypes import bfloat16 as bfloat16
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import utils as utils
     from .backend.hookspecs import hookimpl as hookimpl
+    from .dispatch.tracing import explain as explain
+    from .dispatch.tracing import trace_dispatch as trace_dispatch
     from .interop.numpy import from_numpy as from_numpy
     from .interop.printing import set_printoptions as set_printoptions
 
@@ -70,10 +74,12 @@ cdouble = complex128
 
 _LAZY_MODULES = frozenset({"backends", "datasets", "jit", "nn", "optim", "utils"})
 _LAZY_NAMES = {
+    "explain": "dispatch.tracing",
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
     "hookimpl": "backend.hookspecs",
     "set_printoptions": "interop.printing",
+    "trace_dispatch": "dispatch.tracing",
 }
 """Names that are looked up on first use, with the module that has them."""
 

@@ -443,19 +443,29 @@ class Tensor(TensorMethods):
         return creation.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
+def _resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    tensor._resize(shape)
+    return tensor
+
+
+def _with_data(tensor: Tensor, value: Tensor) -> Tensor:
+    tensor.data = value
+    return tensor
+
+
 # What modes see of the methods above that are no ops.
 ITEM = Effect("item", Tensor.item, reads=True)
 TOLIST = Effect("tolist", Tensor.tolist, reads=True)
 NUMPY = Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=True)
 ARRAY = Effect("numpy", Tensor.__array__, reads=True)
-RESIZE = Effect("resize", lambda tensor, shape: tensor._resize(shape) or tensor)
+RESIZE = Effect("resize", _resized)
 REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_)
 RETAIN_GRAD = Effect("retain_grad", Tensor.retain_grad)
 REGISTER_HOOK = Effect("register_hook", Tensor.register_hook)
 DETACH = Effect("detach", Tensor.detach)
 DETACH_IN_PLACE = Effect("detach_", Tensor.detach_)
 SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value))
-SET_DATA = Effect("set_data", lambda tensor, value: setattr(tensor, "data", value) or tensor)
+SET_DATA = Effect("set_data", _with_data)
 
 
 def check_tensor(value: Any, op: str, name: str) -> Tensor:

@@ -35,11 +35,12 @@ class Effect:
         name: as the user knows it.
         call: carry it out, seen by the modes that are active then.
         body: carry it out unseen, with what it is made of seen; None if it is made of nothing that modes see.
-        op: for the in-place form of an op, that op.
+        inplace: whether it is the in-place form of a function; its arguments are then (target, args, kwargs).
+        op: the op that an in-place form comes down to, if there is one.
         reads: whether its result is Python data on the host, on which the program may depend from then on.
     """
 
-    __slots__ = ("body", "call", "name", "op", "reads")
+    __slots__ = ("body", "call", "inplace", "name", "op", "reads")
 
     kind = "effect"
     outputs = ()
@@ -50,10 +51,12 @@ class Effect:
         call: Callable[..., Any],
         body: Callable[..., Any] | None = None,
         *,
+        inplace: bool = False,
         op: Op | None = None,
         reads: bool = False,
     ) -> None:
-        self.name, self.call, self.body, self.op, self.reads = name, call, body, op, reads
+        self.name, self.call, self.body = name, call, body
+        self.inplace, self.op, self.reads = inplace, op, reads
 
     def through_modes(self, *args: Any) -> Any:
         """Give this call to the innermost mode."""

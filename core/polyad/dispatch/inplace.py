@@ -45,6 +45,7 @@ def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
             name,
             lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),
             lambda target, args, kwargs: _inplace(name, call, op, target, args, kwargs),
+            inplace=True,
             op=op,
         )
     return found

@@ -123,7 +123,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             plan.kernel, plan.origin = made, kernel.origin
             plan.out_kernel = made if kernel.out and not kernel.contiguous else None
             if op.body is not None:
-                plan.indirect = None if op.formulas else _fused_unless_gradient
+                plan.indirect = None if op.formulas else fused_unless_gradient
             return plan
     if op.body is not None:
         plan.path, plan.indirect = "decomposition", _decompose
@@ -216,7 +216,7 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     return result
 
 
-def _fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
     if needs_grad and state.grad_enabled:
         body: Callable[..., Any] = op.body  # type: ignore[assignment]

@@ -1,0 +1,12 @@
+"""Calls as graphs: `capture` records what a function does, as ops with abstract values, and the `Graph` prints and replays it.
+
+capture.py     the mode that records
+graph.py       the graph: values, nodes, replay
+listing.py     how a graph prints
+structure.py   tensors inside of nested lists, tuples and dicts
+"""
+
+from .capture import BakedValueWarning, capture, trace
+from .graph import Constant, Graph, Node, Value
+
+__all__ = ["BakedValueWarning", "Constant", "Graph", "Node", "Value", "capture", "trace"]

@@ -1,0 +1,57 @@
+"""Nested lists, tuples and dicts with tensors in them, and the same with a `Ref` in each tensor's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Ref(NamedTuple):
+    """Stands for the value with this number."""
+
+    number: int
+
+
+def replace(structure: Any, kind: type, new: Callable[[Any], Any]) -> Any:
+    """*structure* with ``new(leaf)`` in place of every leaf of type *kind*; what holds none is returned as it is."""
+    if isinstance(structure, kind):
+        return new(structure)
+    if isinstance(structure, Ref):  # a tuple, but not a container
+        return structure
+    if isinstance(structure, (list, tuple)):
+        items = [replace(item, kind, new) for item in structure]
+        if all(a is b for a, b in zip(items, structure, strict=True)):
+            return structure
+        if hasattr(structure, "_fields"):
+            return type(structure)(*items)
+        return items if isinstance(structure, list) else tuple(items)
+    if isinstance(structure, dict):
+        made = {key: replace(item, kind, new) for key, item in structure.items()}
+        return structure if all(made[key] is item for key, item in structure.items()) else made
+    return structure
+
+
+def copied(structure: Any) -> Any:
+    """Lists and dicts anew, so that the program's later changes to them do not reach what was recorded."""
+    if isinstance(structure, Ref):
+        return structure
+    if type(structure) is list:
+        return [copied(item) for item in structure]
+    if type(structure) is tuple:
+        return tuple([copied(item) for item in structure])
+    if type(structure) is dict:
+        return {key: copied(item) for key, item in structure.items()}
+    return structure
+
+
+def leaves(structure: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf with the path to it, such as ``[0].mask`` or ``['x'][1]``; containers that are empty are leaves too."""
+    if isinstance(structure, (list, tuple)) and not isinstance(structure, Ref) and structure:
+        fields = getattr(structure, "_fields", None)
+        for position, item in enumerate(structure):
+            yield from leaves(item, f"{path}.{fields[position]}" if fields else f"{path}[{position}]")
+    elif isinstance(structure, dict) and structure:
+        for key, item in structure.items():
+            yield from leaves(item, f"{path}[{key!r}]")
+    else:
+        yield path, structure
