@@ -207,9 +207,9 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
-                    param._grad = None
-                elif param._grad is not None:
-                    param._grad = param._grad.detach().zero_()
+                    param.grad = None
+                elif param.grad is not None:
+                    param.grad = param.grad.detach().zero_()
 
     # ---------------------------------------------------------------------------------------------------------- state
 
