@@ -97,8 +97,7 @@ def run(
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
-                several = target.__class__ is list
-                for one, part in zip(target, result, strict=True) if several else ((target, result),):
+                for one, part in zip(target, result, strict=True) if target.__class__ is list else ((target, result),):
                     if one is None or part is None:
                         continue
                     if part._array.shape != one.shape or part._type.dtype is not one.type.dtype:

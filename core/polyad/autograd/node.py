@@ -26,9 +26,13 @@ Target = Any
 
 
 class Formula(NamedTuple):
-    """A gradient formula: for the operand at *position* (or the operands, for a slice), ``function(grad, *pick(values))``."""
+    """A gradient formula: for the operand at *position* (or the operands, for a slice), ``function(grad, *pick(values))``.
+
+    *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for what may be absent.
+    """
 
     position: int | slice
+    given: str
     function: Callable[..., Any]
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
@@ -180,14 +184,17 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
 
 def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., Any], tuple[Any, ...]]]:
     calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] = []
-    for position, function, pick in op.formulas:
+    for position, given, function, pick in op.formulas:
         operand = values[position]
-        if operand.__class__ is list or operand.__class__ is tuple:
-            target: Any = [getattr(tensor, "_node", None) for tensor in operand]
-            if any(node is not None for node in target):
-                calls.append((target, function, pick(values)))
+        target: Any
+        if given == "tensor":
+            target = operand._node
+        elif given == "several":
+            target = [getattr(tensor, "_node", None) for tensor in operand]
+            if not any([node is not None for node in target]):
+                continue
         else:
             target = getattr(operand, "_node", None)
-            if target is not None:
-                calls.append((target, function, pick(values)))
+        if target is not None:
+            calls.append((target, function, pick(values)))
     return calls

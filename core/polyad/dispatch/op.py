@@ -241,7 +241,8 @@ def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> No
     for operand, formula in formulas.items():
         if operand not in op.operands:
             raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
-        made.append(Formula(op.names.index(operand), formula, _pick(op, operand, formula)))
+        given = "several" if op.operands[operand] == "list" else op.operands[operand]
+        made.append(Formula(op.names.index(operand), given, formula, _pick(op, operand, formula)))
     op.formulas = tuple(made)
 
 
@@ -253,7 +254,7 @@ def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula:
     op = op_of(declared)
     operands = list(op.operands)
     span = slice(operands.index(first), operands.index(last) + 1)
-    op.formulas = (Formula(span, formula, _pick(op, f"{first} to {last}", formula)),)
+    op.formulas = (Formula(span, "several", formula, _pick(op, f"{first} to {last}", formula)),)
 
 
 def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
