@@ -12,6 +12,7 @@ from . import (
     conversion,
     convolution,
     exponential,
+    indexing,
     joining,
     linear_algebra,
     normalization,
@@ -22,6 +23,7 @@ from . import (
     reduction,
     rounding,
     selection,
+    sorting,
     special,
     trigonometry,
 )
@@ -34,6 +36,7 @@ KERNELS: dict[str, Kernel] = {
     **conversion.KERNELS,
     **convolution.KERNELS,
     **exponential.KERNELS,
+    **indexing.KERNELS,
     **joining.KERNELS,
     **linear_algebra.KERNELS,
     **normalization.KERNELS,
@@ -44,6 +47,7 @@ KERNELS: dict[str, Kernel] = {
     **reduction.KERNELS,
     **rounding.KERNELS,
     **selection.KERNELS,
+    **sorting.KERNELS,
     **special.KERNELS,
     **trigonometry.KERNELS,
 }

@@ -1,20 +1,182 @@
-"""Reductions."""
+"""Reductions. Each kernel is made for its dtype, so that a call decides nothing: small reductions are mostly overhead.
+
+float16 and bfloat16 accumulate in float32; integers and bool add and multiply in int64.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from polyad.backend import Kernel
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.dtypes import BOOL, INTEGER, DType, bfloat16, bool_, uint8
+from polyad.interop.numpy import numpy_dtype
 
-_HALF = ("float16", "bfloat16")
+from .quiet import quiet
+
+Call = Callable[..., Any]
 
 
-def sum_(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-    if array.dtype.name in _HALF:
-        return np.asarray(np.add.reduce(array, axis=dims, dtype=np.float32, keepdims=keepdim)).astype(array.dtype)
-    return np.asarray(np.add.reduce(array, axis=dims, keepdims=keepdim))
+def _dtype(types: Signature) -> DType:
+    kind = types[0]
+    assert isinstance(kind, TensorType)
+    return kind.dtype
 
 
-KERNELS = {"sum": Kernel(sum_)}
+def accumulator(dtype: DType) -> Any:
+    """The NumPy dtype in which elements of *dtype* add up; None for their own."""
+    if dtype.category <= INTEGER:
+        return np.int64
+    return np.float32 if dtype.itemsize == 2 else None
+
+
+def _axis(array: Any, dims: tuple[int, ...]) -> Any:
+    # One pass over the memory instead of a loop nest: None where everything is reduced, an int where one dimension is.
+    count = len(dims)
+    return None if count == array.ndim else dims[0] if count == 1 else dims
+
+
+def _adding(reduce: Call) -> Call:
+    def specialize(types: Signature) -> Call:
+        dtype = _dtype(types)
+        wide = accumulator(dtype)
+        narrow = numpy_dtype(dtype) if dtype.itemsize == 2 and dtype.category > INTEGER else None
+
+        def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim))
+
+        def in_float32(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim)).astype(narrow)
+
+        if dtype.category == BOOL and reduce is np.add.reduce:
+            return _count_true
+        return quiet(kernel if narrow is None else in_float32)
+
+    return specialize
+
+
+def _count_true(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    # count_nonzero without an axis is many times faster than adding.
+    if len(dims) == array.ndim:
+        total = np.asarray(np.count_nonzero(array), np.int64)
+        return total.reshape((1,) * array.ndim) if keepdim else total
+    return np.asarray(np.add.reduce(array, _axis(array, dims), np.int64, None, keepdim))
+
+
+def _mean(types: Signature) -> Call:
+    dtype = _dtype(types)
+    wide, narrow = accumulator(dtype), numpy_dtype(dtype)
+    reduce = np.add.reduce
+
+    def mean(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+        if len(dims) == array.ndim:
+            return np.asarray(reduce(array, None, wide, None, keepdim) / array.size, narrow)
+        total = reduce(array, _axis(array, dims), wide, None, keepdim)
+        total /= math.prod([array.shape[dim] for dim in dims])
+        return np.asarray(total, narrow)
+
+    return quiet(mean)
+
+
+def _extreme(reduce: Call) -> Call:
+    def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+        return np.asarray(reduce(array, _axis(array, dims), None, None, keepdim))
+
+    return quiet(kernel)
+
+
+def argmax(array: Any, dim: int | None, keepdim: bool) -> Any:
+    return np.asarray(array.argmax(dim, keepdims=keepdim))
+
+
+def argmin(array: Any, dim: int | None, keepdim: bool) -> Any:
+    return np.asarray(array.argmin(dim, keepdims=keepdim))
+
+
+def _truth(reduce: Call) -> Call:
+    def specialize(types: Signature) -> Call:
+        dtype = _dtype(types)
+
+        def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+            return np.asarray(reduce(array, _axis(array, dims), np.bool_, None, keepdim))
+
+        def converted(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+            result = kernel(array.astype(np.bool_), dims, keepdim)
+            return result.astype(np.uint8) if dtype is uint8 else result
+
+        return kernel if dtype is bool_ else quiet(converted)
+
+    return specialize
+
+
+def count_nonzero(array: Any, dims: tuple[int, ...]) -> Any:
+    return np.asarray(np.count_nonzero(array, _axis(array, dims)), np.int64)
+
+
+def _variance(types: Signature) -> Call:
+    dtype = _dtype(types)
+    narrow = numpy_dtype(dtype)
+    half = dtype.itemsize == 2
+
+    def var(array: Any, dims: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+        if half:
+            array = array.astype(np.float32)
+        count = math.prod([array.shape[dim] for dim in dims])
+        axis = _axis(array, dims)
+        centred = array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count)
+        np.multiply(centred, centred, centred)
+        total = np.add.reduce(centred, axis, None, None, keepdim)
+        return np.asarray(total / array.dtype.type(max(count - correction, 0)), narrow)
+
+    return quiet(var)
+
+
+def _euclidean(types: Signature) -> Call | None:
+    dtype = _dtype(types)
+    if dtype.is_complex or dtype.itemsize == 2:
+        return None
+
+    def norm(array: Any, ord: float, dims: tuple[int, ...], keepdim: bool) -> Any:
+        if len(dims) == array.ndim and not keepdim and array.flags.c_contiguous:
+            flat = array.reshape(-1)
+            return np.sqrt(np.asarray(flat.dot(flat)))[()].reshape(())
+        return np.asarray(np.sqrt(np.add.reduce(array * array, _axis(array, dims), None, None, keepdim)))
+
+    return quiet(norm)
+
+
+def _bfloat_kept(kernel: Call) -> Kernel:
+    """A reduction by comparison; bfloat16, whose comparisons NumPy knows only one by one, goes through float32."""
+
+    def specialize(types: Signature) -> Call:
+        if _dtype(types) is not bfloat16:
+            return kernel
+        narrow = numpy_dtype(bfloat16)
+
+        def in_float32(array: Any, *params: Any) -> Any:
+            result = kernel(array.astype(np.float32), *params)
+            return result if result.dtype == np.int64 else result.astype(narrow)
+
+        return in_float32
+
+    return Kernel(kernel, specialize=specialize)
+
+
+KERNELS = {
+    "sum": Kernel(np.add.reduce, specialize=_adding(np.add.reduce)),
+    "prod": Kernel(np.multiply.reduce, specialize=_adding(np.multiply.reduce)),
+    "mean": Kernel(np.mean, specialize=_mean),
+    "amax": _bfloat_kept(_extreme(np.maximum.reduce)),
+    "amin": _bfloat_kept(_extreme(np.minimum.reduce)),
+    "argmax": _bfloat_kept(argmax),
+    "argmin": _bfloat_kept(argmin),
+    "any": Kernel(np.any, specialize=_truth(np.logical_or.reduce)),
+    "all": Kernel(np.all, specialize=_truth(np.logical_and.reduce)),
+    "count_nonzero": Kernel(count_nonzero),
+    "var": Kernel(np.var, specialize=_variance),
+    "norm2": Kernel(np.linalg.norm, specialize=_euclidean),
+}

@@ -76,10 +76,9 @@ def to_int64(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 
 def summed(types: Signature, params: Mapping[str, Any]) -> Typing:
-    """Integers and bool add up in int64; everything else keeps its dtype."""
+    """Operands as they are; integers and bool add up in int64, everything else in its own dtype."""
     dtype = types[0].dtype
-    dtype = int64 if dtype.category <= INTEGER else dtype
-    return Typing((dtype, *(None,) * (len(types) - 1)), (dtype,))
+    return Typing((None,) * len(types), (int64 if dtype.category <= INTEGER else dtype,))
 
 
 def keyed_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:

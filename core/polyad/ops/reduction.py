@@ -1,36 +1,44 @@
 """Reductions: many elements to few, over all or some dimensions.
 
-Public functions take a dim, several dims or none; the primitives get them as sorted tuples counted from the front.
+Public functions take a dim, several dims or none; the primitives get them as sorted tuples counted from the front. Several of the
+functions have the names of Python's own (``sum``, ``any``, ``max``), which this module therefore cannot use.
+
+To add a reduction: declare ``_name(input, dims, keepdim)`` with a gradient (`spread` brings a gradient back to the input's shape),
+front it with a function that normalises *dim*, and add its kernel to each backend's table.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from ..dispatch.op import function, gradient, primitive
-from ..dispatch.promotion import summed
-from ..layout import normalize_dims
-from ..tensor import check_tensor
+from .. import return_types
+from ..backend.interface import Signature
+from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed, to_int64
+from ..dtypes import DType, bool_, uint8
+from ..errors import ArgumentTypeError, IndexOutOfRange
+from ..layout import Shape, normalize_dim, normalize_dims
+from ..tensor import Tensor, check_tensor
 from .shape_rules import reduced
 
 if TYPE_CHECKING:
-    from ..dtypes import DType
-    from ..layout import Shape
-    from ..tensor import Tensor
-
     Dims = int | tuple[int, ...] | list[int] | None
 
 
 @primitive(dtype=summed, shape=reduced)
 def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The sum over *dims*; float16 and bfloat16 add up in float32."""
+    """The sum over *dims*; integers and bool add up in int64, float16 and bfloat16 in float32."""
 
 
 gradient(_sum, input=lambda g, input_shape, dims, keepdim: spread(g, input_shape, dims, keepdim))
 
 
 @function()
-def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+) -> Tensor:
     """The sum of all elements, or over *dim* (an int or several).
 
     Integers and bool add up in int64; *dtype* converts the elements first. Raises IndexError for a dim out of range.
@@ -42,30 +50,418 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType 
     check_tensor(input, "sum", "input")
     if dtype is not None:
         input = input.to(dtype)
-    return _sum(input, normalize_dims(dim, input.ndim, "sum"), keepdim)
+    return _sum(input, normalize_dims(dim, len(input._array.shape), "sum"), keepdim)
 
 
 def spread(gradient: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """A reduction's gradient expanded back to *shape*, as a view."""
-    from .shape import _expand, _reshape_view
+    from .shape import _expand
 
-    if not keepdim and dims and len(dims) != len(shape):
-        gradient = _reshape_view(gradient, reduced(shape, dims, True))
-    return _expand(gradient, shape)
+    return _expand(kept(gradient, shape, dims, keepdim), shape)
+
+
+def kept(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The result of reducing *shape* over *dims*, with the reduced dimensions there as ones."""
+    from .shape import _reshape
+
+    if keepdim or not dims or len(dims) == len(shape):
+        return result
+    return _reshape(result, reduced(shape, dims, True))
 
 
 def sum_to(input: Tensor, shape: Shape) -> Tensor:
-    """*input* summed over the dimensions along which *shape* was broadcast to it, or expanded to *shape* if it is smaller."""
+    """*input* summed over the dimensions along which *shape* was broadcast to it, or expanded if *shape* is larger."""
     from .shape import _expand
 
     have = input._array.shape
     lead = len(have) - len(shape)
     if lead < 0:
         return _expand(input, shape)
-    kept = [dim for dim in range(lead, len(have)) if shape[dim - lead] == 1 and have[dim] != 1]
-    result = _sum(input, tuple(kept), True) if kept else input
+    ones = [dim for dim in range(lead, len(have)) if shape[dim - lead] == 1 and have[dim] != 1]
+    result = _sum(input, tuple(ones), True) if ones else input
     if lead:
         result = _sum(result, tuple(range(lead)), False)
     return result if result._array.shape == shape else _expand(result, shape)
 
 
+def count(shape: Shape, dims: tuple[int, ...]) -> int:
+    """How many elements become one when *shape* is reduced over *dims*."""
+    return math.prod([shape[dim] for dim in dims])
+
+
+@composite(dtype=floating_only("mean", first), shape=reduced, method=False)
+def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The mean over *dims*; float16 and bfloat16 add up in float32."""
+    from ..dtypes import float32
+
+    kind = input._type.dtype
+    wide = input.to(float32) if kind.itemsize == 2 else input
+    return (_sum(wide, dims, keepdim) / count(input._array.shape, dims)).to(kind)
+
+
+gradient(
+    _mean,
+    input=lambda g, input_shape, dims, keepdim: spread(g / count(input_shape, dims), input_shape, dims, keepdim),
+)
+
+
+@function()
+def mean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The mean of all elements, or over *dim*; nan of none. *dtype* converts the elements first.
+
+    Raises RuntimeError for integers and bool, IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.mean(polyad.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([2., 3.])
+    """
+    check_tensor(input, "mean", "input")
+    if dtype is not None:
+        input = input.to(dtype)
+    return _mean(input, normalize_dims(dim, len(input._array.shape), "mean"), keepdim)
+
+
+@primitive(dtype=summed, shape=reduced, method=False)
+def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The product over *dims*; integers and bool multiply in int64, float16 and bfloat16 in float32."""
+
+
+def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """Each element's factor is the product of all others, made without dividing, so that zeros are no exception."""
+    from .cumulative import product_of_others
+    from .shape import _permute, _reshape
+
+    shape = input._array.shape
+    if not dims:
+        return g
+    order = (*[dim for dim in range(len(shape)) if dim not in dims], *dims)
+    moved = _permute(input, order)
+    flat = _reshape(moved, (*moved._array.shape[: len(shape) - len(dims)], count(shape, dims)))
+    others = _reshape(product_of_others(flat), moved._array.shape)
+    back = tuple([order.index(dim) for dim in range(len(shape))])
+    return spread(g, shape, dims, keepdim) * _permute(others, back)
+
+
+gradient(_prod, input=_prod_grad)
+
+
+@function()
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The product of all elements, or over *dim*. Integers multiply in int64; *dtype* converts the elements first.
+
+    Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.prod(polyad.tensor([[1, 2], [3, 4]]), 0)
+    tensor([3, 8])
+    """
+    check_tensor(input, "prod", "input")
+    if dtype is not None:
+        input = input.to(dtype)
+    return _prod(input, normalize_dims(dim, input.ndim, "prod"), keepdim)
+
+
+# ---------------------------------------------------------------------------------------------------- extremes
+
+
+def _not_empty(shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Shape:
+    for dim in dims:
+        if shape[dim] == 0:
+            raise IndexOutOfRange(
+                f"dimension {dim} has no elements, so there is no extreme among them",
+                fix="reduce other dimensions, or concatenate a value for that case",
+            )
+    return reduced(shape, dims, keepdim)
+
+
+@primitive(dtype=not_complex("amax", first), shape=_not_empty, method=False)
+def _amax(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The largest element over *dims*; nan if one is nan."""
+
+
+@primitive(dtype=not_complex("amin", first), shape=_not_empty, method=False)
+def _amin(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The smallest element over *dims*; nan if one is nan."""
+
+
+def evenly(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
+    """The gradient of an extreme: shared evenly by the elements that equal it."""
+    from .selection import _where
+
+    shape = input._array.shape
+    same = input == kept(out, shape, dims, keepdim)
+    return _where(same, kept(g, shape, dims, keepdim) / _sum(same, dims, True), 0)
+
+
+gradient(_amax, input=evenly)
+gradient(_amin, input=evenly)
+
+
+@function()
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The largest element of all, or over *dim*; nan if one is nan. Equal largest elements share the gradient evenly.
+
+    Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
+
+    >>> import polyad
+    >>> polyad.amax(polyad.tensor([[1, 5], [4, 2]]), 1)
+    tensor([5, 4])
+    """
+    check_tensor(input, "amax", "input")
+    return _amax(input, normalize_dims(dim, len(input._array.shape), "amax"), keepdim)
+
+
+@function()
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element of all, or over *dim*; nan if one is nan. Equal smallest elements share the gradient evenly.
+
+    Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
+
+    >>> import polyad
+    >>> polyad.amin(polyad.tensor([[1, 5], [4, 2]]), 1)
+    tensor([1, 2])
+    """
+    check_tensor(input, "amin", "input")
+    return _amin(input, normalize_dims(dim, len(input._array.shape), "amin"), keepdim)
+
+
+@function()
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
+) -> return_types.aminmax:
+    """The smallest and the largest element of all, or over *dim*; see `amin` and `amax`.
+
+    >>> import polyad
+    >>> polyad.aminmax(polyad.tensor([3, 1, 2])).max
+    tensor(3)
+    """
+    check_tensor(input, "aminmax", "input")
+    dims = normalize_dims(dim, input.ndim, "aminmax")
+    return return_types.aminmax(_amin(input, dims, keepdim), _amax(input, dims, keepdim))
+
+
+def _position_shape(shape: Shape, dim: int | None, keepdim: bool) -> Shape:
+    return _not_empty(shape, tuple(range(len(shape))) if dim is None else (dim,), keepdim)
+
+
+@primitive(dtype=not_complex("argmax", to_int64), shape=_position_shape, method=False)
+def _argmax(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The position of the first largest element along *dim*, or of the flattened tensor; nan is largest."""
+
+
+@primitive(dtype=not_complex("argmin", to_int64), shape=_position_shape, method=False)
+def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The position of the first smallest element along *dim*, or of the flattened tensor; nan is smallest."""
+
+
+@function()
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the largest element is, along *dim* or in the flattened tensor; the first of several. nan counts as largest.
+
+    The result is int64. Raises IndexError for a dim out of range or without elements.
+
+    >>> import polyad
+    >>> polyad.argmax(polyad.tensor([[1, 5], [4, 2]]), 1)
+    tensor([1, 0])
+    """
+    return _position(_argmax, "argmax", input, dim, keepdim)
+
+
+@function()
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Where the smallest element is, along *dim* or in the flattened tensor; the first of several. nan counts as smallest.
+
+    The result is int64. Raises IndexError for a dim out of range or without elements.
+
+    >>> import polyad
+    >>> polyad.argmin(polyad.tensor([[1, 5], [4, 2]]), 1)
+    tensor([0, 1])
+    """
+    return _position(_argmin, "argmin", input, dim, keepdim)
+
+
+def _position(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    ndim = len(check_tensor(input, name, "input")._array.shape)
+    at = None if dim is None else normalize_dim(dim, ndim, name)
+    result: Tensor = op(input, at if ndim else None, keepdim)
+    return result
+
+
+def _value_and_position(types: Signature, params: Mapping[str, Any]) -> Typing:
+    from ..dtypes import int64
+
+    return Typing((None,), (types[0].dtype, int64))
+
+
+def _pair_shape(shape: Shape, dim: int, keepdim: bool) -> tuple[Shape, Shape]:
+    made = _not_empty(shape, (dim,), keepdim)
+    return made, made
+
+
+@composite(
+    dtype=not_complex("max", _value_and_position), shape=_pair_shape, outputs=("values", "indices"), method=False
+)
+def _max_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
+    """The largest elements along *dim* and where they are."""
+    return _amax(input, (dim,), keepdim), _argmax(input, dim, keepdim)
+
+
+@composite(
+    dtype=not_complex("min", _value_and_position), shape=_pair_shape, outputs=("values", "indices"), method=False
+)
+def _min_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
+    """The smallest elements along *dim* and where they are."""
+    return _amin(input, (dim,), keepdim), _argmin(input, dim, keepdim)
+
+
+def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+    """The gradient of elements chosen along *dim*: theirs alone."""
+    from .creation import _full
+    from .indexing import _scatter
+
+    kind = g[0]._type
+    index, values = kept(indices, input_shape, (dim,), keepdim), kept(g[0], input_shape, (dim,), keepdim)
+    if len(input_shape) == 1 and not keepdim:
+        index, values = index.unsqueeze(0), values.unsqueeze(0)
+    return _scatter(_full(input_shape, 0, kind.dtype, kind.device), index, values, dim)
+
+
+gradient(_max_dim, input=placed)
+gradient(_min_dim, input=placed)
+
+
+def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: Any) -> Any:
+    """The three forms of max and min: of all elements, along a dim, of two tensors."""
+    from . import selection
+
+    input, *rest = args
+    check_tensor(input, name, "input")
+    rest = [*rest, *(value for value in (dim, other) if value is not None)]
+    if not rest:
+        dims = tuple(range(input.ndim))
+        return _amax(input, dims, False) if name == "max" else _amin(input, dims, False)
+    if isinstance(rest[0], Tensor):
+        pair: Tensor = selection.maximum(input, rest[0]) if name == "max" else selection.minimum(input, rest[0])
+        return pair
+    if len(rest) > 2 or (len(rest) == 2 and not isinstance(rest[1], bool)):
+        raise ArgumentTypeError(
+            f"{name}: the arguments {tuple(rest)} are neither (dim), (dim, keepdim) nor another tensor",
+            operands={"input": input},
+            fix=f"write {name}(), {name}(dim, keepdim) or {name}(other)",
+        )
+    keepdim = keepdim or (len(rest) == 2 and rest[1])
+    at = normalize_dim(rest[0], input.ndim, name)
+    made = getattr(return_types, name)
+    op = _max_dim if name == "max" else _min_dim
+    if input.ndim:
+        return made(*op(input, at, keepdim))
+    values, indices = op(input.reshape(1), 0, False)
+    return made(values, indices)
+
+
+@function()
+def max(input: Tensor, *args: Any, dim: int | None = None, keepdim: bool = False, other: Tensor | None = None, out: Any = None) -> Any:
+    """The largest element: ``max(x)`` of all, ``max(x, dim)`` with its position along *dim*, ``max(x, other)`` of each pair.
+
+    nan is larger than any number. ``max(x, dim, keepdim)`` gives a named tuple (values, indices), the first position of several equal
+    ones, which alone gets the gradient; ``max(x)`` shares it evenly; ``max(x, other)`` is `maximum`. Raises IndexError
+    for a dim out of range or without elements, RuntimeError for complex tensors.
+
+    >>> import polyad
+    >>> x = polyad.tensor([[1, 5], [4, 2]])
+    >>> polyad.max(x)
+    tensor(5)
+    >>> x.max(dim=1).indices
+    tensor([1, 0])
+    """
+    return _extreme("max", (input, *args), dim, keepdim, other)
+
+
+@function()
+def min(input: Tensor, *args: Any, dim: int | None = None, keepdim: bool = False, other: Tensor | None = None, out: Any = None) -> Any:
+    """The smallest element: ``min(x)`` of all, ``min(x, dim)`` with its position along *dim*, ``min(x, other)`` of each pair.
+
+    nan is smaller than any number here. ``min(x, dim, keepdim)`` gives a named tuple (values, indices), the first position of several
+    equal ones, which alone gets the gradient; ``min(x)`` shares it evenly; ``min(x, other)`` is `minimum`. Raises IndexError
+    for a dim out of range or without elements, RuntimeError for complex tensors.
+
+    >>> import polyad
+    >>> x = polyad.tensor([[1, 5], [4, 2]])
+    >>> polyad.min(x)
+    tensor(1)
+    >>> x.min(dim=1).values
+    tensor([1, 2])
+    """
+    return _extreme("min", (input, *args), dim, keepdim, other)
+
+
+# ---------------------------------------------------------------------------------------------------- truth
+
+
+def _truth(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """bool, but uint8 stays uint8 (with 0 and 1), as PyTorch's does."""
+    return Typing((None,), (uint8 if types[0].dtype is uint8 else bool_,))
+
+
+@primitive(dtype=_truth, shape=reduced, method=False)
+def _any(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """Whether an element is not zero; nan is not."""
+
+
+@primitive(dtype=_truth, shape=reduced, method=False)
+def _all(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """Whether no element is zero."""
+
+
+@function()
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether any element is not zero (nan is not), of all or over *dim*; bool, of uint8 uint8.
+
+    Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.any(polyad.tensor([[False, True], [False, False]]), 1)
+    tensor([ True, False])
+    """
+    check_tensor(input, "any", "input")
+    return _any(input, normalize_dims(dim, input.ndim, "any"), keepdim)
+
+
+@function()
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether no element is zero, of all or over *dim*; bool, of uint8 uint8.
+
+    Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.all(polyad.tensor([[False, True], [True, True]]), 1)
+    tensor([False,  True])
+    """
+    check_tensor(input, "all", "input")
+    return _all(input, normalize_dims(dim, input.ndim, "all"), keepdim)
+
+
+def _counted(shape: Shape, dims: tuple[int, ...]) -> Shape:
+    return reduced(shape, dims, False)
+
+
+@composite(dtype=to_int64, shape=_counted, method=False)
+def _count_nonzero(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """How many elements are not zero, over *dims*."""
+    return _sum(input != 0, dims, False)
+
+
+@function()
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many elements are not zero, of all or over *dim*; int64. Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.count_nonzero(polyad.tensor([[0, 1], [2, 3]]), 0)
+    tensor([1, 2])
+    """
+    check_tensor(input, "count_nonzero", "input")
+    return _count_nonzero(input, normalize_dims(dim, input.ndim, "count_nonzero"))

@@ -1,0 +1,63 @@
+"""Sorting and running reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.interop.numpy import numpy_dtype
+
+from .quiet import quiet
+from .reduction import accumulator
+
+
+def _order(array: Any, dim: int, descending: bool) -> Any:
+    if not descending:
+        return np.argsort(array, axis=dim, kind="stable")
+    # Sorting the reversed array and reversing the result keeps equal elements in their order and puts nan first.
+    order = np.argsort(np.flip(array, dim), axis=dim, kind="stable")
+    return np.subtract(array.shape[dim] - 1, np.flip(order, dim))
+
+
+def _comparable(array: Any) -> Any:
+    return array.astype(np.float32) if array.dtype.isbuiltin != 1 else array
+
+
+def sort(array: Any, dim: int, descending: bool) -> Any:
+    indices = _order(_comparable(array), dim, descending)
+    return np.take_along_axis(array, indices, dim), np.ascontiguousarray(indices)
+
+
+def topk(array: Any, k: int, dim: int, largest: bool) -> Any:
+    comparable = _comparable(array)
+    if k == 1 and largest and array.shape[dim]:
+        indices = comparable.argmax(dim, keepdims=True)
+    else:
+        order = _order(comparable, dim, largest)
+        indices = np.ascontiguousarray(np.take(order, range(k), axis=dim))
+    return np.take_along_axis(array, indices, dim), indices
+
+
+def _running(accumulate: Any) -> Kernel:
+    def specialize(types: Signature) -> Any:
+        kind = types[0]
+        assert isinstance(kind, TensorType)
+        dtype = kind.dtype
+        wide = accumulator(dtype)
+        if wide is np.float32:
+            narrow = numpy_dtype(dtype)
+            return quiet(lambda array, dim: accumulate(array.astype(np.float32), dim).astype(narrow))
+        return quiet(lambda array, dim: accumulate(array, dim, wide))
+
+    return Kernel(accumulate, specialize=specialize)
+
+
+KERNELS = {
+    "sort": Kernel(sort),
+    "topk": Kernel(topk),
+    "cumsum": _running(np.add.accumulate),
+    "cumprod": _running(np.multiply.accumulate),
+}

@@ -1,0 +1,345 @@
+"""Variance, norms, and sums of exponentials."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..backend.interface import Signature
+from ..dispatch.op import composite, function, gradient
+from ..dispatch.promotion import Typing, first, floating_only, promoted_float
+from ..dtypes import DType, float32
+from ..errors import ArgumentError, ArgumentTypeError
+from ..layout import Shape, normalize_dims
+from ..tensor import Tensor, check_tensor
+from .reduction import _amax, _amin, _mean, _sum, count, kept
+from .shape_rules import reduced
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Dims = int | tuple[int, ...] | list[int] | None
+
+
+def _real_only(op: str) -> Any:
+    rule = floating_only(op, first)
+
+    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
+        from ..errors import DTypeError
+
+        if types[0].dtype.is_complex:
+            raise DTypeError(f"{op}: input is complex", fix="use the real and imaginary parts, or abs()")
+        return rule(types, params)
+
+    return checked
+
+
+def _variance_shape(shape: Shape, dims: tuple[int, ...], correction: float, keepdim: bool) -> Shape:
+    return reduced(shape, dims, keepdim)
+
+
+@composite(dtype=_real_only("var"), shape=_variance_shape, method=False)
+def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    """The sum of squared deviations from the mean over *dims*, divided by their number less *correction*."""
+    kind = input._type.dtype
+    wide = input.to(float32) if kind.itemsize == 2 else input
+    centred = wide - _mean(wide, dims, True)
+    freedom = max(count(input._array.shape, dims) - correction, 0)
+    return (_sum(centred * centred, dims, keepdim) / freedom).to(kind)
+
+
+def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    shape = input._array.shape
+    freedom = count(shape, dims) - correction
+    scale = 2.0 / freedom if freedom > 0 else math.nan
+    return kept(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
+
+
+gradient(_var, input=_var_grad)
+
+
+@composite(dtype=_real_only("std"), shape=_variance_shape, method=False)
+def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
+    """The square root of the variance."""
+    return _var(input, dims, correction, keepdim).sqrt()
+
+
+def _std_grad(
+    g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, out: Tensor
+) -> Tensor:
+    """As the variance's; where all elements are equal PyTorch says 0, not infinity."""
+    from .selection import _where
+
+    return _var_grad(_where(out == 0, 0, g / (out * 2)), input, dims, correction, keepdim)
+
+
+gradient(_std, input=_std_grad)
+
+
+def _correction(op: str, unbiased: Any, correction: Any) -> float:
+    if correction is None:
+        if unbiased is None:
+            return 1
+        if not isinstance(unbiased, bool):
+            raise ArgumentTypeError(f"{op}: unbiased is {unbiased!r}, not a bool", fix="pass correction=0 or 1")
+        return int(unbiased)
+    if unbiased is not None:
+        raise ArgumentError(f"{op}: both unbiased and correction are given", fix="give correction only")
+    if isinstance(correction, bool) or not isinstance(correction, (int, float)):
+        raise ArgumentTypeError(f"{op}: correction is {correction!r}, not a number", fix="pass correction=0 or 1")
+    return correction
+
+
+def _given(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], float]:
+    check_tensor(input, op, "input")
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim  # PyTorch's form var(input, unbiased)
+    return normalize_dims(dim, input.ndim, op), _correction(op, unbiased, correction)
+
+
+@function()
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The variance of all elements, or over *dim*: squared deviations from the mean, divided by n - *correction* (1 by default).
+
+    ``unbiased=False`` is an old way to say ``correction=0``. nan if n is not larger than correction. Raises RuntimeError for
+    integers, bool and complex tensors, IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.var(polyad.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
+    tensor(1.2500)
+    """
+    dims, less = _given("var", input, dim, unbiased, correction)
+    return _var(input, dims, less, keepdim)
+
+
+@function()
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The standard deviation of all elements, or over *dim*: the square root of `var`, whose arguments it has.
+
+    >>> import polyad
+    >>> polyad.std(polyad.tensor([1.0, 3.0]))
+    tensor(1.4142)
+    """
+    dims, less = _given("std", input, dim, unbiased, correction)
+    return _std(input, dims, less, keepdim)
+
+
+@function(method=False)
+def var_mean(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean of all elements, or over *dim*; see `var`.
+
+    >>> import polyad
+    >>> polyad.var_mean(polyad.tensor([1.0, 3.0]))
+    (tensor(2.), tensor(2.))
+    """
+    dims, less = _given("var_mean", input, dim, unbiased, correction)
+    return _var(input, dims, less, keepdim), _mean(input, dims, keepdim)
+
+
+@function(method=False)
+def std_mean(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean of all elements, or over *dim*; see `var`.
+
+    >>> import polyad
+    >>> polyad.std_mean(polyad.tensor([1.0, 3.0]))
+    (tensor(1.4142), tensor(2.))
+    """
+    dims, less = _given("std_mean", input, dim, unbiased, correction)
+    return _std(input, dims, less, keepdim), _mean(input, dims, keepdim)
+
+
+# ---------------------------------------------------------------------------------------------------- log-sum-exp
+
+
+@composite(dtype=promoted_float, shape=reduced, method=False)
+def _logsumexp(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """log of the sum of exp(input) over *dims*, without overflow."""
+    shape = input._array.shape
+    if not count(shape, dims):
+        return _sum(input.exp(), dims, keepdim).log()
+    largest = _finite(_amax(input, dims, True))
+    total = _sum((input - largest).exp(), dims, True).log() + largest
+    return total.reshape(reduced(shape, dims, keepdim))
+
+
+def _finite(largest: Tensor) -> Tensor:
+    """Infinities replaced by 0, so that subtracting them makes no nan."""
+    from .selection import _where
+
+    return _where(largest.abs() == math.inf, 0.0, largest)
+
+
+def _logsumexp_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
+    from .selection import _where
+
+    shape = input._array.shape
+    out = kept(out, shape, dims, keepdim)
+    # Where all elements are -inf the shares are 0, not nan: a fully masked row.
+    return kept(g, shape, dims, keepdim) * (input - _where(out == -math.inf, 0.0, out)).exp()
+
+
+gradient(_logsumexp, input=_logsumexp_grad)
+
+
+@function()
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """log(sum(exp(input))) over *dim* (an int or several), computed from the largest element down so that nothing overflows.
+
+    Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.logsumexp(polyad.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6931)
+    """
+    check_tensor(input, "logsumexp", "input")
+    return _logsumexp(input, normalize_dims(dim, input.ndim, "logsumexp"), keepdim)
+
+
+# ---------------------------------------------------------------------------------------------------- norms
+
+
+def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
+    typing = floating_only("vector_norm", first)(types, params)
+    return Typing(typing.casts, (typing.outputs[0].to_real(),))
+
+
+def _norm_shape(shape: Shape, ord: float, dims: tuple[int, ...], keepdim: bool) -> Shape:
+    return reduced(shape, dims, keepdim)
+
+
+@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
+def _norm2(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The Euclidean norm over *dims*; *ord* is 2."""
+    return _norm(input, ord, dims, keepdim)
+
+
+@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
+def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """(sum of abs(input) ** ord) ** (1 / ord) over *dims*, with the limits of it at 0 and the infinities."""
+    real = input._type.dtype.to_real()
+    size = input.abs()
+    if real.itemsize == 2:
+        size = size.to(float32)
+    if ord == math.inf:
+        result = _amax(size, dims, keepdim)
+    elif ord == -math.inf:
+        result = _amin(size, dims, keepdim)
+    elif ord == 0:
+        result = _sum(size != 0, dims, keepdim)
+    elif ord == 1:
+        result = _sum(size, dims, keepdim)
+    elif ord == 2:
+        result = _sum(size * size, dims, keepdim).sqrt()
+    else:
+        result = _sum(size**ord, dims, keepdim) ** (1.0 / ord)
+    return result.to(real)
+
+
+def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
+    """The subgradient 0 at 0, as PyTorch's."""
+    from .selection import _where
+
+    shape = input._array.shape
+    g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
+    if ord == 0:
+        return input * 0
+    if ord == 2:
+        return input * _where(out == 0, 0.0, g / out)
+    size = input.abs()
+    direction = _where(size == 0, 0.0, input / size)
+    if ord == 1:
+        return direction * g
+    if math.isinf(ord):
+        chosen = size == out
+        return direction * _where(chosen, g / _sum(chosen, dims, True), 0.0)
+    power = _where(size == 0, 0.0, (size / out) ** (ord - 1))
+    return direction * power * g
+
+
+gradient(_norm, input=_norm_grad)
+gradient(_norm2, input=_norm_grad)
+
+
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the extremes.
+
+    ``ord=0`` counts the elements that are not 0. Of complex x it is real. Raises RuntimeError for integers and bool.
+
+    >>> import polyad
+    >>> polyad.linalg.vector_norm(polyad.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    check_tensor(x, "vector_norm", "x")
+    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
+        raise ArgumentTypeError(f"vector_norm: ord is {ord!r}, not a number", fix="pass a number, inf or -inf")
+    if dtype is not None:
+        x = x.to(dtype)
+    dims = normalize_dims(dim, x.ndim, "vector_norm")
+    result = _norm2(x, 2.0, dims, keepdim) if ord == 2 else _norm(x, float(ord), dims, keepdim)
+    if out is not None:
+        from ..dispatch.caller import write_out
+
+        return write_out(out, result)  # type: ignore[no-any-return]
+    return result
+
+
+@function()
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The *p*-norm of all elements, or over *dim*; "fro" and None are 2. See ``polyad.linalg.vector_norm``.
+
+    Raises RuntimeError for integers and bool, ValueError for another name.
+
+    >>> import polyad
+    >>> polyad.norm(polyad.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    if p is None or p == "fro":
+        p = 2
+    if isinstance(p, str):
+        raise ArgumentError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number or "fro"')
+    return vector_norm(check_tensor(input, "norm", "input"), p, dim, keepdim, dtype=dtype)
