@@ -143,12 +143,21 @@ def test_modes_see_ops_innermost_first_and_composites_whole() -> None:
     assert "add" not in outer.names
 
 
-def test_modes_see_the_backward_pass() -> None:
+def test_the_backward_pass_arrives_whole_and_can_be_looked_into() -> None:
+    class Inside(Seen):
+        def dispatch(self, op, args):
+            self.names.append(op.name)
+            with self if op.name == "backward" else Mode():
+                return op.call(*args)
+
     x = polyad.ones(2, requires_grad=True)
-    loss = (x * x).sum()
-    with Seen() as mode:
-        loss.backward()
-    assert "mul" in mode.names
+    whole, inside = Seen(), Inside()
+    with whole:
+        (x * x).sum().backward()
+    assert whole.names[-1] == "backward"
+    with inside:
+        (x * x).sum().backward()
+    assert "mul" in inside.names[inside.names.index("backward") :]
 
 
 def test_a_mode_may_replace_a_result_and_is_left_after_an_error() -> None:
