@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from polyad.interop.numpy import numpy_dtype
 from .exponential import sigmoid
 from .fused import fused
 from .selection import MASKED, choose, keep
-from .special import erf
+from .special import erfc_of_magnitude
 
 ROOT_HALF = 0.5**0.5
-ROOT_TWO_OVER_PI = (2 / np.pi) ** 0.5
+ROOT_TWO_OVER_PI = (2 / math.pi) ** 0.5
 TANH_CUBIC = 0.044715
 
 
@@ -55,7 +56,7 @@ def _hardtanh(types: Signature) -> Any:
 
     def kernel(a: Any, low: float, high: float) -> Any:
         result = np.asarray(np.maximum(a, np.asarray(low, dtype)))
-        return np.minimum(result, np.asarray(high, dtype), result)
+        return np.minimum(result, np.asarray(high, dtype), out=result)
 
     return kernel
 
@@ -68,7 +69,7 @@ def _hardtanh_backward(grad: Any, a: Any, low: float, high: float) -> Any:
 def _leaky_relu(a: Any, slope: float) -> Any:
     scaled = np.multiply(a, slope)
     # 0 * inf is nan, which must not win over inf.
-    return np.maximum(a, scaled, scaled) if 0 < slope <= 1 else choose(np.greater(a, 0), a, scaled)
+    return np.maximum(a, scaled, out=scaled) if 0 < slope <= 1 else choose(np.greater(a, 0), a, scaled)
 
 
 def _leaky_relu_backward(grad: Any, a: Any, slope: float) -> Any:
@@ -97,10 +98,17 @@ def _tanh_inner(a: Any, square: Any) -> Any:
 
 
 def _gelu(a: Any, approximate: str) -> Any:
-    result = _tanh_inner(a, np.multiply(a, a)) if approximate == "tanh" else erf(np.multiply(a, ROOT_HALF))
-    np.add(result, 1, result)
-    np.multiply(result, 0.5, result)
-    return np.multiply(result, a, result)
+    if approximate == "tanh":
+        result = _tanh_inner(a, np.multiply(a, a))
+        np.add(result, 1, result)
+        np.multiply(result, 0.5, result)
+        return np.multiply(result, a, result)
+    # max(a, 0) - |a| * erfc(|a| / sqrt(2)) / 2, which loses nothing where a is far below 0.
+    size = np.absolute(a)
+    lost = erfc_of_magnitude(np.multiply(size, ROOT_HALF))
+    np.multiply(lost, size, lost)
+    np.multiply(lost, 0.5, lost)
+    return np.subtract(np.maximum(a, _zero(a)), lost, lost)
 
 
 def _gelu_backward(grad: Any, a: Any, approximate: str) -> Any:
@@ -115,14 +123,18 @@ def _gelu_backward(grad: Any, a: Any, approximate: str) -> Any:
         np.add(inner, square, inner)
         np.multiply(inner, 0.5, inner)
         return np.multiply(inner, grad, inner)
-    result = erf(np.multiply(a, ROOT_HALF))
+    # The distribution function is 1/2 plus or minus (1 - erfc(|a| / sqrt(2))) / 2; to it comes a times the density.
+    result = np.absolute(a)
+    result = erfc_of_magnitude(np.multiply(result, ROOT_HALF, result))
+    np.subtract(1, result, result)
+    np.copysign(result, a, result)
     np.add(result, 1, result)
-    np.multiply(result, 0.5, result)
     np.multiply(square, -0.5, square)
     np.exp(square, square)
-    np.multiply(square, 0.5 * ROOT_TWO_OVER_PI, square)
+    np.multiply(square, ROOT_TWO_OVER_PI, square)
     np.multiply(square, a, square)
     np.add(result, square, result)
+    np.multiply(result, 0.5, result)
     return np.multiply(result, grad, result)
 
 

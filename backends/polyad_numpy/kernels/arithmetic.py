@@ -43,8 +43,14 @@ def _trunc_divide(a: Any, b: Any) -> Any:
 
 
 def _sign(a: Any, out: Any = None) -> Any:
-    # NumPy defines no sign of bool; it is the element itself.
-    return np.logical_or(a, a, out) if a.dtype.kind == "b" else np.sign(a, out)
+    kind = a.dtype.kind
+    if kind == "b":
+        return np.logical_or(a, a, out)
+    result = np.asarray(np.sign(a, out))
+    if kind not in "iu":
+        # Of nan, NumPy's sign is nan, PyTorch's is 0.
+        np.putmask(result, np.isnan(result), np.zeros((), result.dtype))
+    return result
 
 
 def _lerp(a: Any, end: Any, weight: Any) -> Any:

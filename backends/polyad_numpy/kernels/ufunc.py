@@ -59,10 +59,10 @@ def _wrapping_numbers(call: Call, types: Signature, dtype: DType) -> Call:
     low, high, count = limits.min, limits.max, 2**limits.bits
 
     def wrapped_first(a: Any, b: Any, out: Any = None) -> Any:
-        return call(a if low <= a <= high else (a - low) % count + low, b, out)
+        return call(a if low <= a <= high else (a - low) % count + low, b, out=out)
 
     def wrapped_second(a: Any, b: Any, out: Any = None) -> Any:
-        return call(a, b if low <= b <= high else (b - low) % count + low, out)
+        return call(a, b if low <= b <= high else (b - low) % count + low, out=out)
 
     return wrapped_first if types[0] is int else wrapped_second
 

@@ -110,6 +110,17 @@ def not_bool(op: str, rule: Rule = promoted) -> Rule:
     return checked
 
 
+def no_bool_operand(op: str, rule: Rule = promoted) -> Rule:
+    """*rule*, refusing any bool among the operands, even beside other dtypes."""
+
+    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
+        if any(entry is bool or (isinstance(entry, TensorType) and entry.dtype.category == BOOL) for entry in flat(types)):
+            raise DTypeError(f"{op}: an operand is bool", fix="use logical_xor, ^ or ~ to invert a mask, or convert to an integer dtype")
+        return rule(types, params)
+
+    return checked
+
+
 def not_complex(op: str, rule: Rule = promoted) -> Rule:
     """*rule*, refusing complex operands: they have no order, hence no extremes, floors or remainders."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
 from ..dispatch.op import alias, composite, function, gradient, primitive
-from ..dispatch.promotion import Typing, common_dtype, floating_only, not_bool, not_complex, promoted, promoted_float
+from ..dispatch.promotion import Typing, common_dtype, floating_only, no_bool_operand, not_bool, not_complex, promoted, promoted_float
 from ..dtypes import BOOL, FLOATING, dtype_of_number
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError
 from ..tensor import Tensor, check_tensor
@@ -47,7 +47,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     return _add(input, other if alpha == 1 else _scaled("add", input, other, alpha))
 
 
-@primitive(dtype=not_bool("sub"), shape=broadcast)
+@primitive(dtype=no_bool_operand("sub"), shape=broadcast)
 def _sub(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input - other."""
 
@@ -317,7 +317,7 @@ absolute = alias("absolute", abs)
 
 @primitive(dtype=not_complex("sign"), shape=same, inplace=True)
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1 with the sign of each element; nan for nan. Its gradient is 0. Raises RuntimeError for complex tensors: see `sgn`.
+    """-1, 0 or 1 with the sign of each element; 0 for nan. Its gradient is 0. Raises RuntimeError for complex tensors: see `sgn`.
 
     >>> import polyad
     >>> polyad.sign(polyad.tensor([-1.5, 0.0, 2.0]))
@@ -372,7 +372,15 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if check_tensor(input, "conj", "input")._type.dtype.is_complex else input
 
 
-@composite(dtype=floating_only("lerp"), shape=broadcast, inplace=True)
+def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """input and end are floating; weight, whatever it is, becomes their dtype."""
+    dtype = floating_only("lerp")(types[:2], params).outputs[0]
+    if isinstance(types[2], type) and dtype_of_number(types[2]).category > dtype.category:
+        raise DTypeError("lerp: weight is complex, but input and end are real", fix="convert input to a complex dtype")
+    return Typing((dtype,) * 3, (dtype,))
+
+
+@composite(dtype=_interpolated, shape=broadcast, inplace=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Linear interpolation ``input + weight * (end - input)``, exact at weights 0 and 1.
 

