@@ -17,6 +17,7 @@ from ..dtypes import BOOL, int64
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
+from .creation import zeros
 from .windows import Pair, images, pair, unbatched, window_count
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ def _max_pool2d_with_indices(input: Tensor, kernel: Pair, stride: Pair, padding:
 
 def _placed(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
     """Each element of *g* at its index in an image of *shape*, added up."""
-    from .creation import zeros
-
     images, channels, height, width = shape
     flat = zeros(images, channels, height * width, dtype=g.dtype, device=g.device)
     return flat.scatter_add(2, indices.flatten(2), g.flatten(2)).reshape(shape)
@@ -249,7 +248,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     if min(wanted) < 0 or min(size) < 1:
         raise ShapeError(f"adaptive_avg_pool2d: {size} cannot be averaged to {wanted}", operands={"input": input}, fix="give sizes of at least 0, and an input that is not empty")
     if 0 in wanted:
-        return input.new_zeros((*input.shape[:-2], *wanted))
+        return zeros(*input.shape[:-2], *wanted, dtype=input.dtype, device=input.device)
     if all(have % want == 0 for have, want in zip(size, wanted, strict=True)):
         kernel = (size[0] // wanted[0], size[1] // wanted[1])
         return unbatched(_avg_pool2d(batch, kernel, kernel, (0, 0), False, True, None), input.ndim)
