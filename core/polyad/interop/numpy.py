@@ -106,6 +106,45 @@ def from_numpy(ndarray: Any) -> Tensor:
     return out
 
 
+def shared_with(data: Any) -> Tensor | None:
+    """A tensor over the memory of a NumPy array or NumPy number that polyad can show as it is, else None."""
+    if not isinstance(data, np.ndarray) or data.dtype.name not in _FROM_NUMPY or not data.dtype.isnative:
+        return None
+    if not data.flags.writeable or any(stride < 0 or stride % data.itemsize for stride in data.strides):
+        return None
+    return from_numpy(data)
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A 1-d CPU tensor over the memory of an object with Python's buffer protocol, read as *dtype* from byte *offset*.
+
+    Raises ValueError if the buffer is read-only, empty, or does not hold *count* elements (all it has if negative); TypeError for
+    an object that has no buffer.
+
+    >>> import polyad
+    >>> polyad.frombuffer(bytearray([1, 0, 2, 0]), dtype=polyad.int16)
+    tensor([1, 2], dtype=polyad.int16)
+    """
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(f"frombuffer: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.uint8")
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ArgumentTypeError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data") from None
+    if view.readonly:
+        raise ArgumentError("frombuffer: the buffer is read-only", fix="pass bytearray(buffer), which is a copy")
+    room = view.nbytes - offset
+    if offset < 0 or room <= 0 or count == 0 or (count < 0 and room % dtype.itemsize) or count * dtype.itemsize > room:
+        raise ArgumentError(
+            f"frombuffer: {view.nbytes} bytes from offset {offset} do not hold "
+            + (f"{count} elements" if count > 0 else "a whole number of elements, one or more,")
+            + f" of {dtype.itemsize} bytes",
+            fix="choose offset and count within the buffer",
+        )
+    made = from_numpy(np.frombuffer(buffer, numpy_dtype(dtype), count, offset))
+    return made.requires_grad_() if requires_grad else made
+
+
 def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
     """See ``Tensor.numpy``."""
     if tensor.requires_grad and not force:

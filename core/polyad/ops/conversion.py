@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.node import make_node
+from .. import dtypes
 from ..backend import registry
 from ..device import Device
 from ..dispatch.effects import Effect
@@ -11,7 +13,7 @@ from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import function, gradient, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dtypes import DType
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .shape_rules import same
@@ -129,7 +131,14 @@ def _copy_into(self: Tensor, src: Tensor) -> Tensor:
         from .shape import _expand
 
         result = src if src._type.dtype is self._type.dtype else _cast(src, self._type.dtype)
-        return write("copy_", self, _expand(result, self._array.shape) if result._array.shape != self._array.shape else result)
+        if result._array.shape != self._array.shape:
+            result = _expand(result, self._array.shape)
+        if result is src:
+            # What is written gets a node of its own: hooks on the one are not hooks on the other.
+            result = src._alias()
+            if src._node is not None:
+                result._node = make_node("CopyBackwards", [(src._node, _same, ())], src._array.shape, src._type)
+        return write("copy_", self, result)
     if src._array.shape != self._array.shape:
         from .shape import _expand
 
@@ -167,3 +176,153 @@ def zero_(self: Tensor) -> Tensor:
 TO_DEVICE = Effect("to_device", to_device, _to_device)
 COPY = Effect("copy_", copy_, _copy_into)
 FILL = Effect("fill_", fill_, _fill)
+
+
+def _same(gradient: Tensor) -> Tensor:
+    return gradient
+
+
+# ---------------------------------------------------------------------------------------------------- by dtype
+
+
+def _to_dtype(name: str, dtype: DType) -> Any:
+    def method(self: Tensor) -> Tensor:
+        return self if self._type.dtype is dtype else _cast(self, dtype)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"The tensor in {dtype.name}; itself if it is already."
+    return method
+
+
+def cpu(self: Tensor) -> Tensor:
+    """The tensor in the host's memory; itself if it is there already."""
+    result: Tensor = to(self, device="cpu")
+    return result
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype and on the device of *other*.
+
+    >>> import polyad
+    >>> polyad.tensor([1]).type_as(polyad.tensor(1.0))
+    tensor([1.])
+    """
+    result: Tensor = to(self, check_tensor(other, "type_as", "other"))
+    return result
+
+
+def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
+    """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``; with one (or such a name), the tensor in it.
+
+    Raises ValueError for an unknown name.
+
+    >>> import polyad
+    >>> polyad.zeros(1).type()
+    'polyad.FloatTensor'
+    """
+    if dtype is None:
+        return f"polyad.{_TYPE_NAMES[self._type.dtype.name]}Tensor"
+    if isinstance(dtype, str):
+        wanted = dtype.rpartition(".")[2].removesuffix("Tensor")
+        found = [dtypes.named(name) for name, old in _TYPE_NAMES.items() if wanted in (old, name)]
+        if not found:
+            raise ArgumentError(f"type: {dtype!r} is no type's name", fix="pass a dtype such as polyad.float64")
+        dtype = found[0]
+    return to(self, dtype)
+
+
+_TYPE_NAMES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+@function()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating point dtype.
+
+    >>> import polyad
+    >>> polyad.is_floating_point(polyad.tensor(1.0))
+    True
+    """
+    return check_tensor(input, "is_floating_point", "input")._type.dtype.is_floating_point
+
+
+@function()
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex dtype.
+
+    >>> import polyad
+    >>> polyad.is_complex(polyad.tensor(1.0))
+    False
+    """
+    return check_tensor(input, "is_complex", "input")._type.dtype.is_complex
+
+
+@function()
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers.
+
+    >>> import polyad
+    >>> polyad.is_signed(polyad.tensor(1))
+    True
+    """
+    return check_tensor(input, "is_signed", "input")._type.dtype.is_signed
+
+
+@function(method=False)
+def is_tensor(obj: Any) -> bool:
+    """Whether *obj* is a tensor.
+
+    >>> import polyad
+    >>> polyad.is_tensor([1])
+    False
+    """
+    return isinstance(obj, Tensor)
+
+
+@function(method=False)
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import polyad
+    >>> polyad.numel(polyad.zeros(2, 3))
+    6
+    """
+    return check_tensor(input, "numel", "input").numel()
+
+
+METHODS = {
+    **{
+        name: _to_dtype(name, dtype)
+        for name, dtype in {
+            "bool": dtypes.bool_,
+            "byte": dtypes.uint8,
+            "char": dtypes.int8,
+            "short": dtypes.int16,
+            "int": dtypes.int32,
+            "long": dtypes.int64,
+            "half": dtypes.float16,
+            "bfloat16": dtypes.bfloat16,
+            "float": dtypes.float32,
+            "double": dtypes.float64,
+            "cfloat": dtypes.complex64,
+            "cdouble": dtypes.complex128,
+        }.items()
+    },
+    "cpu": cpu,
+    "type": type_,
+    "type_as": type_as,
+}
+"""Methods that are no functions of the package."""

@@ -219,3 +219,121 @@ def _brought(values: Any, dtype: DType, device: Device) -> Tensor:
 
 
 TENSOR = Effect("tensor", _bring, _brought)
+
+
+@function(method=False)
+def scalar_tensor(s: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of one number, in the default dtype unless one is given.
+
+    >>> import polyad
+    >>> polyad.scalar_tensor(2)
+    tensor(2.)
+    """
+    return full((), s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+@function(method=False)
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """*data* as a tensor, without a copy where possible: a tensor itself, a NumPy array's own memory; see `tensor`.
+
+    >>> import polyad
+    >>> x = polyad.ones(2)
+    >>> polyad.as_tensor(x) is x
+    True
+    """
+    if isinstance(data, Tensor):
+        return data.to(dtype=dtype, device=device)
+    from ..interop.numpy import shared_with
+
+    shared = shared_with(data)
+    if shared is None:
+        return tensor(data, dtype=dtype, device=device)
+    return shared.to(dtype=dtype, device=registry.resolve_device(device))
+
+
+@function(method=False)
+def asarray(
+    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
+
+    Raises ValueError if copy is False and the conversion needs one.
+
+    >>> import polyad
+    >>> polyad.asarray([1, 2], dtype=polyad.float32)
+    tensor([1., 2.])
+    """
+    from ..interop.numpy import shared_with
+
+    found = obj if isinstance(obj, Tensor) else shared_with(obj)
+    if copy or found is None:
+        if copy is False:
+            raise ArgumentError(
+                f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
+            )
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    made = found.to(dtype=dtype, device=device)
+    if copy is False and made is not found:
+        raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
+    return _made(made.detach(), True) if requires_grad and not made.requires_grad else made
+
+
+@function(method=False)
+def empty_strided(
+    size: Any, stride: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor of *size* whose elements, not set, lie in memory with *stride*.
+
+    Raises RuntimeError for negative sizes or strides, or if they differ in number.
+
+    >>> import polyad
+    >>> polyad.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    from ..errors import ShapeError
+    from .slicing import as_strided
+    from .strided import reach
+
+    shape = check_sizes(normalize_shape((size,), "empty_strided"), "empty_strided")
+    strides = normalize_shape((stride,), "empty_strided")
+    if len(shape) != len(strides) or any(one < 0 for one in strides):
+        raise ShapeError(
+            f"empty_strided: stride {strides} does not fit size {shape}", fix="give one stride of 0 or more a size"
+        )
+    memory = empty((reach(shape, strides),), dtype=dtype, device=device)
+    return _made(as_strided(memory, shape, strides).detach(), requires_grad)
+
+
+# ---------------------------------------------------------------------------------------------------- new_zeros, ...
+
+
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.full` with this tensor's dtype and device unless others are given."""
+    return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def new_zeros(
+    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.zeros` with this tensor's dtype and device unless others are given."""
+    return zeros(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def new_ones(
+    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.ones` with this tensor's dtype and device unless others are given."""
+    return ones(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+def new_empty(
+    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.empty` with this tensor's dtype and device unless others are given."""
+    return empty(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+
+METHODS = {"new_full": new_full, "new_zeros": new_zeros, "new_ones": new_ones, "new_empty": new_empty}
+"""Methods that are no functions of the package."""
