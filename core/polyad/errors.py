@@ -101,7 +101,8 @@ class PolyadError(Exception):
     def __str__(self) -> str:
         lines = dict(self.lines)
         if self.module_path or self.module_description:
-            where = ".".join(self.module_path) or "model"
+            # The outermost module has no name of its own; "model" is what most programs call it.
+            where = ".".join(["model", *self.module_path])
             lines["in"] = f"{where} ({self.module_description})" if self.module_description else where
         if self.fix:
             lines["fix"] = self.fix

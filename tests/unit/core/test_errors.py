@@ -10,7 +10,6 @@ def test_an_error_names_operands_place_and_fix() -> None:
     error = ShapeError("matmul: no", operands={"input": polyad.zeros(2, 3), "other": 2.5}, fix="transpose it")
     error.add_module("", "Linear 784 -> 10")
     error.add_module("1", "")
-    error.add_module("model", "")
     assert str(error).splitlines() == [
         "matmul: no",
         "    input  float32 (2, 3) on cpu",

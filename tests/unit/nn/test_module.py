@@ -205,7 +205,7 @@ class TestCalling:
         model = nn.Sequential(nn.Identity(), nn.Sequential(nn.Linear(2, 3), nn.Linear(4, 5)))
         with pytest.raises(RuntimeError) as caught:
             model(polyad.ones(1, 2))
-        assert "1.1 (Linear 4 -> 5)" in str(caught.value)
+        assert "in     model.1.1 (Linear 4 -> 5)" in str(caught.value)
 
     def test_error_in_a_grandchild_called_directly(self):
         class Reach(nn.Module):
@@ -216,7 +216,7 @@ class TestCalling:
             def forward(self, input):
                 return self.body["head"](input)
 
-        with pytest.raises(RuntimeError, match=r"body\.head \(Linear 4 -> 5\)"):
+        with pytest.raises(RuntimeError, match=r"model\.body\.head \(Linear 4 -> 5\)"):
             Reach()(polyad.ones(1, 2))
 
     def test_error_of_a_recursive_module(self):
@@ -228,7 +228,7 @@ class TestCalling:
             def forward(self, input):
                 return self.layer(self.layer(input))
 
-        with pytest.raises(RuntimeError, match=r"layer \(Linear 2 -> 3\)"):
+        with pytest.raises(RuntimeError, match=r"model\.layer \(Linear 2 -> 3\)"):
             Twice()(polyad.ones(1, 2))
 
     def test_error_caught_inside_is_not_a_loss(self):
