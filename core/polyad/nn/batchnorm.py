@@ -99,13 +99,11 @@ class BatchNorm(Module):
         self._check_input(input)
         track = self.training and self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
-        if track and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:
-                momentum = 1.0 / float(self.num_batches_tracked)  # a plain mean of all batches so far
+        if track and self.momentum is None and self.num_batches_tracked is not None:
+            momentum = 1.0 / (self.num_batches_tracked.item() + 1)  # a plain mean of all batches so far
         from_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
-        return F.batch_norm(
+        result = F.batch_norm(
             input,
             self.running_mean if keep else None,
             self.running_var if keep else None,
@@ -115,6 +113,9 @@ class BatchNorm(Module):
             momentum,
             self.eps,
         )
+        if track and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)  # last, so that a refused batch does not count
+        return result
 
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
@@ -130,6 +131,9 @@ class BatchNorm(Module):
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
+
+    def _describe(self) -> str:
+        return f"{self._get_name()} {self.num_features}"
 
 
 class BatchNorm1d(BatchNorm):

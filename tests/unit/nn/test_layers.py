@@ -278,7 +278,7 @@ def test_repr(layer, text):
         (lambda: nn.Embedding.from_pretrained(polyad.zeros(2)), RuntimeError, "2-d"),
         (lambda: nn.BatchNorm2d(3)(polyad.ones(2, 3)), ValueError, "input must be 4-d, not 2-d"),
         (lambda: nn.BatchNorm1d(3)(polyad.ones(2, 3, 4, 5)), ValueError, "2-d or 3-d"),
-        (lambda: nn.BatchNorm1d(3)(polyad.ones(1, 3)), ValueError, "more than"),
+        (lambda: nn.BatchNorm1d(3)(polyad.ones(1, 3)), ValueError, "one value a channel"),
         (lambda: nn.BatchNorm1d(3)(polyad.ones(2, 4)), RuntimeError, "4"),
         (lambda: nn.LayerNorm(3)(polyad.ones(2, 4)), RuntimeError, "4"),
         (lambda: nn.Linear(2, 2)(polyad.ones(3)), RuntimeError, "2"),
@@ -286,7 +286,6 @@ def test_repr(layer, text):
         (lambda: nn.Conv2d(2, 2, 3)(polyad.ones(1, 3, 5, 5)), RuntimeError, "3"),
         (lambda: nn.GELU("x")(polyad.ones(1)), (RuntimeError, ValueError), "approximate"),
         (lambda: nn.Embedding(3, 4)(polyad.tensor([3])), IndexError, "3"),
-        (lambda: nn.Linear(2, 2).to("cpu")(polyad.ones(1, 2, dtype=polyad.int64)), RuntimeError, ""),
     ],
 )
 def test_errors(make, error, words):

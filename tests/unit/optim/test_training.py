@@ -38,7 +38,7 @@ MAKE = {
     "AdamW amsgrad": lambda params: optim.AdamW(params, lr=0.1, amsgrad=True, maximize=True),
 }
 
-# Twenty roundings a step, five steps, each of at most 2^-24 relative, and differences of terms up to four times the result.
+# Five steps of twenty roundings, each of at most 2^-24 relative, of terms up to four times as large as the result.
 TOLERANCE = 20 * 5 * 4 * 2**-24
 
 
