@@ -124,7 +124,7 @@ def list_backends(*, load: bool = True) -> Listing:
 
 
 def _backend(name: str, load: bool) -> BackendReport:
-    package = package_of(registry.BACKEND_GROUP, name) or "(registered in this process)"
+    package = package_of(registry.BACKEND_GROUP, name) or "registered in this process"
     facts: dict[str, Any] = {"name": name, "package": package}
     info = registry.info_of(name)
     if info is not None:

@@ -241,7 +241,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     """The error to raise for a kernel's exception: the op's shape rule explains it if it can, else the kernel's own words do."""
     operands = {name: value for name, value in zip(op.operands, values, strict=False) if value is not None and not isinstance(value, (list, tuple))}
     if isinstance(error, PolyadError):
-        if isinstance(error, (ShapeError, IndexOutOfRange)):
+        if isinstance(error, (ShapeError, IndexOutOfRange, MissingKernel)):
             error.add_operands(operands)
         return error
     if op.shape is not None:

@@ -1,0 +1,180 @@
+"""``python -m polyad.backends`` and `doctor`."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+import polyad
+from polyad import backends
+from polyad.backends.__main__ import main
+from polyad.dispatch.op import primitives
+
+
+def test_the_host_is_listed_with_what_it_has() -> None:
+    cpu = backends.list_backends()["cpu"]
+    assert (cpu.status, cpu.problem, cpu.fix) == ("loaded", "", "")
+    assert cpu.api_version == polyad.backend.API_VERSION
+    assert cpu.package.startswith("polyad ")
+    (device,) = cpu.devices
+    assert device.name == "cpu"
+    assert "float32" in device.dtypes
+    assert "fp64" in device.features
+    assert set(cpu.primitives) | set(cpu.missing) == set(primitives())
+    assert "add" in cpu.primitives
+
+
+def test_listing_is_a_sequence_with_names(toy) -> None:
+    listing = backends.list_backends()
+    assert [backend.name for backend in listing] == ["cpu", "toy"]
+    assert len(listing) == 2
+    assert listing[1] is listing["toy"]
+    with pytest.raises(KeyError):
+        listing["nobody"]
+    toy_report = listing["toy"]
+    assert [device.name for device in toy_report.devices] == ["toy:0", "toy:1"]
+    assert toy_report.primitives == ()
+    assert set(toy_report.missing) == set(primitives())
+
+
+def test_without_loading_nothing_is_imported(install) -> None:
+    install("abacus-polyad", "raise AssertionError", backends="abacus")
+    assert (
+        backends.list_backends(load=False)["abacus"].status == "quarantined"
+    )  # its hook module was asked for the info
+    install(
+        "lazy-polyad",
+        """
+        import polyad
+        @polyad.hookimpl
+        def polyad_backend_info(): return polyad.backend.BackendInfo("lazy", (1, 0), description="asleep")
+        @polyad.hookimpl
+        def polyad_create_backend(): raise AssertionError
+        """,
+        backends="lazy",
+    )
+    report = backends.list_backends(load=False)["lazy"]
+    assert (report.status, report.description) == ("not loaded", "asleep")
+
+
+def test_a_backend_that_misbehaves_while_it_is_described_is_listed(make_toy) -> None:
+    class Rude(make_toy):
+        def describe_device(self, device):
+            raise OSError("no such register")
+
+        @property
+        def kernels(self):
+            raise OSError("no table")
+
+    with backends.register("rude", Rude()):
+        report = backends.list_backends()["rude"]
+    assert "toy" not in report.problem
+    assert "rude:0: it cannot be described: OSError: no such register" in report.problem
+    assert "its kernels cannot be listed: OSError: no table" in report.problem
+    assert report.fix
+
+
+def test_misspelt_kernels_are_listed(make_toy) -> None:
+    class Typo(make_toy):
+        kernels = {"ad": None}
+
+    with backends.register("typo", Typo()):
+        assert "ops that do not exist here: ad" in backends.list_backends()["typo"].problem
+
+
+def test_text_for_people(install, toy, capsys: pytest.CaptureFixture[str]) -> None:
+    install("abacus-polyad", "raise OSError('no beads')", backends="abacus")
+    assert main([]) == 0
+    text = capsys.readouterr().out
+    assert "cpu: loaded (polyad " in text
+    assert "toy: loaded (registered in this process, interface 1.0)" in text
+    assert "abacus: quarantined (abacus-polyad 1.2.3" in text
+    assert "OSError: no beads" in text
+    assert "pip install --force-reinstall abacus-polyad" in text
+    assert f"of {len(primitives())} primitives" in text
+    assert "Traceback" not in text
+    assert "\x1b[" not in text
+    assert main(["--verbose"]) == 0
+    assert "Traceback" in capsys.readouterr().out
+
+
+def test_json_for_programs(install, capsys: pytest.CaptureFixture[str]) -> None:
+    install("abacus-polyad", "raise OSError('no beads')", backends="abacus")
+    assert main(["--json"]) == 0
+    found = {backend["name"]: backend for backend in json.loads(capsys.readouterr().out)["backends"]}
+    assert found["cpu"]["devices"][0]["name"] == "cpu"
+    assert found["abacus"]["status"] == "quarantined"
+    assert "OSError: no beads" in found["abacus"]["problem"]
+
+
+def test_tables_on_a_terminal(monkeypatch: pytest.MonkeyPatch, install) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    install("abacus-polyad", "raise OSError('no [beads]')", backends="abacus")
+    monkeypatch.setenv("COLUMNS", "140")
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    main([])
+    backends.doctor().show()
+    text = screen.getvalue()
+    assert "│" in text
+    assert "quarantined" in text
+    assert "[beads]" in text  # what looks like markup is text
+    assert "Self-test" in text
+
+
+def test_run_as_a_module() -> None:
+    result = subprocess.run([sys.executable, "-m", "polyad.backends"], capture_output=True, text=True, check=True)
+    assert "cpu: loaded" in result.stdout
+    assert result.stderr == ""
+
+
+def test_doctor_is_content_with_a_working_host() -> None:
+    report = backends.doctor()
+    assert [(test.device, test.ok) for test in report.tests] == [("cpu", True)]
+    assert report.versions["polyad"] == polyad.__version__
+    assert report.versions["numpy"]
+    assert report.exit_status == bool(report.problems)
+    assert report.as_dict()["tests"][0]["device"] == "cpu"
+    assert "self-test" in str(report)
+
+
+def test_doctor_tests_every_device_and_finds_wrong_results(make_toy) -> None:
+    class Wrong(make_toy):
+        def to_host(self, array):
+            return array.view + 1
+
+    with backends.register("wrong", Wrong()), backends.register("right", make_toy()):
+        report = backends.doctor()
+    outcome = {test.device: test for test in report.tests}
+    assert outcome["right:0"].ok
+    assert outcome["right:1"].ok
+    assert not outcome["wrong:0"].ok
+    assert "gave a wrong result" in outcome["wrong:0"].problem
+    assert "polyad conformance wrong" in outcome["wrong:0"].fix
+    assert report.exit_status == 1
+    assert "FAILED" in str(report)
+
+
+def test_doctor_survives_a_device_that_raises(make_toy) -> None:
+    class Dead(make_toy):
+        def from_host(self, data, dtype, device):
+            raise MemoryError("full")
+
+    with backends.register("dead", Dead()):
+        report = backends.doctor()
+    assert "MemoryError" in next(test.problem for test in report.tests if test.device == "dead:0")
+    assert report.exit_status == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "there"), [("cpu", True), ("cpu:0", True), ("cpu:1", False), ("nobody", False), ("a b", False)]
+)
+def test_is_available(name: str, there: bool) -> None:
+    assert backends.is_available(name) is there
