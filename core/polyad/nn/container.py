@@ -132,7 +132,7 @@ class Sequential(_ModuleSequence):
         return Sequential(*list(self) * self._check_times(times))
 
     def __rmul__(self, times: Any) -> Sequential:
-        return self * times
+        return self.__mul__(times)
 
     def __imul__(self: S, times: Any) -> S:
         return self.extend(list(self) * (self._check_times(times) - 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..tensor import Tensor
 from . import functional as F
 from .module import Module
@@ -48,7 +50,7 @@ class MaxPool2d(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(self, input: Tensor) -> Any:
         return F.max_pool2d(
             input,
             self.kernel_size,

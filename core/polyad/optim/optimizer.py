@@ -90,16 +90,16 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         self._hooks: dict[str, dict[int, Callable[..., Any]]] = {}
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise ArgumentError(
                 f"{name}: the parameter list is empty",
                 fix="pass model.parameters(); an iterator that was used up gives nothing a second time",
             )
         if not isinstance(groups[0], dict):
-            groups = [{"params": groups}]  # type: ignore[list-item]
+            groups = [{"params": groups}]
         for group in groups:
-            self.add_param_group(group)  # type: ignore[arg-type]
+            self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters, for example the layers of a pretrained model that are to be trained from now on.
@@ -391,7 +391,7 @@ def _with_hooks(step: Step) -> Step:
                     f"{type(self).__name__}.step: a pre-hook must return None or new (args, kwargs)",
                     operands={"returned": changed},
                 )
-            (_, *args), kwargs = changed  # type: ignore[assignment]
+            args, kwargs = changed[0][1:], changed[1]
         result = step(self, *args, **kwargs)
         for hook in self._hooks_of("step_post"):
             hook(self, (self, *args), kwargs)
