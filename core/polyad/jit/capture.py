@@ -9,6 +9,7 @@ state that the function changes (counters, lists, an optimizer's first step) is 
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -80,7 +81,10 @@ class Capture(Mode):
         outputs = copied(replace(result, Tensor, self._ref))
         _find_last_uses(self.nodes, outputs)
         self._alive.clear()
-        return Graph(name, self.values, self.constants, self.nodes, arguments, outputs)
+        constants = [
+            dataclasses.replace(one, fixed=self._numbers[id(one.tensor)] == one.value.number) for one in self.constants
+        ]
+        return Graph(name, self.values, constants, self.nodes, arguments, outputs)
 
     def _new(self, tensor: Tensor, name: str = "") -> int:
         number = len(self.values)

@@ -46,10 +46,15 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A tensor that the function used and did not make. Held by reference: its present contents count on each replay."""
+    """A tensor that the function used and did not make. Held by reference: its present contents count on each replay.
+
+    Attributes:
+        fixed: whether it must have the captured shape; not if the function itself gives it another (``out=``).
+    """
 
     value: Value
     tensor: Tensor
+    fixed: bool = True
 
 
 @dataclass(slots=True)
@@ -129,7 +134,8 @@ class Graph:
         """
         found = self._bind(args, kwargs)
         for constant in self.constants:
-            _check(self.name, f"constant {constant.value.name}", constant.value, constant.tensor)
+            if constant.fixed:
+                _check(self.name, f"constant {constant.value.name}", constant.value, constant.tensor)
             found[constant.value.number] = constant.tensor
         ambient = state.grad_enabled
         try:
