@@ -147,8 +147,10 @@ def test_the_backward_pass_arrives_whole_and_can_be_looked_into() -> None:
     class Inside(Seen):
         def dispatch(self, op, args):
             self.names.append(op.name)
-            with self if op.name == "backward" else Mode():
+            if op.name != "backward":
                 return op.call(*args)
+            with self:
+                return op.body(*args)
 
     x = polyad.ones(2, requires_grad=True)
     whole, inside = Seen(), Inside()
