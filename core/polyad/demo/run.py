@@ -132,7 +132,7 @@ class Demo:
         )
         screen.fact("model", f"two convolutions and a linear layer, {count:,} parameters, on {self.device}")
         screen.fact(
-            "training", f"{self.epochs} epochs, batches of {self.batch_size}, Adam, lr {self.lr:g}, seed {self.seed}"
+            "training", f"{_epochs(self.epochs)}, batches of {self.batch_size}, Adam, lr {self.lr:g}, seed {self.seed}"
         )
         screen.fact("checkpoint", str(self.path))
         if self.resumed_from is not None:
@@ -188,7 +188,7 @@ class Demo:
         screen.line()
         screen.line(
             f"Held-out accuracy {share:.4f}: {right:,} of {len(predictions):,} right, "
-            f"after {len(self.history)} epochs in {seconds:.1f} s",
+            f"after {_epochs(len(self.history))} in {seconds:.1f} s",
             "bold",
         )
 
@@ -202,7 +202,7 @@ class Demo:
             image, label, read = self.held_out.images[index, 0], self.held_out.labels[index], predictions[index]
             pictures.append((image.tolist(), f"{classes[int(label)]}, read {classes[int(read)]}"))
         screen.line()
-        screen.line(f"Misread: {len(wrong):,}. " + ("All of them:" if len(wrong) == 1 else "Some of them:"))
+        screen.line(f"Misread, {len(wrong):,} in all:", "bold")
         screen.line()
         screen.gallery(pictures)
 
@@ -221,9 +221,15 @@ class Demo:
         again = predict(fresh, self.held_out.images, self.device)
         equal = int((again == predictions).sum().item())
         screen.fact(
-            "checkpoint", f"{self.path}: loaded into a fresh model, {equal:,} of {len(again):,} predictions equal"
+            "checkpoint",
+            f"{self.path}: loaded into a fresh model, {equal:,} of {len(again):,} predictions equal",
+            style="green" if equal == len(again) else "bold red",
         )
         return equal == len(again)
+
+
+def _epochs(count: int) -> str:
+    return f"{count} epoch{'' if count == 1 else 's'}"
 
 
 def _first(*values: Any) -> Any:

@@ -32,9 +32,9 @@ class Screen:
         """One line of text, never broken: a terminal breaks long ones, a file keeps them."""
         self.console.print(Text(text, style=style), soft_wrap=True)
 
-    def fact(self, name: str, text: str) -> None:
-        """One line of the header."""
-        self.console.print(Text.assemble((f"{name:<11}", "dim"), text), soft_wrap=True)
+    def fact(self, name: str, text: str, style: str = "") -> None:
+        """A line with a name in front, as the header and the last lines have it."""
+        self.console.print(Text.assemble((f"{name:<11}", "dim"), (text, style)), soft_wrap=True)
 
     def epoch_header(self) -> None:
         """The names of the columns that `epoch_row` fills."""
@@ -66,7 +66,7 @@ class Screen:
             yield lambda: bar.advance(task)
 
     def gallery(self, pictures: Sequence[tuple[Pixels, str]]) -> None:
-        """Pictures with a caption each, side by side as far as the width goes; at most one row of them."""
+        """Pictures with a caption each, side by side as far as the width goes, in at most two rows."""
         colours = self.console.color_system in ("truecolor", "256", "windows") and not self.console.no_color
         ink = INK if self.console.encoding.lower().startswith("utf") else ASCII_INK
         drawn = [picture(pixels, colours, ink) for pixels, _ in pictures]
@@ -74,10 +74,13 @@ class Screen:
         width = max((len(rows[0]) for rows in drawn), default=0)
         width = max(width, *(len(caption) for _, caption in pictures))
         fitting = max(1, (self.console.width + gap) // (width + gap))
-        drawn, captions = drawn[:fitting], [caption for _, caption in pictures[:fitting]]
-        for parts in zip(*drawn, strict=True):
-            self._side_by_side(parts, width, gap)
-        self._side_by_side([Text(caption) for caption in captions], width, gap)
+        for start in range(0, min(len(pictures), 2 * fitting), fitting):
+            row = slice(start, start + fitting)
+            if start:
+                self.line()
+            for parts in zip(*drawn[row], strict=True):
+                self._side_by_side(parts, width, gap)
+            self._side_by_side([Text(caption) for _, caption in pictures[row]], width, gap)
 
     def _side_by_side(self, parts: Sequence[Text], width: int, gap: int) -> None:
         line = Text()

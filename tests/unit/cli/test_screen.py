@@ -37,8 +37,8 @@ def test_colours_show_both_pixels_of_a_character():
 def test_as_many_pictures_as_fit_side_by_side():
     text = shown([(STEP, f"{n}, read 0") for n in range(9)], width=60)
     lines = text.splitlines()
-    assert len(lines) == 9
-    assert lines[-1].split("   ")[0] == "0, read 0"
+    assert len(lines) == 9 + 1 + 9  # two rows of pictures with captions, and a line between them
+    assert [text.split("   ")[0] for text in (lines[8], lines[-1])] == ["0, read 0", "3, read 0"]
     assert lines[-1].count("read") == 3  # 3 x 16 characters and 2 gaps of 3 in 60
     assert max(map(len, lines)) <= 60
     assert shown([(STEP, "0, read 0")], width=5).count("read") == 1
