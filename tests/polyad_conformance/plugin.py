@@ -13,7 +13,7 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("polyad conformance")
-    group.addoption("--polyad-backend", default="cpu", metavar="DEVICE", help="device to test: cpu, opencl, opencl:1, ... (default: cpu)")
+    group.addoption("--polyad-backend", metavar="DEVICE", help="device to test: cpu, opencl, opencl:1, ... (default: cpu)")
     group.addoption("--polyad-tier", action="append", type=int, choices=(0, 1, 2), metavar="N", help="only this tier; may be repeated")
     group.addoption("--polyad-family", action="append", metavar="NAME", help="only samples of this family, such as reduction; may be repeated")
     group.addoption("--polyad-seed", default=0, type=int, metavar="N", help="decides all inputs (default: 0)")
@@ -22,8 +22,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.option.polyad_backend is None:
+        config.option.polyad_backend = "cpu"
+    else:
+        _check_options(config.option)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(ScoreCardPlugin(config), "polyad-score-card")
+
+
+def _check_options(options: Any) -> None:
+    """Refuse a device or family that is not there before anything is collected."""
+    from polyad.backend import registry
+    from polyad.errors import PolyadError
+
+    try:
+        registry.resolve_device(options.polyad_backend)
+    except PolyadError as error:
+        raise pytest.UsageError(f"--polyad-backend: {error}") from None
+    if options.polyad_family:
+        from .samples import families
+
+        unknown = sorted(set(options.polyad_family) - families().keys())
+        if unknown:
+            raise pytest.UsageError(f"--polyad-family: no family is called {', '.join(unknown)}; there are {', '.join(families())}")
 
 
 class ScoreCardPlugin:
