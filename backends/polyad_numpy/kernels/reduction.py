@@ -127,7 +127,7 @@ def _variance(types: Signature) -> Call:
             array = array.astype(np.float32)
         count = math.prod([array.shape[dim] for dim in dims])
         axis = _axis(array, dims)
-        centred = array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count)
+        centred = np.asarray(array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count))
         np.multiply(centred, centred, centred)
         total = np.add.reduce(centred, axis, None, None, keepdim)
         return np.asarray(total / array.dtype.type(max(count - correction, 0)), narrow)

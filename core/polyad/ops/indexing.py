@@ -280,8 +280,16 @@ gradient(
 gradient(
     _index_put,
     input=lambda g, indices, accumulate: g if accumulate else _index_put(g, indices, 0, False),
-    values=lambda g, indices: _index(g, indices),
+    values=lambda g, values_shape, indices: _summed_to(_index(g, indices), values_shape),
 )
+
+
+def _summed_to(gradient: Tensor, shape: Shape) -> Tensor:
+    """The gradient of values that may have more dimensions than their place, ones in front."""
+    from .reduction import sum_to
+
+    extra = len(shape) - gradient.ndim
+    return _reshape(sum_to(gradient, shape[extra:]), shape) if extra > 0 else gradient
 
 
 def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor | None]:

@@ -189,12 +189,10 @@ def _amin(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 
 def evenly(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
-    """The gradient of an extreme: shared evenly by the elements that equal it."""
-    from .selection import _where
-
+    """The gradient of an extreme: shared evenly by the elements that equal it; nan where the extreme is nan."""
     shape = input._array.shape
     same = input == kept(out, shape, dims, keepdim)
-    return _where(same, kept(g, shape, dims, keepdim) / _sum(same, dims, True), 0)
+    return same * (kept(g, shape, dims, keepdim) / _sum(same, dims, True))
 
 
 gradient(_amax, input=evenly)

@@ -275,15 +275,15 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
         return input * 0
     if ord == 2:
         return input * _where(out == 0, 0.0, g / out)
-    size = input.abs()
-    direction = _where(size == 0, 0.0, input / size)
+    size, direction = input.abs(), input.sgn()
     if ord == 1:
         return direction * g
     if math.isinf(ord):
         chosen = size == out
-        return direction * _where(chosen, g / _sum(chosen, dims, True), 0.0)
-    power = _where(size == 0, 0.0, (size / out) ** (ord - 1))
-    return direction * power * g
+        return direction * chosen * (g / _sum(chosen, dims, True))
+    # Where a power would have no derivative stands a 1, which the factor direction = 0 takes out again.
+    share = _where(size == 0, 1.0, size) / _where(out == 0, 1.0, out)
+    return direction * share ** (ord - 1) * g
 
 
 gradient(_norm, input=_norm_grad)
