@@ -246,7 +246,7 @@ def _callable(op: str | Callable[..., Any]) -> Callable[..., Any]:
                 f"explain: there is no op {op!r}",
                 fix=f"did you mean {', '.join(close)}?" if close else "pass a name from polyad.*",
             )
-        return found  # type: ignore[no-any-return]
+        return found
     if not callable(op):
         raise ArgumentTypeError(
             f"explain: {op!r} is no op", fix='pass a name such as "add" or a function such as polyad.add'

@@ -481,3 +481,24 @@ def test_capturing_what_cannot_be_captured() -> None:
 def test_trace_takes_a_tuple_or_one_tensor() -> None:
     assert jit.trace(lambda x: x + 1, tensor(1.0))(tensor(2.0)).tolist() == [3.0]
     assert jit.trace(lambda x, y: x + y, (tensor(1.0), tensor(1.0)))(tensor(2.0), tensor(3.0)).tolist() == [5.0]
+
+
+# ------------------------------------------------------------------------------------------------------------ random numbers
+
+
+def test_random_numbers_are_drawn_anew_from_the_generator_that_was_used() -> None:
+    generator = polyad.Generator()
+
+    def work(x):
+        return x + polyad.rand(3, generator=generator), polyad.nn.functional.dropout(x, 0.5)
+
+    x = polyad.ones(3)
+    generator.manual_seed(1)
+    polyad.manual_seed(2)
+    wanted = [work(x) for _ in range(3)]
+    generator.manual_seed(1)
+    polyad.manual_seed(2)
+    graph = jit.capture(work, x)
+    assert same([graph(x), graph(x)], wanted[1:])
+    assert wanted[0][0].tolist() != wanted[1][0].tolist()
+    assert "drawn anew" in str(graph)
