@@ -38,13 +38,17 @@ class Device:
 
     def __init__(self, type: str | Device, index: int | None = None) -> None:
         if isinstance(type, Device):
-            type, index = type.type, type.index if index is None else index
-        elif not isinstance(type, str):
-            raise ArgumentTypeError(f"device: type is {type!r}, not a string", fix='write device("cpu") or device("opencl", 0)')
-        match = _SYNTAX.fullmatch(type)
+            given, index = type.type, type.index if index is None else index
+        elif isinstance(type, str):
+            given = type
+        else:
+            raise ArgumentTypeError(
+                f"device: type is {type!r}, not a string", fix='write device("cpu") or device("opencl", 0)'
+            )
+        match = _SYNTAX.fullmatch(given)
         if match is None or (match[2] is not None and index is not None) or (index is not None and index < 0):
             raise DeviceError(
-                f"device: cannot read {type!r}" + ("" if index is None else f" with index {index}"),
+                f"device: cannot read {given!r}" + ("" if index is None else f" with index {index}"),
                 fix='write a device type and perhaps an index, such as "cpu", "opencl:0" or device("opencl", 0)',
             )
         self.type = match[1]

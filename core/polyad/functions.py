@@ -65,6 +65,9 @@ from .ops.comparison import less_equal as less_equal
 from .ops.comparison import lt as lt
 from .ops.comparison import ne as ne
 from .ops.comparison import not_equal as not_equal
+from .ops.complex_parts import angle as angle
+from .ops.complex_parts import imag as imag
+from .ops.complex_parts import real as real
 from .ops.conversion import clone as clone
 from .ops.conversion import contiguous as contiguous
 from .ops.conversion import is_complex as is_complex

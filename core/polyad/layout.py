@@ -7,6 +7,7 @@ its storage. Every view is a new layout over the same storage, so a backend neve
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex
 
@@ -44,8 +45,10 @@ class Size(tuple[int, ...]):
 def contiguous_strides(shape: Sequence[int]) -> Strides:
     """Row-major strides of *shape*; dimensions of size 0 count as 1, as PyTorch's do."""
     strides = [1] * len(shape)
-    for dim in range(len(shape) - 2, -1, -1):
-        strides[dim] = strides[dim + 1] * max(shape[dim + 1], 1)
+    step = 1
+    for dim in range(len(shape) - 1, 0, -1):
+        step *= shape[dim] or 1
+        strides[dim - 1] = step
     return tuple(strides)
 
 
@@ -97,7 +100,7 @@ def normalize_dim(dim: Any, ndim: int, op: str) -> int:
     """
     if not isinstance(dim, SupportsIndex) or isinstance(dim, bool):
         raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
-    dim = dim.__index__()
+    dim = operator.index(dim)
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexOutOfRange(f"{op}: dim {dim} is out of range [{-limit}, {limit - 1}]", fix=f"the tensor has {ndim} dimensions; choose one of them")
@@ -122,6 +125,11 @@ def normalize_shape(args: Iterable[Any], op: str) -> Shape:
     sizes = tuple(args)
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
+    for size in sizes:
+        if size.__class__ is not int:
+            break
+    else:
+        return sizes
     result = []
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, SupportsIndex):
@@ -142,6 +150,8 @@ def check_sizes(shape: Shape, op: str) -> Shape:
 
 def infer_shape(shape: Shape, numel: int, op: str) -> Shape:
     """*shape* with its one -1, if any, replaced so that it has *numel* elements; raises ShapeError if it cannot."""
+    if math.prod(shape) == numel and (not shape or min(shape) >= 0):
+        return shape
     unknown = [dim for dim, size in enumerate(shape) if size == -1]
     known = math.prod(size for size in shape if size != -1)
     if len(unknown) > 1:
@@ -165,7 +175,7 @@ def view_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | 
 
     The old dimensions fall into runs that are contiguous among themselves; each new dimension must lie inside one run.
     """
-    if math.prod(shape) == 0:
+    if strides == contiguous_strides(shape) or 0 in shape:
         return strides if shape == new_shape else contiguous_strides(new_shape)
     runs: list[list[int]] = []  # [elements in the run, stride of its innermost dimension]
     for size, stride in zip(shape, strides, strict=True):

@@ -42,18 +42,18 @@ def run(
     # Gradients that something else may hold: a leaf that gets one of these must copy it.
     shared: set[int] = {id(gradient) for _, gradient in roots}
     keep = [gradient for _, gradient in roots]
-    for node, gradient in roots:
+    for node, given in roots:
         if node in arrived:
-            arrived[node] = add(arrived[node], gradient)
+            arrived[node] = add(arrived[node], given)
         else:
-            arrived[node] = gradient
+            arrived[node] = given
             heappush(heap, (-node.seq, node))
     before = state.grad_enabled
     state.grad_enabled = create_graph
     try:
         while heap:
             node = heappop(heap)[1]
-            gradient = arrived.pop(node)
+            gradient: Any = arrived.pop(node)
             if node.hooks:
                 gradient = _run_hooks(node, gradient)
             if node.retain is not None:

@@ -72,7 +72,14 @@ class _GradMode:
         return call  # type: ignore[return-value]
 
 
-class no_grad(_GradMode):
+class _Switch(_GradMode):
+    """A mode without arguments, which as a decorator may do without its parentheses: ``@no_grad``."""
+
+    def __new__(cls, function: Any = None) -> Any:
+        return object.__new__(cls) if function is None else cls()(function)
+
+
+class no_grad(_Switch):
     """Work without recording gradients; a context manager, or a decorator with or without parentheses.
 
     >>> import polyad
@@ -82,18 +89,11 @@ class no_grad(_GradMode):
     False
     """
 
-    def __new__(cls, function: Any = None) -> Any:
-        made = object.__new__(cls)
-        if function is None:
-            return made
-        made.__init__()
-        return made(function)
-
     def __init__(self) -> None:
         super().__init__(False)
 
 
-class enable_grad(_GradMode):
+class enable_grad(_Switch):
     """Record gradients again inside `no_grad`; a context manager, or a decorator with or without parentheses.
 
     >>> import polyad
@@ -102,13 +102,6 @@ class enable_grad(_GradMode):
     ...     (x * 2).requires_grad
     True
     """
-
-    def __new__(cls, function: Any = None) -> Any:
-        made = object.__new__(cls)
-        if function is None:
-            return made
-        made.__init__()
-        return made(function)
 
     def __init__(self) -> None:
         super().__init__(True)

@@ -185,7 +185,7 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
 def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., Any], tuple[Any, ...]]]:
     calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] = []
     for position, given, function, pick in op.formulas:
-        operand = values[position]
+        operand: Any = values[position]
         target: Any
         if given == "tensor":
             target = operand._node

@@ -115,8 +115,8 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
     exec(compile(source, filename, "exec"), scope)
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     caller: Callable[..., Any] = scope[definition.__name__]
-    caller.__defaults__ = definition.__defaults__  # type: ignore[attr-defined]
-    caller.__kwdefaults__ = definition.__kwdefaults__  # type: ignore[attr-defined]
+    caller.__defaults__ = definition.__defaults__
+    caller.__kwdefaults__ = definition.__kwdefaults__
     caller.__doc__ = definition.__doc__
     caller.__module__ = definition.__module__
     caller.__annotations__ = definition.__annotations__

@@ -25,10 +25,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..autograd.node import Formula
 from .promotion import Rule, first
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["primitive", "composite", "view"]
@@ -201,10 +204,10 @@ def composite(
     return wrap
 
 
-def view(*, grad_name: str | None = None, method: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def view(*, grad_name: str | None = None, method: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
     """Declare a view op: its def maps (layout, *params) to the result's layout and touches no memory."""
 
-    def wrap(definition: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap(definition: Callable[..., Any]) -> Callable[..., Tensor]:
         op = Op(definition, "view", first, None, (), (), grad_name)
         return _declare(definition, op, method, False)
 

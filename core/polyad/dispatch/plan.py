@@ -46,7 +46,8 @@ class Plan:
 
     def __init__(self, types: tuple[TensorType, ...], formulas: bool) -> None:
         self.types = types
-        self.nd, self.zd = (types[0].nd, types[0].zd) if types else (None, None)
+        self.nd: Any = types[0].nd if types else None
+        self.zd: Any = types[0].zd if types else None
         self.differentiable_outputs = tuple(t.dtype.category >= FLOATING for t in types)
         self.differentiable = formulas and any(self.differentiable_outputs)
         self.kernel: Any = None

@@ -27,7 +27,9 @@ Rule = Callable[[Signature, Mapping[str, Any]], Typing]
 
 def common_dtype(types: Signature) -> DType:
     """PyTorch's result_type of the operands; absent ones (NoneType) do not count."""
-    dimensioned, zero_dim, numbers = [], [], []
+    dimensioned: list[DType] = []
+    zero_dim: list[DType] = []
+    numbers: list[type] = []
     for entry in flat(types):
         if isinstance(entry, TensorType):
             (zero_dim if entry.zero_dim else dimensioned).append(entry.dtype)

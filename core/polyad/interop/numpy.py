@@ -25,7 +25,8 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     if dtype is dtypes.bfloat16:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        twin: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return twin
     return np.dtype(dtype.name)
 
 
@@ -72,7 +73,7 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
         return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
 
 
-def _without_tensors(data: Any, tensor_type: type) -> Any:
+def _without_tensors(data: Any, tensor_type: type[Tensor]) -> Any:
     return [item.tolist() if isinstance(item, tensor_type) else _without_tensors(item, tensor_type) if isinstance(item, (list, tuple)) else item for item in data]
 
 

@@ -10,7 +10,7 @@ table, and its samples to ``polyad_conformance/samples``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..backend.interface import Signature
 from ..dispatch.op import alias, composite, function, gradient, primitive
@@ -352,6 +352,10 @@ def _conj(input: Tensor) -> Tensor:
 gradient(_conj, input=lambda g: _conj(g))
 
 
+@overload
+def conjugate(value: Tensor) -> Tensor: ...
+@overload
+def conjugate(value: Number) -> Number: ...
 def conjugate(value: Tensor | Number) -> Tensor | Number:
     """The complex conjugate; a real tensor or number itself."""
     if isinstance(value, (bool, int, float)):

@@ -32,7 +32,7 @@ def _inplace_form(public: Function) -> Callable[..., Any]:
     return form
 
 
-BINARY = {
+BINARY: dict[str, Callable[..., Any]] = {
     "add": arithmetic._add,
     "sub": arithmetic._sub,
     "mul": arithmetic._mul,
@@ -46,7 +46,7 @@ BINARY = {
     "lshift": bitwise.bitwise_left_shift,
     "rshift": bitwise.bitwise_right_shift,
 }
-COMPARISONS = {"eq": comparison.eq, "ne": comparison.ne, "lt": comparison.lt, "le": comparison.le, "gt": comparison.gt, "ge": comparison.ge}
+COMPARISONS: dict[str, Callable[..., Any]] = {"eq": comparison.eq, "ne": comparison.ne, "lt": comparison.lt, "le": comparison.le, "gt": comparison.gt, "ge": comparison.ge}
 UNARY = {"neg": arithmetic._neg, "pos": arithmetic.positive, "abs": arithmetic.abs, "invert": bitwise.bitwise_not}
 METHODS = {"where": selection.where_method}
 
@@ -118,7 +118,7 @@ def attach_methods() -> None:
         setattr(TensorMethods, f"__{name}__", _binary(call))
     for name, call in UNARY.items():
         setattr(TensorMethods, f"__{name}__", call)
-    TensorMethods.__matmul__ = _binary_tensor(linear_algebra._matmul)  # type: ignore[attr-defined]
+    setattr(TensorMethods, "__matmul__", _binary_tensor(linear_algebra._matmul))  # noqa: B010
     for table in (METHODS, conversion.METHODS, creation.METHODS, shape.INPLACE, indexing.METHODS, joining.METHODS, slicing.METHODS, subscript.METHODS):
         for name, call in table.items():
             setattr(TensorMethods, name, call)

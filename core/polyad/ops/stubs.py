@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import pathlib
+import re
 import sys
 from collections.abc import Iterable
 
@@ -25,6 +26,7 @@ _FUNCTIONS_HEADER = '''"""The public functions of tensors, one import a name. Wr
 
 _METHODS_HEADER = '''"""What type checkers see of Tensor's generated methods. Written by ``python -m polyad.ops.stubs``; do not edit."""
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +41,8 @@ Dims = int | tuple[int, ...] | list[int] | None
 class TensorMethods:
 '''
 
-_KNOWN = {"Any", "Device", "DType", "Dims", "Number", "Sequence", "Shape", "Size", "Strides", "Tensor", "None"} | {
+_BUILTIN = re.compile(r"\b(bool|complex|float|int)\b")
+_KNOWN = {"Any", "builtins", "Device", "DType", "Dims", "Number", "Sequence", "Shape", "Size", "Strides", "Tensor", "None"} | {
     "bool", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type",
 }  # fmt: skip
 
@@ -48,12 +51,14 @@ def _annotation(text: object) -> str:
     """An annotation as the stub can say it: names that it does not import become Any."""
     if not isinstance(text, str):
         return "Any"
+    # Tensor has methods called bool, float and int, which would hide the builtin types inside the class.
+    text = _BUILTIN.sub(r"builtins.\1", text)
     names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
     return text if names <= _KNOWN else "Any"
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    prefix = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    prefix = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
     text = f"{prefix}{parameter.name}: {_annotation(parameter.annotation)}"
     if parameter.default is not parameter.empty:
         simple = parameter.default is None or isinstance(parameter.default, (bool, int, float, str))
