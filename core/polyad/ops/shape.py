@@ -9,6 +9,7 @@ cheaper one.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import composite, function, gradient, view as declare_view
@@ -17,6 +18,7 @@ from ..dispatch.views import Layout, layout_of
 from ..dtypes import DType
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
+from ..state import state
 from ..tensor import Tensor, ViewOf, check_tensor
 
 if TYPE_CHECKING:
@@ -72,10 +74,15 @@ gradient(_reshape_view, input=lambda g, input_shape: _reshape(g, input_shape))
 
 def _reshape(input: Tensor, shape: Shape) -> Tensor:
     """*input* as *shape*, which has as many elements."""
-    layout = layout_of(input)
-    if view_strides(layout.shape, layout.strides, shape) is None:
-        input = input.contiguous()
-    return _reshape_view(input, shape)
+    if state.modes:
+        layout = layout_of(input)
+        if view_strides(layout.shape, layout.strides, shape) is None:
+            input = input.contiguous()
+        return _reshape_view(input, shape)
+    try:
+        return _reshape_view(input, shape)
+    except ShapeError:  # rare, and followed by a copy: asking first would cost every other call
+        return _reshape_view(input.contiguous(), shape)
 
 
 @function()
@@ -90,7 +97,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
             [3, 4, 5]])
     """
     check_tensor(input, "reshape", "input")
-    return _reshape(input, infer_shape(normalize_shape(shape, "reshape"), input.numel(), "reshape"))
+    return _reshape(input, infer_shape(normalize_shape(shape, "reshape"), math.prod(input._array.shape), "reshape"))
 
 
 @function()
@@ -127,7 +134,7 @@ def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
         if not isinstance(dtype, DType):
             raise ArgumentTypeError(f"view: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.int32")
         return input if dtype is input._type.dtype else _view_dtype(input, dtype)
-    return _reshape_view(input, infer_shape(normalize_shape(shape, "view"), input.numel(), "view"))
+    return _reshape_view(input, infer_shape(normalize_shape(shape, "view"), math.prod(input._array.shape), "view"))
 
 
 @composite(dtype=keyed_dtype, keyed=("dtype",), method=False)
