@@ -1,7 +1,8 @@
 """The version of the backend interface, and which backends work with it.
 
-A backend works with every polyad whose major version equals its own and whose minor version is at least its own. Adding an optional
-hook, method or field raises the minor version; anything that breaks an existing backend raises the major one.
+A backend works with every polyad whose major version equals its own and whose minor version is at least its own. Adding
+an optional hook, method or field raises the minor version; anything that breaks an existing backend raises the major
+one.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ def check_api_version(name: str, version: Any, upgrade: str) -> None:
     if version[0] == API_VERSION[0] and version[1] <= API_VERSION[1]:
         return
     raise ApiVersionMismatch(
-        f"backend {name!r}: it was written for backend interface {version[0]}.{version[1]}, this polyad has {API_VERSION[0]}.{API_VERSION[1]}",
+        f"backend {name!r}: it was written for backend interface {version[0]}.{version[1]}, "
+        f"this polyad has {API_VERSION[0]}.{API_VERSION[1]}",
         fix="pip install --upgrade polyad" if version > API_VERSION else upgrade,
     )

@@ -1,4 +1,4 @@
-"""What a backend declares about itself, once: dispatch, error messages, the conformance suite and the docs all read this."""
+"""What a backend declares about itself, once; dispatch, error messages, the conformance suite and the docs read it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Reading the names that installed packages declare, and importing what is behind one of them.
 
-Names are read without importing anything. A hook module is imported when its backend or plug-in is first needed, and each gets a
-pluggy manager of its own: what one package does wrong in its hooks reaches nobody else, and one module may serve several names.
+Names are read without importing anything. A hook module is imported when its backend or plug-in is first needed, and
+each gets a pluggy manager of its own: what one package does wrong in its hooks reaches nobody else, and one module may
+serve several names.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def entry_points(group: str) -> dict[str, EntryPoint]:
 
 
 def package_of(group: str, name: str) -> str:
-    """The installed distribution that declares *name*, such as ``polyad 0.1.0``; the empty string if it is not known."""
+    """The distribution that declares *name*, such as ``polyad 0.1.0``; the empty string if it is not known."""
     points = declared(group).get(name, ())
     dist = points[0].dist if points else None
     return "" if dist is None else f"{dist.name} {dist.version}"

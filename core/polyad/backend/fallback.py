@@ -1,8 +1,8 @@
 """What happens to an op for which a device has no kernel: the policy, running it on the host, and the account of it.
 
-Nothing falls back silently. The policy is "error" (the default), "warn" or "allow"; every op run on the host is counted with the
-bytes that travelled and the user's line. The policy is the process's, so that it holds in worker threads too; `using_policy` sets
-another one for the thread that entered it.
+Nothing falls back silently. The policy is "error" (the default), "warn" or "allow"; every op run on the host is counted
+with the bytes that travelled and the user's line. The policy is the process's, so that it holds in worker threads too;
+`using_policy` sets another one for the thread that entered it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FallbackWarning(UserWarning):
 
 @dataclass(slots=True)
 class FallbackRecord:
-    """How often an op of a device ran on the host from one line of the user's program, and the bytes moved both ways."""
+    """How often an op ran on the host from one line of the user's program, and the bytes moved both ways."""
 
     op: str
     device: str
@@ -189,8 +189,9 @@ def _on(device: Device, entry: Any) -> Any:
 def _missing(op: Op, device: Device, types: Signature) -> Callable[..., Any]:
     def raise_missing(*args: Any) -> Any:
         who = str(device) if device.type == HOST else f"neither {device} nor the host"
+        has = "has no" if device.type == HOST else "has a"
         raise MissingKernel(
-            f"{op.name}: {who} has {'no' if device.type == HOST else 'a'} kernel for {_dtypes(types) or 'these parameters'}",
+            f"{op.name}: {who} {has} kernel for {_dtypes(types) or 'these parameters'}",
             fix="convert to a dtype that the op takes",
         )
 
@@ -215,6 +216,6 @@ def _count(op: str, device: Device, moved: int) -> None:
         first = record.calls == 1
     if first and get_policy() == "warn":
         warn_user(
-            f"{op}: ran on the host, {device} has no kernel for it; polyad.backends.fallback_report() counts such calls",
+            f"{op}: ran on the host, {device} has no kernel for it; polyad.backends.fallback_report() counts it",
             FallbackWarning,
         )

@@ -1,7 +1,8 @@
 """The hooks through which pluggy finds backends and plug-ins.
 
-Hooks are called when something is loaded, never on the way of an op. A hook module must be cheap to import and must have no lazy
-module attributes: pluggy reads every attribute of what it registers. Nothing in core imports this module before a backend is loaded.
+Hooks are called when something is loaded, never on the way of an op. A hook module must be cheap to import and must
+have no lazy module attributes: pluggy reads every attribute of what it registers. Nothing in core imports this module
+before a backend is loaded.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """The backend interface: the array handle, the class to derive from, and how kernels are declared.
 
-Tier 0 is the abstract methods of `Backend`: memory, copies, fill. With these alone every op runs, by counted fallback to the
-host. Tier 1 is a kernel for each primitive (``polyad.dispatch.primitives()`` lists them). Tier 2 is kernels for composites,
-where a fused one is faster.
+Tier 0 is the abstract methods of `Backend`: memory, copies, fill. With these alone every op runs, by counted fallback
+to the host. Tier 1 is a kernel for each primitive (``polyad.dispatch.primitives()`` lists them). Tier 2 is kernels for
+composites, where a fused one is faster.
 
 A kernel is a plain callable ``kernel(*operands, *params) -> array`` (a tuple of arrays for an op with several outputs):
-operands are array handles, Python numbers where the op takes them, None for an absent optional operand, or a list for an op of
-many tensors; params follow in the order of the op's declaration. It returns new, dense arrays that alias nothing, of the dtype
-that the op's rule gives. Dtypes have been promoted, devices checked and arguments normalised before it is called.
+operands are array handles, Python numbers where the op takes them, None for an absent optional operand, or a list for
+an op of many tensors; params follow in the order of the op's declaration. It returns new, dense arrays that alias
+nothing, of the dtype that the op's rule gives. Dtypes have been promoted, devices checked and arguments normalised
+before it is called.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Array(Protocol):
 
 
 class TensorType:
-    """What dispatch knows of a tensor before looking at its data: dtype, device, and whether it is 0-d. Interned: compare with ``is``.
+    """What dispatch knows of a tensor before looking at its data. Interned: compare with ``is``.
 
     Attributes:
         backend: the loaded backend of the device.
@@ -55,7 +56,7 @@ class TensorType:
 
 
 Signature = tuple[Any, ...]
-"""One entry an operand: its TensorType, the type of a Python number, NoneType, or a tuple of these for a list of tensors."""
+"""An entry an operand: its TensorType, a Python number's type, NoneType, or a tuple of these for a list of tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Backend(ABC):
         """How many devices there are; 0 is a valid answer."""
 
     def probe(self) -> str:
-        """Why `device_count` is 0, in words for the user: no driver, no permission. The empty string if there are devices."""
+        """Why `device_count` is 0, for the user to read: no driver, no permission. Empty if there are devices."""
         return ""
 
     @abstractmethod
@@ -142,7 +143,8 @@ class Backend(ABC):
         """An address or handle number of the array's first element; equal for arrays that start at the same element."""
 
     def synchronize(self, device: Device) -> None:
-        """Wait until all work on *device* is done. The default suits backends whose kernels return when they have finished."""
+        """Wait until all work on *device* is done. The default suits kernels that return when they have finished."""
+        return
 
     def capabilities(self, device: Device) -> Capabilities:
         """What *device* can do; by default what the backend's info declares."""

@@ -1,7 +1,7 @@
 """Kernels that a package brings for a device it does not own, through the entry-point group ``polyad.plugins``.
 
-All plug-ins are loaded when the first kernel is looked for. One that fails is left out, named in a warning once, and listed with
-its reason by ``python -m polyad.backends``; the others work.
+All plug-ins are loaded when the first kernel is looked for. One that fails is left out, named in a warning once, and
+listed with its reason by ``python -m polyad.backends``; the others work.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def supplies() -> dict[str, list[KernelSupply]]:
 
 
 def candidate_kernels(backend: Backend, op: str) -> list[Kernel]:
-    """The kernels for *op* on this backend's devices, best first: plug-ins above priority 0, the backend's own, the others."""
+    """The kernels for *op*, best first: plug-ins above priority 0, the backend's own, the other plug-ins."""
     ranked = [(supply.priority, supply.kernel) for supply in _load().get((backend.info.name, op), ())]
     own = backend.as_kernel(op)
     if own is not None:

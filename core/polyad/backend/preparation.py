@@ -1,4 +1,4 @@
-"""Making a declared kernel ready for one call signature: does it take these dtypes, is there a special form, what layout does it need."""
+"""Making a declared kernel ready for one call signature: its dtypes, its special form, the layout that it needs."""
 
 from __future__ import annotations
 

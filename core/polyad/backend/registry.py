@@ -1,8 +1,9 @@
 """Finding, loading and quarantining backends; devices and tensor types.
 
-Invariants: only the names of entry points are read until a device is used; a package that fails to load is quarantined with its
-reason and hurts nobody else; api_version is checked before a backend is asked for anything but its info; a loaded backend stays
-the same object as long as its package is installed, so that tensor types, which are compared by identity, stay valid.
+Invariants: only the names of entry points are read until a device is used; a package that fails to load is quarantined
+with its reason and hurts nobody else; api_version is checked before a backend is asked for anything but its info; a
+loaded backend stays the same object as long as its package is installed, so that tensor types, which are compared by
+identity, stay valid.
 """
 
 from __future__ import annotations
@@ -28,10 +29,14 @@ from ..errors import (
 from ..state import state
 from .api_version import API_VERSION, check_api_version
 from .capabilities import BackendInfo
-from .entry_points import BACKEND_GROUP as BACKEND_GROUP
-from .entry_points import PLUGIN_GROUP as PLUGIN_GROUP
-from .entry_points import declared, hooks, package_of
-from .entry_points import entry_points as entry_points
+from .entry_points import (
+    BACKEND_GROUP as BACKEND_GROUP,
+    PLUGIN_GROUP as PLUGIN_GROUP,
+    declared,
+    entry_points as entry_points,
+    hooks,
+    package_of,
+)
 from .interface import Backend, TensorType
 
 KNOWN_PACKAGES = {
@@ -48,7 +53,7 @@ DEVICE_VARIABLE = "POLYAD_DEVICE"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a backend is quarantined. Holds text, not the exception: that would keep frames alive and grow with each raise.
+    """Why a backend is quarantined. Text, not the exception, which would keep frames alive and grow with each raise.
 
     Attributes:
         kind: the exception type to raise.
@@ -199,7 +204,7 @@ def _not_found(name: str) -> BackendNotFound:
 
         close = get_close_matches(name, [*names(), *KNOWN_PACKAGES], 1, 0.75)
         meant = f'did you mean "{close[0]}"? Else ' if close else ""
-        fix = f"{meant}install the package that brings it (pip install ...); `python -m polyad.backends` lists what is installed"
+        fix = f"{meant}install the package that brings it (pip install ...); `python -m polyad.backends` lists them"
     return BackendNotFound(
         f"device {name!r}: no installed backend has this name",
         notes={"installed": ", ".join(names()) or "none"},
@@ -208,7 +213,7 @@ def _not_found(name: str) -> BackendNotFound:
 
 
 def info_of(name: str) -> BackendInfo | None:
-    """The info of an installed backend without creating the backend; None if it is quarantined. Raises BackendNotFound."""
+    """The info of an installed backend that need not be created; None if quarantined. Raises BackendNotFound."""
     with lock:
         if name in _backends:
             return _backends[name].info
@@ -233,7 +238,7 @@ def is_loaded(name: str) -> bool:
     return name in _backends
 
 
-# ------------------------------------------------------------------------------------------------------------ registering
+# ------------------------------------------------------------------------------------------------------- registering
 
 
 class Registration:
@@ -257,8 +262,8 @@ class Registration:
 def register(name: str, backend: Backend) -> Registration:
     """Make *backend* serve device type *name* in this process, without a package: for notebooks and tests.
 
-    Its ``info`` may be missing. Raises TypeError if it is no Backend, ValueError if the name is in use or is no identifier, and
-    ApiVersionMismatch as for an installed backend.
+    Its ``info`` may be missing. Raises TypeError if it is no Backend, ValueError if the name is in use or is no
+    identifier, and ApiVersionMismatch as for an installed backend.
     """
     if not isinstance(backend, Backend):
         raise ArgumentTypeError(
@@ -284,7 +289,7 @@ def register(name: str, backend: Backend) -> Registration:
 
 
 def unregister(name: str) -> None:
-    """Take a registered backend back; its tensors must not be used any more. Raises ValueError if it was not registered."""
+    """Take a registered backend back; its tensors are of no use then. Raises ValueError if it was not registered."""
     with lock:
         if name not in _registered:
             raise ArgumentError(
@@ -306,8 +311,8 @@ def _drop(name: str) -> None:
 def forget() -> None:
     """Look at installed packages anew: after a pip install in a running program, and in tests.
 
-    Quarantined backends get another try and plug-ins are loaded again. Backends that work stay loaded, so that existing tensors stay
-    valid; one whose package is gone is dropped.
+    Quarantined backends get another try and plug-ins are loaded again. Backends that work stay loaded, so that existing
+    tensors stay valid; one whose package is gone is dropped.
     """
     global _environment_default
     with lock:
@@ -340,8 +345,8 @@ _environment_default: Device | None = None
 def resolve_device(device: Any) -> Device:
     """The full name of a device (index filled in), checked to exist; None means the current default device.
 
-    Raises TypeError for anything but a string or a Device, BackendNotFound, BackendUnavailable if the device type has no such device,
-    and DeviceError for a text that cannot be read.
+    Raises TypeError for anything but a string or a Device, BackendNotFound, BackendUnavailable if the device type has
+    no such device, and DeviceError for a text that cannot be read.
     """
     if device is None:
         device = state.default_device
@@ -409,7 +414,10 @@ def _read_environment() -> Device:
 
 
 def get_default_device() -> Device:
-    """The device that new tensors get: that of ``with polyad.device(...)``, else of `set_default_device`, else POLYAD_DEVICE, else "cpu".
+    """The device that new tensors of this thread get.
+
+    It is that of ``with polyad.device(...)``, else of `set_default_device`, else the environment's POLYAD_DEVICE, else
+    "cpu". Raises what `resolve_device` raises if POLYAD_DEVICE names no device.
 
     >>> import polyad
     >>> polyad.get_default_device()
@@ -419,7 +427,7 @@ def get_default_device() -> Device:
 
 
 def set_default_device(device: str | Device | None) -> None:
-    """Give new tensors of this thread *device* unless they are given another; None returns to POLYAD_DEVICE, else "cpu".
+    """Give new tensors of this thread *device*; None returns to POLYAD_DEVICE, else "cpu".
 
     Raises what `resolve_device` raises for a device that does not exist, and changes nothing then.
 
@@ -432,13 +440,13 @@ def set_default_device(device: str | Device | None) -> None:
     state.default_device = None if device is None else resolve_device(device)
 
 
-# ------------------------------------------------------------------------------------------------------------ tensor types
+# ------------------------------------------------------------------------------------------------------- tensor types
 
 _types: dict[tuple[DType, Device, bool], TensorType] = {}
 
 
 def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
-    """The interned TensorType; *device* must come from `resolve_device`. Raises DTypeError for a dtype the device lacks."""
+    """The interned TensorType of a device that `resolve_device` gave. Raises DTypeError for a dtype it lacks."""
     key = (dtype, device, zero_dim)
     found = _types.get(key)
     if found is not None:

@@ -4,16 +4,15 @@
     polyad doctor                   the same, with versions and a short self-test of each device
 
 `list_backends`, `is_available` and `doctor` answer the same questions in a program. `set_fallback`, `fallback` and
-`fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend without a
-package, for notebooks and tests.
+`fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
+without a package, for notebooks and tests.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from ..backend import fallback as _fallback
-from ..backend import registry as _registry
+from ..backend import fallback as _fallback, registry as _registry
 from ..backend.fallback import FallbackRecord, FallbackReport, FallbackWarning, Policy
 from ..backend.plugins import BrokenPluginWarning
 from ..backend.registry import Registration, register, unregister
@@ -47,7 +46,9 @@ __all__ = [
 
 
 def is_available(name: str) -> bool:
-    """Whether tensors can be made on device *name*, such as "cpu", "opencl" or "cuda:1". Loads its backend; never raises for a string.
+    """Whether tensors can be made on device *name*, such as "cpu", "opencl" or "cuda:1".
+
+    Loads its backend. Raises TypeError for what is no string or device, and nothing else.
 
     >>> import polyad
     >>> polyad.backends.is_available("cpu"), polyad.backends.is_available("abacus")
@@ -73,8 +74,8 @@ def refresh() -> None:
 def set_fallback(policy: Policy) -> None:
     """Set what happens when a device has no kernel for an op, in every thread.
 
-    "error" (the default) raises MissingKernel, "warn" runs the op on the host and warns once a line, "allow" runs it on the host. Every
-    such call is counted in `fallback_report`. Raises ValueError for any other policy.
+    "error" (the default) raises MissingKernel, "warn" runs the op on the host and warns once a line, "allow" runs it on
+    the host. Every such call is counted in `fallback_report`. Raises ValueError for any other policy.
 
     >>> import polyad
     >>> polyad.backends.set_fallback("error")
@@ -105,7 +106,7 @@ def fallback(policy: Policy) -> AbstractContextManager[None]:
 
 
 def fallback_report() -> FallbackReport:
-    """What ran on the host because its device had no kernel: op, device, calls, bytes moved and the line of your program.
+    """What ran on the host for want of a kernel: op, device, calls, bytes moved, the line of your program.
 
     >>> import polyad
     >>> polyad.backends.reset_fallback_report()

@@ -11,7 +11,7 @@ from .screen import show_listing
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the listing and return 0: a backend that does not work is something to tell, not a failure of the listing."""
+    """Print the listing and return 0: that a backend does not work is news, not a failure of the listing."""
     parser = argparse.ArgumentParser(
         prog="python -m polyad.backends",
         description="List the installed backends, the devices they find, what these can do, and what is wrong.",

@@ -1,7 +1,7 @@
 """What ``polyad doctor`` says: versions, the listing of backends, and a short self-test of each device.
 
-The self-test trains nothing and compares with nothing but arithmetic that it can do itself in Python: a small matrix product, its
-gradients, a copy to the host and back, a strided copy.
+The self-test trains nothing and compares with nothing but arithmetic that it can do itself in Python: a small matrix
+product, its gradients, a copy to the host and back, a strided copy.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _self_test(device: str) -> SelfTest:
 
 
 def _exercise(device: str) -> str:
-    """Name the first step whose result is wrong; the empty string if all are right. Small whole numbers, so results are exact."""
+    """Name the first step whose result is wrong, if any. All numbers are small and whole, so results are exact."""
     from ..autograd.grad_mode import enable_grad
     from ..backend.fallback import using_policy
     from ..ops.creation import tensor

@@ -111,7 +111,7 @@ class Listing:
 
 
 def list_backends(*, load: bool = True) -> Listing:
-    """Every installed or registered backend and plug-in: status, devices, capabilities, kernels, what is wrong and how to mend it.
+    """Every backend and plug-in: status, devices, capabilities, kernels, what is wrong and how to mend it.
 
     With ``load=False`` only what is loaded already is asked for devices, and nothing is imported but hook modules.
 

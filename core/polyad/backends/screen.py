@@ -1,4 +1,4 @@
-"""Showing a `Listing` and a `DoctorReport`: plain text anywhere, tables and colour on a terminal (rich is imported only then)."""
+"""Showing a `Listing` and a `DoctorReport`: plain text anywhere, tables on a terminal, for which rich is imported."""
 
 from __future__ import annotations
 

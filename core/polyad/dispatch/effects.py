@@ -1,8 +1,8 @@
 """Effects: work that is visible to the user and is no op, brought to the modes so that none of it is missed.
 
-An op makes new values from values. An effect writes into memory, brings data in, crosses devices, reads to the host, or changes a
-tensor's record: ``add_``, ``copy_``, ``tensor``, ``to_device``, ``item``, ``backward``. It has no plan and no kernel of its own;
-its body calls ops and tier 0 of the backend. With no mode active it costs one falsy check, as an op does:
+An op makes new values from values. An effect writes into memory, brings data in, crosses devices, reads to the host, or
+changes a tensor's record: ``add_``, ``copy_``, ``tensor``, ``to_device``, ``item``, ``backward``. It has no plan and no
+kernel of its own; its body calls ops and tier 0 of the backend. With no mode active it costs one falsy check:
 
     def fill_(self, value):
         if state.modes:
@@ -11,8 +11,9 @@ its body calls ops and tier 0 of the backend. With no mode active it costs one f
 
     FILL = Effect("fill_", fill_, _fill)
 
-Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the first ones gets what the user's program would
-get with these tensors. That is what replaying a captured graph rests on, so everything that the body depends on is an argument.
+Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the first ones gets what the
+user's program would get with these tensors. That is what replaying a captured graph rests on, so everything that the
+body depends on is an argument.
 
 To add an effect, write the three parts above; arguments are positional.
 """
@@ -38,8 +39,8 @@ class Effect:
         inplace: whether it is the in-place form of a function; its arguments are then (target, args, kwargs).
         op: the op that an in-place form comes down to, if there is one.
         reads: whether its result is Python data on the host, on which the program may depend from then on.
-        draws: whether its result is a tuple of ints that differ from call to call and are passed on to ops as they are: the place of
-            a draw in a generator's sequence.
+        draws: whether its result is a tuple of ints that differ from call to call and are passed on to ops as they are:
+            the place of a draw in a generator's sequence.
     """
 
     __slots__ = ("body", "call", "draws", "inplace", "name", "op", "reads")

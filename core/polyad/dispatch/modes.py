@@ -1,7 +1,8 @@
 """The mode stack: objects that see every op and every effect of a thread before it happens.
 
-Capture, autocast, profiling and dispatch tracing are modes. A call made while modes are active goes to the innermost one; what
-that mode calls goes on to the next one out, and finally to the kernel. With no mode active the op path pays one falsy check.
+Capture, autocast, profiling and dispatch tracing are modes. A call made while modes are active goes to the innermost
+one; what that mode calls goes on to the next one out, and finally to the kernel. With no mode active the op path pays
+one falsy check.
 
 To add a mode, derive from `Mode` and override ``dispatch``.
 """
@@ -21,7 +22,7 @@ M = TypeVar("M", bound="Mode")
 
 
 class Mode:
-    """Base of all modes; a context manager that is active in its thread while entered. Modes nest, also with themselves."""
+    """Base of all modes: a context manager, active in its thread while entered. Modes nest, also with themselves."""
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on.

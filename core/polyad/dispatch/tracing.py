@@ -30,7 +30,7 @@ class TraceEntry:
 
     Attributes:
         op: its name.
-        path: "kernel", "decomposition", "fallback", "cast", "view", or "effect" for what is no op (a write, a copy, a read).
+        path: "kernel", "decomposition", "fallback", "cast", "view", or "effect" for what is no op.
         origin: who supplied the kernel; empty where none ran.
         operands: the operands as dtype, shape and device, or the numbers themselves.
         line: the user's line.
@@ -145,7 +145,7 @@ def _operands(op: Op | Effect, args: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _written_directly(effect: Effect, args: tuple[Any, ...]) -> Plan | None:
-    """The plan of an in-place form whose kernel writes straight into its target, as `polyad.dispatch.inplace` decides it."""
+    """The plan of an in-place form whose kernel writes into its target, as `polyad.dispatch.inplace` decides it."""
     if not effect.inplace or effect.op is None or args[2] or state.modes:
         return None
     target, others = args[0], args[1]
@@ -209,8 +209,8 @@ class _Explain(Mode):
 def explain(op: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
     """Say which kernel a call would run and why that one, without running it.
 
-    *op* is an op's name, or a function such as ``polyad.add``; of a function made of several ops, the first one that is no view is
-    explained. Raises TypeError for an unknown op, and what the call itself would raise for wrong operands.
+    *op* is an op's name, or a function such as ``polyad.add``; of a function made of several ops, the first one that is
+    no view is explained. Raises TypeError for an unknown op, and what the call itself would raise for wrong operands.
 
     >>> import polyad
     >>> print(polyad.explain("add", polyad.ones(2), polyad.ones(2)))  # doctest: +ELLIPSIS
@@ -313,7 +313,8 @@ def _verdict(kernel: Kernel, types: tuple[Any, ...]) -> str:
             {t.dtype.name for t in flat(types) if isinstance(t, TensorType) and t.dtype not in kernel.dtypes}
         )
         if refused:
-            return f"does not take {', '.join(refused)}; it takes {', '.join(sorted(dtype.name for dtype in kernel.dtypes))}"
+            taken = sorted(dtype.name for dtype in kernel.dtypes)
+            return f"does not take {', '.join(refused)}; it takes {', '.join(taken)}"
     if prepare(kernel, types) is None:
         return "has no form for this signature"
     extra = ["made for this signature"] * (kernel.specialize is not None) + [

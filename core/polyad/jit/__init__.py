@@ -1,4 +1,4 @@
-"""Calls as graphs: `capture` records what a function does, as ops with abstract values, and the `Graph` prints and replays it.
+"""Calls as graphs: `capture` records what a function does, as ops with abstract values; the `Graph` prints and replays.
 
 capture.py     the mode that records
 graph.py       the graph: values, nodes, replay

@@ -1,10 +1,12 @@
 """Recording a call as a graph.
 
-A tensor is known by its identity. One that the mode has not seen is, in this order: another tensor object over known memory
-without history (a Parameter made of a tensor), the gradient that a backward pass left at a known tensor, or a constant.
+A tensor is known by its identity. One that the mode has not seen is, in this order: another tensor object over known
+memory without history (a Parameter made of a tensor), the gradient that a backward pass left at a known tensor, or a
+constant.
 
-Known limits, all of them PyTorch's trace's too: Python's decisions are baked in, those that depend on data with a warning; Python
-state that the function changes (counters, lists, an optimizer's first step) is changed once, when it is captured.
+Known limits, all of them PyTorch's trace's too: Python's decisions are baked in, those that depend on data with a
+warning; Python state that the function changes (counters, lists, an optimizer's first step) is changed once, when it is
+captured.
 """
 
 from __future__ import annotations
@@ -173,12 +175,13 @@ def _find_last_uses(nodes: Sequence[Node], outputs: Any) -> None:
 def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs: Any) -> Graph:
     """Call *function* once and record what it does as a `Graph`, which replays it with other inputs.
 
-    Inputs and results may be tensors in nested lists, tuples and dicts. Tensors that the function uses and does not make
-    (parameters, buffers) are constants by reference. Gradients flow through a replay as through the function itself.
+    Inputs and results may be tensors in nested lists, tuples and dicts. Tensors that the function uses and does not
+    make (parameters, buffers) are constants by reference. Gradients flow through a replay as through the function
+    itself.
 
-    Baked in are shapes, dtypes, devices, arguments that are no tensors, and Python's decisions: an ``if`` that depends on data takes
-    the captured side on each replay, and reading the data warns (BakedValueWarning). Raises TypeError if *function* is not
-    callable or no example is a tensor, and whatever the function raises.
+    Baked in are shapes, dtypes, devices, arguments that are no tensors, and Python's decisions: an ``if`` that depends
+    on data takes the captured side on each replay, and reading the data warns (BakedValueWarning). Raises TypeError if
+    *function* is not callable or no example is a tensor, and whatever the function raises.
 
     >>> import polyad
     >>> def line(x, slope):

@@ -1,8 +1,8 @@
 """The graph of a captured call: values without data, nodes that make them, and replay.
 
-A graph is a straight line of calls. It holds no data but the constants, which are the tensors themselves that the function used
-and did not make: parameters, buffers, tables. Replaying makes the same calls through dispatch, so it records gradients, obeys
-modes, writes where the function wrote and draws random numbers anew.
+A graph is a straight line of calls. It holds no data but the constants, which are the tensors themselves that the
+function used and did not make: parameters, buffers, tables. Replaying makes the same calls through dispatch, so it
+records gradients, obeys modes, writes where the function wrote and draws random numbers anew.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Node:
         op: what is called.
         args: operands, then params, with a `Ref` in each tensor's place.
         outputs: the result, likewise.
-        grad: False for a call inside of ``no_grad``, True inside of ``enable_grad``; None for one that follows whoever calls.
+        grad: False for a call inside of ``no_grad``, True inside of ``enable_grad``; None: as whoever replays has it.
         line: the user's line that made it.
         baked: what a read of data came to, as text, for effects that read.
         frees: numbers of the values that are not used after this node.
@@ -126,13 +126,15 @@ class Graph:
         return listing(self)
 
     def __repr__(self) -> str:
-        return f"<graph of {self.name}: {len(self.inputs)} inputs, {len(self.constants)} constants, {len(self.nodes)} nodes>"
+        sizes = f"{len(self.inputs)} inputs, {len(self.constants)} constants, {len(self.nodes)} nodes"
+        return f"<graph of {self.name}: {sizes}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replay with other inputs; returns what the function would, in the same nesting.
 
-        Raises, before anything runs, RuntimeError for a tensor of another shape, dtype or device than the example's, TypeError for a
-        missing, superfluous or wrongly nested argument, ValueError for another value of an argument that is no tensor.
+        Raises, before anything runs, RuntimeError for a tensor of another shape, dtype or device than the example's,
+        TypeError for a missing, superfluous or wrongly nested argument, ValueError for another value of an argument
+        that is no tensor.
         """
         found = self._bind(args, kwargs)
         for constant in self.constants:
@@ -168,8 +170,9 @@ class Graph:
                 continue
             _check(self.name, name, self.values[leaf.number], value)
             if found.setdefault(leaf.number, value) is not value:
+                other = self.values[leaf.number].name
                 raise ArgumentError(
-                    f"{self.name}: {name} must be the same tensor as {self.values[leaf.number].name}, as it was in the example call",
+                    f"{self.name}: {name} must be the same tensor as {other}, as it was in the example call",
                     fix="capture again with two tensors as examples",
                 )
         return found

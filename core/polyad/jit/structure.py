@@ -45,7 +45,7 @@ def copied(structure: Any) -> Any:
 
 
 def leaves(structure: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf with the path to it, such as ``[0].mask`` or ``['x'][1]``; containers that are empty are leaves too."""
+    """Every leaf with the path to it, such as ``[0].mask`` or ``['x'][1]``; empty containers are leaves too."""
     if isinstance(structure, (list, tuple)) and not isinstance(structure, Ref) and structure:
         fields = getattr(structure, "_fields", None)
         for position, item in enumerate(structure):

@@ -1,4 +1,4 @@
-"""A backend of tier 0 alone, with an array class of its own, and packages made on the spot that importlib.metadata finds."""
+"""A backend of tier 0 with an array class of its own, and packages made on the spot, found by importlib.metadata."""
 
 from __future__ import annotations
 

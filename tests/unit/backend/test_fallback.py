@@ -133,7 +133,7 @@ def test_an_error_on_the_host_is_explained_as_on_the_device(toy) -> None:
     assert caught.value.lines["input"] == "float32 (2, 3) on toy:0"
 
 
-# ------------------------------------------------------------------------------------------------------------ two backends at once
+# ------------------------------------------------------------------------------------------------------- two at once
 
 
 def test_two_backends_at_once(toy, make_toy) -> None:

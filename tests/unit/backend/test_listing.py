@@ -80,7 +80,9 @@ def test_a_backend_that_misbehaves_while_it_is_described_is_listed(make_toy) -> 
 
 def test_misspelt_kernels_are_listed(make_toy) -> None:
     class Typo(make_toy):
-        kernels = {"ad": None}
+        @property
+        def kernels(self) -> dict:
+            return {"ad": None}
 
     with backends.register("typo", Typo()):
         assert "ops that do not exist here: ad" in backends.list_backends()["typo"].problem

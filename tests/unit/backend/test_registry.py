@@ -34,8 +34,8 @@ GOOD = """
 
     @polyad.hookimpl
     def polyad_backend_info():
-        return BackendInfo("abacus", {version}, Capabilities(dtypes=frozenset({{float32, int64}})), install="pip install beads",
-                           description="wooden beads")
+        able = Capabilities(dtypes=frozenset({{float32, int64}}))
+        return BackendInfo("abacus", {version}, able, install="pip install beads", description="wooden beads")
 
     @polyad.hookimpl
     def polyad_create_backend():
@@ -294,7 +294,7 @@ def test_a_dtype_of_the_wrong_type() -> None:
         polyad.zeros(1, dtype="float32")
 
 
-# ------------------------------------------------------------------------------------------------------------ registering
+# ------------------------------------------------------------------------------------------------------- registering
 
 
 def test_registering_by_hand(make_toy) -> None:
@@ -334,7 +334,7 @@ def test_a_name_can_be_used_again(make_toy) -> None:
     assert first._type.backend is not second._type.backend
 
 
-# ------------------------------------------------------------------------------------------------------------ default device
+# ------------------------------------------------------------------------------------------------------- default device
 
 
 def test_default_device_as_context(toy) -> None:
@@ -407,7 +407,7 @@ def test_environment_variable_is_the_default(toy, monkeypatch: pytest.MonkeyPatc
 
 
 def test_importing_polyad_is_light() -> None:
-    """No driver, no plug-in machinery, no terminal library; after the first tensor NumPy's bfloat16 is still not there."""
+    """No driver, no plug-in machinery, no terminal library; and no bfloat16 before it is met."""
     program = """
 import sys
 before = set(sys.modules)
@@ -416,7 +416,8 @@ assert "importlib.metadata" not in set(sys.modules) - before  # no entry point i
 heavy = {"cupy", "pyopencl", "ml_dtypes", "rich", "pluggy", "matplotlib", "pytest", "torch", "polyad_numpy"}
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not heavy & loaded, heavy & loaded
-assert [name for name in ("polyad.nn", "polyad.optim", "polyad.jit", "polyad.backends", "polyad.cli") if name in sys.modules] == []
+parts = {"polyad.nn", "polyad.optim", "polyad.jit", "polyad.backends", "polyad.cli"}
+assert not parts & set(sys.modules), parts & set(sys.modules)
 polyad.ones(2) + 1
 loaded = {name.partition(".")[0] for name in sys.modules}
 assert not (heavy - {"pluggy", "polyad_numpy"}) & loaded, heavy & loaded
