@@ -22,6 +22,7 @@ from ..ops.activation import silu as silu
 from ..ops.activation import softplus as softplus
 from ..ops.convolution import conv1d as conv1d
 from ..ops.convolution import conv2d as conv2d
+from ..ops.dropout import dropout as dropout
 from ..ops.embedding import embedding as embedding
 from ..ops.embedding import one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid

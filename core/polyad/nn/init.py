@@ -12,6 +12,7 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError, ArgumentTypeError
+from ..random import Generator
 from ..tensor import Tensor
 
 __all__ = [
@@ -73,7 +74,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn uniformly from [a, b).
 
     >>> import polyad
@@ -85,7 +86,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
         return _check("uniform_", tensor).uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
 
     >>> import polyad
@@ -197,7 +198,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill uniformly in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     Raises:
@@ -213,7 +214,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill from the normal distribution with deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     Raises:
@@ -239,7 +240,7 @@ def _kaiming_std(op: str, tensor: Tensor, a: float, mode: str, nonlinearity: str
 
 
 def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
     """Fill uniformly in +-gain * sqrt(3 / fan) (He et al. 2015).
 
@@ -266,7 +267,7 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
 ) -> Tensor:
     """Fill from the normal distribution with deviation gain / sqrt(fan) (He et al. 2015). Arguments as
     `kaiming_uniform_`.
