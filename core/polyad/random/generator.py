@@ -1,0 +1,179 @@
+"""Generators: a seed, and how far it has been drawn from.
+
+A generator holds two numbers and no device memory, so one generator serves tensors on every device, and gives the same numbers on each.
+What a draw gets from (seed, offset) is settled in `polyad.random.philox`. Generators are safe to share between threads: each draw
+takes a stretch of the sequence that no other draw gets.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..device import Device
+from ..errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+DEFAULT_SEED = 67280421310721
+"""The seed of a generator that was given none; PyTorch's, so that programs print the same ``initial_seed()``."""
+
+_STATE_BYTES = 16
+
+
+class Generator:
+    """A source of random numbers, made with the default seed.
+
+    *device* is kept for programs that read it; numbers can be drawn for any device, and do not depend on it.
+
+    >>> import polyad
+    >>> g = polyad.Generator().manual_seed(7)
+    >>> first = polyad.rand(2, generator=g)
+    >>> bool((polyad.rand(2, generator=g.manual_seed(7)) == first).all())
+    True
+    """
+
+    __slots__ = ("__weakref__", "_device", "_lock", "_offset", "_seed")
+
+    def __init__(self, device: Device | str = "cpu") -> None:
+        self._device = Device(device)
+        self._lock = threading.Lock()
+        self._seed = DEFAULT_SEED
+        self._offset = 0
+
+    @property
+    def device(self) -> Device:
+        """The device that it was made for."""
+        return self._device
+
+    def __repr__(self) -> str:
+        return f"<polyad.Generator seed={self._seed} offset={self._offset}>"
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start anew from *seed*, an int in [-2**63, 2**64); a negative one counts from 2**64 down. Returns the generator.
+
+        Raises TypeError for what is no int, ValueError for one out of range.
+        """
+        try:
+            number = seed.__index__()
+        except AttributeError:
+            raise ArgumentTypeError(f"manual_seed: seed is {seed!r}, not an int", fix="pass an int") from None
+        if not -(2**63) <= number < 2**64:
+            raise ArgumentError(f"manual_seed: seed {number} is outside [-2**63, 2**64)", fix="pass a smaller number")
+        with self._lock:
+            self._seed, self._offset = number % 2**64, 0
+        return self
+
+    def seed(self) -> int:
+        """Start anew from a seed of the operating system's, and return it."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that it last started from."""
+        return self._seed
+
+    def take(self, words: int) -> tuple[int, int]:
+        """Reserve *words* 32-bit words: their (seed, offset). The next draw begins behind them."""
+        with self._lock:
+            offset = self._offset
+            self._offset = (offset + -(-words // 4)) % 2**64
+            return self._seed, offset
+
+    def get_state(self) -> Tensor:
+        """Seed and offset as a uint8 tensor of 16 bytes, little end first."""
+        from ..dtypes import uint8
+        from ..ops.creation import tensor
+
+        with self._lock:
+            state = self._seed.to_bytes(8, "little") + self._offset.to_bytes(8, "little")
+        return tensor(list(state), dtype=uint8, device="cpu")
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that `get_state` gave. Raises TypeError for anything else; the generator is then unchanged."""
+        from ..dtypes import uint8
+        from ..tensor import Tensor
+
+        if not isinstance(new_state, Tensor) or new_state.dtype is not uint8 or tuple(new_state.shape) != (_STATE_BYTES,):
+            raise ArgumentTypeError(f"set_state: the state must be a uint8 tensor of {_STATE_BYTES} bytes", operands={"new_state": new_state}, fix="pass what get_state returned")
+        state = bytes(new_state.tolist())
+        with self._lock:
+            self._seed, self._offset = int.from_bytes(state[:8], "little"), int.from_bytes(state[8:], "little")
+        return self
+
+
+default_generator = Generator()
+"""What random functions draw from unless they are given a generator; one a process."""
+
+
+def generator_or_default(op: str, generator: Any) -> Generator:
+    """*generator*, or the default one for None; raises TypeError for anything else."""
+    if generator is None:
+        return default_generator
+    if not isinstance(generator, Generator):
+        raise ArgumentTypeError(f"{op}: generator is {type(generator).__name__}", fix="pass a polyad.Generator or None")
+    return generator
+
+
+def manual_seed(seed: int) -> Generator:
+    """Start the default generator anew from *seed* and return it; on every device, all numbers drawn from here on follow from it.
+
+    Raises TypeError for what is no int, ValueError outside [-2**63, 2**64).
+
+    >>> import polyad
+    >>> _ = polyad.manual_seed(0)
+    >>> polyad.randint(0, 10, (3,)).tolist() == polyad.randint(0, 10, (3,), generator=polyad.Generator().manual_seed(0)).tolist()
+    True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Start the default generator anew from a seed of the operating system's, and return it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator last started from.
+
+    >>> import polyad
+    >>> _ = polyad.manual_seed(5)
+    >>> polyad.initial_seed()
+    5
+    """
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's state: a uint8 tensor of 16 bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator into a state that `get_rng_state` gave. Raises TypeError for anything else."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
+    """Draw inside, and go on afterwards as if nothing had been drawn. *devices* changes nothing: one generator serves all.
+
+    >>> import polyad
+    >>> _ = polyad.manual_seed(0)
+    >>> with polyad.random.fork_rng():
+    ...     inside = polyad.rand(3)
+    >>> bool((polyad.rand(3) == inside).all())
+    True
+    """
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
