@@ -39,11 +39,9 @@ class Effect:
         inplace: whether it is the in-place form of a function; its arguments are then (target, args, kwargs).
         op: the op that an in-place form comes down to, if there is one.
         reads: whether its result is Python data on the host, on which the program may depend from then on.
-        draws: whether its result is a tuple of ints that differ from call to call and are passed on to ops as they are:
-            the place of a draw in a generator's sequence.
     """
 
-    __slots__ = ("body", "call", "draws", "inplace", "name", "op", "reads")
+    __slots__ = ("body", "call", "inplace", "name", "op", "reads")
 
     kind = "effect"
     outputs = ()
@@ -57,10 +55,9 @@ class Effect:
         inplace: bool = False,
         op: Op | None = None,
         reads: bool = False,
-        draws: bool = False,
     ) -> None:
         self.name, self.call, self.body = name, call, body
-        self.inplace, self.op, self.reads, self.draws = inplace, op, reads, draws
+        self.inplace, self.op, self.reads = inplace, op, reads
 
     def through_modes(self, *args: Any) -> Any:
         """Give this call to the innermost mode."""

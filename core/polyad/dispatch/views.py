@@ -15,7 +15,6 @@ from ..errors import ArgumentTypeError
 from ..layout import Shape, Strides, contiguous_strides
 from ..state import state
 from ..tensor import Tensor, ViewOf
-from .effects import Effect
 
 if TYPE_CHECKING:
     from .op import Op
@@ -72,16 +71,8 @@ def apply_views(
     """Several views of *input* with one node, whose ``formula(gradients, *saved)`` sees all their gradients at once.
 
     A gradient that did not arrive is None. ``unbind`` and ``split`` are made of this: one node a view would add up as many
-    gradients of the whole input.
+    gradients of the whole input. Modes do not see it: while any is active, callers call one view op a result instead.
     """
-    if state.modes:
-        return VIEWS.through_modes(name, input, layouts, formula, saved)  # type: ignore[no-any-return]
-    return _apply_views(name, input, layouts, formula, saved)
-
-
-def _apply_views(
-    name: str, input: Tensor, layouts: Sequence[Layout], formula: Callable[..., Tensor], saved: tuple[Any, ...]
-) -> tuple[Tensor, ...]:
     outs = tuple([alias(input, *layout) for layout in layouts])
     node = input._node
     if node is not None and state.grad_enabled and outs:
@@ -89,9 +80,6 @@ def _apply_views(
         for number, out in enumerate(outs):
             out._node = Output(parent, number, out._array.shape, out._type)
     return outs
-
-
-VIEWS = Effect("views", apply_views, _apply_views)
 
 
 def alias(input: Tensor, shape: Shape, strides: Strides, offset: int) -> Tensor:

@@ -16,11 +16,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..device import Device
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..dtypes import int64
 from ..errors import ArgumentTypeError
 from ..state import state, user_line, warn_user
 from ..tensor import DETACH, SET_GRAD, Tensor
@@ -39,10 +37,6 @@ def _grad_of(tensor: Tensor) -> Tensor | None:
 
 
 GRAD_OF = Effect("grad_of", _grad_of)
-
-
-class Drawn(int):
-    """An int that a generator gave; known by its identity, as tensors are."""
 
 
 class Capture(Mode):
@@ -68,16 +62,11 @@ class Capture(Mode):
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Record the call and pass it on."""
         grad = state.grad_enabled
-        recorded = copied(replace(args, (Tensor, Drawn), self._ref))
+        recorded = copied(replace(args, Tensor, self._ref))
         if op is SET_GRAD and args[0]._grad is not None:
             self._ref(args[0]._grad)  # the program may hold on to the gradient that is about to be replaced
         result = op.call(*args)
         reads = isinstance(op, Effect) and op.reads
-        if isinstance(op, Effect) and op.draws:
-            # An outer capture has made them, and knows them by the same identity.
-            result = tuple([number if isinstance(number, Drawn) else Drawn(number) for number in result])
-            self.nodes.append(Node(op, recorded, replace(result, Drawn, self._draw), None, user_line()))
-            return result
         outputs = None if reads else replace(result, Tensor, self._result)
         line = user_line()
         baked = self._bake(op, result, line) if reads else ""
@@ -107,13 +96,6 @@ class Capture(Mode):
         self._know(tensor, number)
         return number
 
-    def _draw(self, number: Drawn) -> Ref:
-        place = len(self.values)
-        self.values.append(Value(place, str(place), (), int64, Device("cpu"), requires_grad=False, drawn=True))
-        self._numbers[id(number)] = place
-        self._alive.append(number)
-        return Ref(place)
-
     def _know(self, tensor: Tensor, number: int) -> None:
         self._numbers[id(tensor)] = number
         self._by_array[id(tensor._array)] = number
@@ -121,11 +103,9 @@ class Capture(Mode):
         if tensor.requires_grad:
             self._with_grad.append((tensor, number))
 
-    def _ref(self, seen: Tensor | Drawn) -> Any:
-        number = self._numbers.get(id(seen))
-        if number is None and isinstance(seen, Drawn):
-            return seen  # from before this capture began: a number like any other
-        return Ref(self._find(seen) if number is None else number)  # type: ignore[arg-type]
+    def _ref(self, tensor: Tensor) -> Ref:
+        number = self._numbers.get(id(tensor))
+        return Ref(self._find(tensor) if number is None else number)
 
     def _find(self, tensor: Tensor) -> int:
         known = self._by_array.get(id(tensor._array))

@@ -31,7 +31,6 @@ class Value:
         number: its place among the graph's values; a `Ref` names it by this.
         name: for listings: an input's or parameter's name, else the number.
         requires_grad: whether it required a gradient when it was captured.
-        drawn: whether it is no tensor but an int that a generator gives anew on each replay.
     """
 
     number: int
@@ -40,10 +39,9 @@ class Value:
     dtype: DType
     device: Device
     requires_grad: bool
-    drawn: bool = False
 
     def __str__(self) -> str:
-        return "int, drawn anew" if self.drawn else f"{self.dtype.name} {self.shape} on {self.device}"
+        return f"{self.dtype.name} {self.shape} on {self.device}"
 
 
 @dataclass(frozen=True, slots=True)

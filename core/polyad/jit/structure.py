@@ -12,7 +12,7 @@ class Ref(NamedTuple):
     number: int
 
 
-def replace(structure: Any, kind: type | tuple[type, ...], new: Callable[[Any], Any]) -> Any:
+def replace(structure: Any, kind: type, new: Callable[[Any], Any]) -> Any:
     """*structure* with ``new(leaf)`` in place of every leaf of type *kind*; what holds none is returned as it is."""
     if isinstance(structure, kind):
         return new(structure)

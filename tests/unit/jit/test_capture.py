@@ -501,4 +501,4 @@ def test_random_numbers_are_drawn_anew_from_the_generator_that_was_used() -> Non
     graph = jit.capture(work, x)
     assert same([graph(x), graph(x)], wanted[1:])
     assert wanted[0][0].tolist() != wanted[1][0].tolist()
-    assert "drawn anew" in str(graph)
+    assert names(graph)[0] == "uniform"  # the generator is a parameter: whoever runs the op moves it on
