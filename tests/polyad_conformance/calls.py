@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -16,11 +17,11 @@ from polyad.backend import Backend, fallback, registry
 from polyad.dispatch.modes import Mode
 from polyad.dispatch.op import OPS, PUBLIC, Op
 from polyad.dispatch.plan import find_plan
-from polyad.dtypes import DType
+from polyad.dtypes import DType, bool_
 from polyad.tensor import Tensor
 
 from .sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample
-from .tolerance import wide
+from .tolerance import is_inexact, wide
 
 class UnsupportedByDeclaration(Exception):
     """The backend's capabilities say that this cannot work, so it is not tested."""
@@ -47,9 +48,18 @@ def draw(sample: Sample, dtype: DType, seed: int) -> tuple[Any, ...]:
     return tuple(sample.inputs(Maker(generator(sample, dtype, seed), dtype)))
 
 
-def has_arrays(value: Any) -> bool:
-    """Whether there is an array in *value*."""
-    return isinstance(value, np.ndarray) or (isinstance(value, (list, tuple)) and any(map(has_arrays, value)))
+def has_arrays(value: Any, but: str = "") -> bool:
+    """Whether there is an array in *value*, one of kind *but* not counting."""
+    if isinstance(value, (list, tuple)):
+        return any(has_arrays(item, but) for item in value)
+    return isinstance(value, np.ndarray) and value.dtype.kind != but
+
+
+def as_float64(value: Any) -> Any:
+    """Arrays of bool as float64: NumPy would compute their exponential, say, in float16."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_float64(item) for item in value)
+    return value.astype(np.float64) if isinstance(value, np.ndarray) else value
 
 
 def kwargs_of(sample: Sample, dtype: DType, device: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -68,6 +78,8 @@ def outputs_of(result: Any) -> tuple[Any, ...]:
 
 def reference_of(sample: Sample, args: Any, kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """What must come out, as a tuple of wide arrays (or `OnlyShape`)."""
+    if is_inexact(result_dtypes(sample, bool_)[0]) and not has_arrays(args, but="b"):
+        args = as_float64(args)
     with np.errstate(all="ignore"):
         expected = outputs_of(sample.reference(*args, **kwargs))
     return tuple(one if isinstance(one, OnlyShape) else wide(np.asarray(one)) for one in expected)
@@ -162,12 +174,22 @@ class Target:
 
     @contextmanager
     def watching(self) -> Iterator[Paths]:
-        """Note how ops are carried out; those without a kernel may run on the host, which `assert_no_fallback` then tells."""
+        """Note how ops are carried out; those without a kernel may run on the host, which `assert_no_fallback` then tells.
+
+        A RuntimeWarning, such as NumPy's about an invalid value, is an error: an op says by its result what happened.
+        """
         paths = Paths()
-        with fallback.using_policy("allow"), paths:
+        with self.unwatched(), paths:
             yield paths
         self.taken.update((path, name) for name, path, _ in paths.taken)
         self.reached.update(op.name for op, _ in paths.calls)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """As `watching` without the watcher: with no mode active, dispatch takes shortcuts that must be right too."""
+        with warnings.catch_warnings(), fallback.using_policy("allow"):
+            warnings.simplefilter("error", RuntimeWarning)
+            yield
 
     def assert_no_fallback(self) -> None:
         """Raise `FellBack` if an op ran on the host."""

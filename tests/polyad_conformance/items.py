@@ -33,7 +33,11 @@ def over_samples(dtypes: Callable[[Sample], Iterable[DType]], *, tier: int = 1, 
                         ids.append(f"{sample.label} {dtype.name}")
         metafunc.parametrize(("sample", "dtype"), parameters, ids=ids)
 
-    return lambda test: _mark(test, over, tier, "", counts)
+    def mark(test: Any) -> Any:
+        test.polyad_dtypes = dtypes
+        return _mark(test, over, tier, "", counts)
+
+    return mark
 
 
 def over_errors(test: Any) -> Any:
