@@ -13,56 +13,62 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import autograd as autograd
-from . import ops as ops
+from . import autograd as autograd, errors as errors, ops as ops
 from ._version import __version__ as __version__
-from .autograd.grad_mode import enable_grad as enable_grad
-from .autograd.grad_mode import is_grad_enabled as is_grad_enabled
-from .autograd.grad_mode import no_grad as no_grad
-from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from .backend.registry import get_default_device as get_default_device
-from .backend.registry import set_default_device as set_default_device
-from .device import Device as device
-from .dtypes import DType as dtype
-from .dtypes import bfloat16 as bfloat16
-from .dtypes import can_cast as can_cast
-from .dtypes import complex64 as complex64
-from .dtypes import complex128 as complex128
-from .dtypes import finfo as finfo
-from .dtypes import float16 as float16
-from .dtypes import float32 as float32
-from .dtypes import float64 as float64
-from .dtypes import get_default_dtype as get_default_dtype
-from .dtypes import iinfo as iinfo
-from .dtypes import int8 as int8
-from .dtypes import int16 as int16
-from .dtypes import int32 as int32
-from .dtypes import int64 as int64
-from .dtypes import promote_types as promote_types
-from .dtypes import set_default_dtype as set_default_dtype
-from .dtypes import uint8 as uint8
+from .autograd.grad_mode import (
+    enable_grad as enable_grad,
+    is_grad_enabled as is_grad_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
+from .device import Device
+from .dtypes import (
+    DType,
+    bfloat16 as bfloat16,
+    bool_,
+    can_cast as can_cast,
+    complex64 as complex64,
+    complex128 as complex128,
+    finfo as finfo,
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    get_default_dtype as get_default_dtype,
+    iinfo as iinfo,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    promote_types as promote_types,
+    set_default_dtype as set_default_dtype,
+    uint8 as uint8,
+)
 from .functions import *
 from .layout import Size as Size
+from .random import (
+    Generator as Generator,
+    default_generator as default_generator,
+    get_rng_state as get_rng_state,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    seed as seed,
+    set_rng_state as set_rng_state,
+)
 from .tensor import Tensor as Tensor
 
 if TYPE_CHECKING:
-    from . import backends as backends
-    from . import jit as jit
-    from . import nn as nn
-    from . import optim as optim
-    from . import utils as utils
+    from . import backends as backends, datasets as datasets, jit as jit, nn as nn, optim as optim, utils as utils
     from .backend.hookspecs import hookimpl as hookimpl
-    from .dispatch.tracing import explain as explain
-    from .dispatch.tracing import trace_dispatch as trace_dispatch
-    from .interop.numpy import from_numpy as from_numpy
+    from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
+    from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
+    from .serialization import load as load, save as save
 
-from .dispatch.op import PUBLIC as _PUBLIC
+device = Device
+dtype = DType
 
-globals().update({_name: _public.call for _name, _public in _PUBLIC.items()})
-
-from .dtypes import bool_ as bool
-
+bool = bool_
 half = float16
 float = float32
 double = float64
@@ -78,6 +84,8 @@ _LAZY_NAMES = {
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
     "hookimpl": "backend.hookspecs",
+    "load": "serialization",
+    "save": "serialization",
     "set_printoptions": "interop.printing",
     "trace_dispatch": "dispatch.tracing",
 }

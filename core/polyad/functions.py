@@ -94,6 +94,7 @@ from .ops.creation import zeros as zeros
 from .ops.creation import zeros_like as zeros_like
 from .ops.cumulative import cumprod as cumprod
 from .ops.cumulative import cumsum as cumsum
+from .ops.dropout import dropout as dropout
 from .ops.embedding import embedding as embedding
 from .ops.embedding import one_hot as one_hot
 from .ops.exponential import exp as exp
@@ -161,6 +162,16 @@ from .ops.powers import reciprocal as reciprocal
 from .ops.powers import rsqrt as rsqrt
 from .ops.powers import sqrt as sqrt
 from .ops.powers import square as square
+from .ops.random import bernoulli as bernoulli
+from .ops.random import multinomial as multinomial
+from .ops.random import normal as normal
+from .ops.random import rand as rand
+from .ops.random import rand_like as rand_like
+from .ops.random import randint as randint
+from .ops.random import randint_like as randint_like
+from .ops.random import randn as randn
+from .ops.random import randn_like as randn_like
+from .ops.random import randperm as randperm
 from .ops.reduction import all as all
 from .ops.reduction import amax as amax
 from .ops.reduction import amin as amin
