@@ -200,7 +200,7 @@ class Module:
             if value is not None and not (kind == "buffer" and isinstance(value, Tensor)):
                 wanted = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[kind]
                 fix = "wrap it: nn.Parameter(tensor)" if isinstance(value, Tensor) else f"del {name} to reuse its name"
-                raise not_a("__setattr__", name, f"{wanted} or None", value, fix)
+                raise not_a(self._get_name(), name, f"{wanted} or None", value, fix)
             self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:

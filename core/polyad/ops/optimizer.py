@@ -18,7 +18,7 @@ from typing import Any
 from ..backend.interface import Signature
 from ..dispatch.op import composite
 from ..dispatch.promotion import Rule, Typing
-from ..dtypes import FLOATING
+from ..dtypes import FLOATING, DType, float64
 from ..errors import DTypeError, ShapeError
 from ..tensor import Tensor
 
@@ -42,7 +42,10 @@ def _written_over(op: str, *positions: int) -> Rule:
 def _check_shapes(op: str, param: Shape, **others: Shape) -> None:
     for name, shape in others.items():
         if tuple(shape) != tuple(param):
-            raise ShapeError(f"{op}: param {tuple(param)} and {name} {tuple(shape)} must have one shape")
+            raise ShapeError(
+                f"{op}: param {tuple(param)} and {name} {tuple(shape)} must have one shape",
+                fix="make a new optimizer if the parameter was given another shape",
+            )
 
 
 def _sgd_shape(param: Shape, grad: Shape, *params: Any) -> Shape:
@@ -185,10 +188,12 @@ def _moments(grad: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, beta1: float, be
 def _descend(
     param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, step: Tensor, lr: float, beta1: float, beta2: float, eps: float
 ) -> Tensor:
-    denominator = exp_avg_sq.sqrt() / _bias_correction(beta2, step).sqrt() + eps
-    return param - exp_avg / denominator * (lr / _bias_correction(beta1, step))
+    dtype = param._type.dtype
+    denominator = exp_avg_sq.sqrt() / _bias_correction(beta2, step, dtype).sqrt() + eps
+    return param - exp_avg / denominator * (lr / _bias_correction(beta1, step, dtype))
 
 
-def _bias_correction(beta: float, step: Tensor) -> Tensor:
+def _bias_correction(beta: float, step: Tensor, dtype: DType) -> Tensor:
     """``1 - beta ** step`` without the cancellation that costs float32 four digits when beta is 0.999."""
-    return -(step * (math.log(beta) if beta else -math.inf)).expm1()
+    exponent = (step.to(dtype) if dtype is float64 else step) * (math.log(beta) if beta else -math.inf)
+    return (-exponent.expm1()).to(dtype)
