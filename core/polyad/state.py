@@ -30,10 +30,21 @@ state = ThreadState()
 _PACKAGE = __name__.partition(".")[0] + "."
 
 
+class _Ours(dict[str, bool]):
+    """Whether a module is polyad's, by name; filled as frames are met, since every write in place asks for its line."""
+
+    def __missing__(self, name: str) -> bool:
+        ours = self[name] = (name + ".").startswith(_PACKAGE)
+        return ours
+
+
+_ours = _Ours()
+
+
 def _user_frame() -> FrameType | None:
     """The innermost frame that is outside polyad."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (frame.f_globals.get("__name__", "") + ".").startswith(_PACKAGE):
+    while frame is not None and _ours[frame.f_globals.get("__name__", "")]:
         frame = frame.f_back
     return frame
 
