@@ -52,6 +52,7 @@ class Capture(Mode):
         self.constants: list[Constant] = []
         self.nodes: list[Node] = []
         self.names = dict(names or {})
+        self._made = 0
         self._numbers: dict[int, int] = {}
         self._by_array: dict[int, int] = {}
         self._with_grad: list[tuple[Tensor, int]] = []
@@ -92,7 +93,9 @@ class Capture(Mode):
         number = len(self.values)
         kind = tensor._type
         shape = tuple(tensor._array.shape)
-        self.values.append(Value(number, name or str(number), shape, kind.dtype, kind.device, tensor.requires_grad))
+        if not name:
+            name, self._made = str(self._made), self._made + 1
+        self.values.append(Value(number, name, shape, kind.dtype, kind.device, tensor.requires_grad))
         self._know(tensor, number)
         return number
 
