@@ -143,7 +143,7 @@ def _euclidean(types: Signature) -> Call | None:
     def norm(array: Any, ord: float, dims: tuple[int, ...], keepdim: bool) -> Any:
         if len(dims) == array.ndim and not keepdim and array.flags.c_contiguous:
             flat = array.reshape(-1)
-            return np.sqrt(np.asarray(flat.dot(flat)))[()].reshape(())
+            return np.asarray(np.sqrt(flat.dot(flat)))
         return np.asarray(np.sqrt(np.add.reduce(array * array, _axis(array, dims), None, None, keepdim)))
 
     return quiet(norm)

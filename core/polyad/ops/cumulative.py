@@ -7,6 +7,7 @@ from ..dispatch.promotion import summed
 from ..dtypes import DType
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
+from .arithmetic import conjugate
 from .joining import _cat, _flip
 from .slicing import _slice
 
@@ -47,6 +48,7 @@ def _cumprod(input: Tensor, dim: int) -> Tensor:
 
 def _cumprod_grad(g: Tensor, input: Tensor, dim: int) -> Tensor:
     """The product before each element, times what follows it: r[i] = g[i] + input[i + 1] * r[i + 1], solved without dividing."""
+    input = conjugate(input)  # type: ignore[assignment]
     following = _shifted(input, dim, 1, 0)
     result = g
     step, size = 1, input._array.shape[dim]

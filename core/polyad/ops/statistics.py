@@ -51,7 +51,7 @@ def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool)
 def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     shape = input._array.shape
     freedom = count(shape, dims) - correction
-    scale = 2.0 / freedom if freedom > 0 else math.nan
+    scale = 2.0 / freedom if freedom > 0 else math.nan if count(shape, tuple(range(len(shape)))) else 0.0
     return kept(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
 
 
@@ -274,7 +274,8 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
     if ord == 0:
         return input * 0
     if ord == 2:
-        return input * _where(out == 0, 0.0, g / out)
+        zero = out == 0
+        return input * _where(zero, 0.0, g / _where(zero, 1.0, out))
     size, direction = input.abs(), input.sgn()
     if ord == 1:
         return direction * g

@@ -1,0 +1,210 @@
+"""Variance, norms, sums of exponentials."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from polyad.dtypes import complex64, float32, float64, int64
+
+from ..patterns import reduction
+from ..sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
+
+
+def variance(x, dim=None, keepdim=False, correction=1):
+    count = x.size if dim is None else np.prod([x.shape[d] for d in np.atleast_1d(dim)]) if x.ndim else 1
+    centred = x - np.sum(x, axis=dim, keepdims=True) / np.asarray(count)
+    return np.sum(centred**2, axis=dim, keepdims=keepdim) / max(count - correction, 0)
+
+
+def deviation(x, dim=None, keepdim=False, correction=1):
+    return np.sqrt(variance(x, dim, keepdim, correction))
+
+
+def largest_square(x, *rest, **kwargs):
+    """What the rounding of the centred elements is relative to."""
+    return np.max(np.abs(x), initial=0) ** 2
+
+
+def largest(x, *rest, **kwargs):
+    return np.max(np.abs(x), initial=0)
+
+
+def log_sum_exp(x, dim, keepdim=False):
+    x = np.asarray(x, np.float64)
+    top = np.max(x, axis=dim, keepdims=True, initial=-np.inf)
+    top = np.where(np.isinf(top), 0, top)
+    total = np.log(np.sum(np.exp(x - top), axis=dim, keepdims=True)) + top
+    return total if keepdim else np.squeeze(total, dim if x.ndim else None)
+
+
+def norm(x, p=2, dim=None, keepdim=False):
+    size = np.abs(x)
+    if p == math.inf:
+        return size.max(dim, keepdims=keepdim)
+    if p == -math.inf:
+        return size.min(dim, keepdims=keepdim)
+    if p == 0:
+        return np.sum(size != 0, axis=dim, keepdims=keepdim).astype(np.float64)
+    return np.sum(size**p, axis=dim, keepdims=keepdim) ** (1 / p)
+
+
+def nonzero(make, shape):
+    return make.nonzero(shape)
+
+
+def distinct(make, shape):
+    values = make.distinct(shape)
+    return (values + np.sign(values.real + 0.1) * np.asarray(0.5)).astype(values.dtype)
+
+
+SAMPLES = [
+    *[
+        sample
+        for sample in reduction(
+            "var", variance, dtypes=REAL_FLOATS, gradient=True, steps=4, magnitude=largest_square, special=False
+        )
+        if "0-d" not in sample.name
+    ],
+    Sample(op="var", name="of one element", inputs=lambda make: (make(()),), reference=variance, dtypes=REAL_FLOATS),
+    *[
+        Sample(
+            op="var",
+            name=f"correction {correction}",
+            inputs=lambda make: (make((3, 5)),),
+            kwargs={"dim": 1, "correction": correction},
+            reference=variance,
+            dtypes=REAL_FLOATS,
+            gradient=True,
+            steps=6,
+            length=5,
+            magnitude=largest_square,
+        )
+        for correction in (0, 2, 0.5)
+    ],
+    *[
+        Sample(
+            op="std",
+            name=name,
+            inputs=lambda make: (make.distinct((3, 5)),),
+            kwargs=kwargs,
+            reference=deviation,
+            dtypes=REAL_FLOATS,
+            gradient=True,
+            steps=6,
+            length=5,
+            magnitude=largest,
+        )
+        for name, kwargs in (("whole", {}), ("last dim", {"dim": 1}), ("kept", {"dim": 0, "keepdim": True, "correction": 0}))
+    ],
+    *[
+        Sample(
+            op=op,
+            inputs=lambda make: (make.distinct((3, 5)),),
+            kwargs={"dim": 1},
+            reference=lambda x, dim, spread=spread: (spread(x, dim), x.mean(dim)),
+            dtypes=REAL_FLOATS,
+            result=(same, same),
+            gradient=True,
+            steps=6,
+            length=5,
+            magnitude=largest_square,
+        )
+        for op, spread in (("var_mean", variance), ("std_mean", deviation))
+    ],
+    *reduction("logsumexp", log_sum_exp, dtypes=REAL_FLOATS, gradient=True, steps=6, whole=False, empty=False),
+    Sample(
+        op="logsumexp",
+        name="large, and rows of -inf",
+        inputs=lambda make: (np.array([[1e4, 1e4], [-1e4, 0], [-np.inf, -np.inf], [-np.inf, 2]]).astype(make(()).dtype),),
+        kwargs={"dim": 1},
+        reference=log_sum_exp,
+        dtypes=REAL_FLOATS,
+        steps=4,
+        expand=False,
+    ),
+    Sample(
+        op="logsumexp",
+        name="integers",
+        inputs=lambda make: (make((3, 4)),),
+        kwargs={"dim": 0},
+        reference=log_sum_exp,
+        dtypes=(int64,),
+        result=as_float,
+        steps=6,
+    ),
+    *reduction(
+        "norm",
+        lambda x, dim=None, keepdim=False: norm(x, 2, dim, keepdim),
+        draw=nonzero,
+        dtypes=FLOATS,
+        result=as_real,
+        gradient=True,
+        steps=4,
+    ),
+    *[
+        Sample(
+            op="norm",
+            name=f"p {p}, {name}",
+            inputs=lambda make: (distinct(make, (3, 4)),),
+            kwargs={"p": p, **kwargs},
+            reference=norm,
+            dtypes=REAL_FLOATS if p == 0 else (float32, float64, complex64),
+            result=as_real,
+            gradient=p != 0,
+            steps=12,
+            length=12,
+        )
+        for p in (0, 1, 1.5, 3, math.inf, -math.inf)
+        for name, kwargs in (("whole", {}), ("dim", {"dim": 1}))
+    ],
+    *[
+        Sample(
+            op="norm",
+            name=f"p {p}, zeros",
+            inputs=lambda make: (np.zeros((2, 3), make(()).dtype),),
+            kwargs={"p": p},
+            reference=norm,
+            dtypes=REAL_FLOATS,
+        )
+        for p in (1, 2, 3, math.inf)
+    ],
+]
+
+ERRORS = [
+    *[
+        ErrorCase(
+            op=op,
+            name="integers",
+            call=lambda op, tensor: op(tensor(3, dtype=int64)),
+            raises=RuntimeError,
+            match=r"input is int64",
+        )
+        for op in ("var", "std", "norm")
+    ],
+    *[
+        ErrorCase(
+            op=op,
+            name="dim out of range",
+            call=lambda op, tensor: op(tensor(2, 3), dim=-3),
+            raises=IndexError,
+            match=r"dim -3 is out of range \[-2, 1\]",
+        )
+        for op in ("var", "std", "norm", "logsumexp")
+    ],
+    ErrorCase(
+        op="var",
+        name="unbiased and correction",
+        call=lambda op, tensor: op(tensor(3), unbiased=True, correction=1),
+        raises=ValueError,
+        match=r"var: both unbiased and correction",
+    ),
+    ErrorCase(
+        op="norm",
+        name="an unknown name",
+        call=lambda op, tensor: op(tensor(3), "nuc"),
+        raises=ValueError,
+        match=r"norm: p is 'nuc'.*\n.*input",
+    ),
+]
