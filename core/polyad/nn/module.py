@@ -24,7 +24,7 @@ from typing import Any, TypeVar, overload
 
 from ..autograd.hooks import RemovableHandle, register
 from ..device import Device
-from ..dtypes import DType, bfloat16, float16, float32, float64
+from ..dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ..errors import ArgumentError, NotSupported, PolyadError
 from ..tensor import Tensor
 from . import state_dict as _state
@@ -379,10 +379,7 @@ class Module:
         """Drop the parameters' gradients, or with ``set_to_none=False`` fill them with zeros."""
         for parameter in self.parameters():
             if parameter.grad is not None:
-                if set_to_none:
-                    parameter.grad = None
-                else:
-                    parameter.grad = parameter.grad.detach().zero_()
+                parameter.grad = None if set_to_none else parameter.grad.detach().zero_()
 
     # ---------------------------------------------------------------------------------------------------- conversion
 
@@ -416,8 +413,7 @@ class Module:
         device, dtype, non_blocking = parse_to(args, kwargs)
 
         def convert(tensor: Tensor) -> Tensor:
-            castable = tensor.dtype.is_floating_point or tensor.dtype.is_complex
-            return tensor.to(device, dtype if castable else None, non_blocking)
+            return tensor.to(device, dtype if tensor.dtype.category >= FLOATING else None, non_blocking)
 
         return self._apply(convert)
 

@@ -4,6 +4,7 @@ import pytest
 
 import polyad
 from polyad import optim
+from polyad.dispatch.modes import Mode
 
 # Printed by PyTorch 2.13 (CPU, float32) running `train` below with torch.optim's classes.
 EXPECTED = {
@@ -154,3 +155,26 @@ def test_a_step_counts_as_a_write():
     optim.SGD([weight], lr=0.1).step()
     with pytest.raises(RuntimeError, match="sgd_step"):
         loss.backward()
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_modes_see_the_step_and_every_write(case):
+    class Witness(Mode):
+        def __init__(self):
+            self.seen = []
+
+        def dispatch(self, op, args):
+            self.seen.append(op.name)
+            return op.call(*args)
+
+    problem, other = Problem(), Problem()
+    optimizer, watched = MAKE[case](problem.groups()), MAKE[case](other.groups())
+    for param in (problem.weight, problem.bias, other.weight, other.bias):
+        param.grad = polyad.ones(*param.shape)
+    optimizer.step()
+    with Witness() as witness:
+        watched.step()
+    assert other.values() == problem.values()
+    steps = [name for name in witness.seen if name.endswith("_step")]
+    assert len(steps) == 2
+    assert witness.seen.count("write") >= 2
