@@ -12,8 +12,7 @@ from ..dtypes import DType, int64
 from ..errors import ArgumentError
 from ..ops.creation import ones, tensor, zeros
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .module import Module
 from .parameter import Parameter, uninitialized
 

@@ -13,8 +13,7 @@ from ..device import Device
 from ..dtypes import DType
 from ..errors import ArgumentError, ArgumentTypeError
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .module import Module
 from .parameter import Parameter, uninitialized
 

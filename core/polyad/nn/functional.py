@@ -11,38 +11,36 @@ import warnings
 
 from ..dtypes import DType
 from ..ops import activation as _activation
-from ..ops.activation import elu as elu
-from ..ops.activation import gelu as gelu
-from ..ops.activation import hardtanh as hardtanh
-from ..ops.activation import leaky_relu as leaky_relu
-from ..ops.activation import logsigmoid as logsigmoid
-from ..ops.activation import relu6 as relu6
-from ..ops.activation import selu as selu
-from ..ops.activation import silu as silu
-from ..ops.activation import softplus as softplus
-from ..ops.convolution import conv1d as conv1d
-from ..ops.convolution import conv2d as conv2d
+from ..ops.activation import (
+    elu as elu,
+    gelu as gelu,
+    hardtanh as hardtanh,
+    leaky_relu as leaky_relu,
+    logsigmoid as logsigmoid,
+    relu6 as relu6,
+    selu as selu,
+    silu as silu,
+    softplus as softplus,
+)
+from ..ops.convolution import conv1d as conv1d, conv2d as conv2d
 from ..ops.dropout import dropout as dropout
-from ..ops.embedding import embedding as embedding
-from ..ops.embedding import one_hot as one_hot
+from ..ops.embedding import embedding as embedding, one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid
 from ..ops.linear_algebra import linear as linear
-from ..ops.loss import binary_cross_entropy as binary_cross_entropy
-from ..ops.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
-from ..ops.loss import cross_entropy as cross_entropy
-from ..ops.loss import huber_loss as huber_loss
-from ..ops.loss import kl_div as kl_div
-from ..ops.loss import l1_loss as l1_loss
-from ..ops.loss import mse_loss as mse_loss
-from ..ops.loss import nll_loss as nll_loss
-from ..ops.loss import smooth_l1_loss as smooth_l1_loss
-from ..ops.normalization import batch_norm as batch_norm
-from ..ops.normalization import group_norm as group_norm
-from ..ops.normalization import layer_norm as layer_norm
+from ..ops.loss import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    cross_entropy as cross_entropy,
+    huber_loss as huber_loss,
+    kl_div as kl_div,
+    l1_loss as l1_loss,
+    mse_loss as mse_loss,
+    nll_loss as nll_loss,
+    smooth_l1_loss as smooth_l1_loss,
+)
+from ..ops.normalization import batch_norm as batch_norm, group_norm as group_norm, layer_norm as layer_norm
 from ..ops.padding import pad as pad
-from ..ops.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
-from ..ops.pooling import avg_pool2d as avg_pool2d
-from ..ops.pooling import max_pool2d as max_pool2d
+from ..ops.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d, avg_pool2d as avg_pool2d, max_pool2d as max_pool2d
 from ..ops.trigonometry import tanh as tanh
 from ..tensor import Tensor, check_tensor
 

@@ -240,7 +240,11 @@ def _kaiming_std(op: str, tensor: Tensor, a: float, mode: str, nonlinearity: str
 
 
 def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill uniformly in +-gain * sqrt(3 / fan) (He et al. 2015).
 
@@ -267,7 +271,11 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Generator | None = None
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
 ) -> Tensor:
     """Fill from the normal distribution with deviation gain / sqrt(fan) (He et al. 2015). Arguments as
     `kaiming_uniform_`.

@@ -8,8 +8,7 @@ from typing import Any
 from ..device import Device
 from ..dtypes import DType
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .module import Module
 from .parameter import Parameter, uninitialized
 

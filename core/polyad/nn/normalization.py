@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from ..device import Device
 from ..dtypes import DType
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .module import Module
 from .parameter import Parameter, uninitialized
 

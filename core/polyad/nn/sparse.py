@@ -6,8 +6,7 @@ from ..device import Device
 from ..dtypes import DType
 from ..errors import ArgumentError, NotSupported, ShapeError
 from ..tensor import Tensor
-from . import functional as F
-from . import init
+from . import functional as F, init
 from .module import Module
 from .parameter import Parameter, uninitialized
 
