@@ -1,9 +1,9 @@
 """Optimizer steps, fused: every array is read and written in chunks that stay in the cache, and nothing is allocated.
 
 A kernel given ``out`` works in place when out is its operands, which is how optimizers call it. The passes over a chunk
-are as few as NumPy allows, since memory decides their cost. They run on one thread: with two, on two cores, the wait for
-the interpreter lock and BLAS's own waiting threads cost more than the second thread gains (measured for a perceptron of
-270,000 parameters).
+are as few as NumPy allows, since memory decides their cost. They run on one thread: with two, on two cores, the wait
+for the interpreter lock and BLAS's own waiting threads cost more than the second thread gains (measured for a
+perceptron of 270,000 parameters).
 
 To add a step: a quiet function that takes out last, calls `_in_place` and loops over `_chunks`, and a row in `KERNELS`.
 """
