@@ -12,6 +12,8 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..backend.registry import get_default_device
+from ..errors import PolyadError
 from .listing import Listing, list_backends
 
 
@@ -34,17 +36,21 @@ class DoctorReport:
         versions: of Python, the system, polyad and what it depends on.
         listing: what `list_backends` says.
         tests: one self-test a device.
+        default_device: where tensors go that are given no device; empty if `default_problem` says why there is none.
     """
 
     versions: dict[str, str]
     listing: Listing
     tests: tuple[SelfTest, ...]
+    default_device: str = ""
+    default_problem: str = ""
 
     @property
     def problems(self) -> list[str]:
         """What is wrong, one line each."""
         found = [f"{backend.name}: {backend.problem}" for backend in self.listing if backend.problem]
         found += [f"plug-in {plugin.name}: {plugin.problem}" for plugin in self.listing.plugins if plugin.problem]
+        found += [f"default device: {self.default_problem}"] if self.default_problem else []
         return found + [f"{test.device}: {test.problem}" for test in self.tests if not test.ok]
 
     @property
@@ -87,9 +93,11 @@ def doctor() -> DoctorReport:
     'cpu'
     """
     listing = list_backends()
-    return DoctorReport(
-        _versions(), listing, tuple(_self_test(device.name) for backend in listing for device in backend.devices)
-    )
+    tests = tuple(_self_test(device.name) for backend in listing for device in backend.devices)
+    try:
+        return DoctorReport(_versions(), listing, tests, default_device=str(get_default_device()))
+    except PolyadError as error:
+        return DoctorReport(_versions(), listing, tests, default_problem=" ".join(str(error).split()))
 
 
 def _versions() -> dict[str, str]:

@@ -108,22 +108,19 @@ def text_of_listing(listing: Listing, verbose: bool = False) -> str:
 
 def text_of_doctor(report: DoctorReport) -> str:
     """The doctor's report as plain text."""
-    versions = "\n".join(_field(name, version) for name, version in report.versions.items())
     tests = []
     for test in report.tests:
-        tests.append(
-            _field(
-                test.device,
-                f"{'ok' if test.ok else 'FAILED'} in {test.seconds:.2f} s" if test.ok else f"FAILED: {test.problem}",
-            )
-        )
+        tests.append(_field(test.device, f"ok in {test.seconds:.2f} s" if test.ok else f"FAILED: {test.problem}"))
         if test.fix:
             tests.append(_field("fix", test.fix))
-    return (
-        f"versions\n{versions}\n\n{text_of_listing(report.listing)}\n\nself-test (matrix product, backward, copies)\n"
-        + "\n".join(tests)
-        + f"\n\n{report.verdict}"
-    )
+    parts = [
+        "\n".join(["versions", *(_field(name, version) for name, version in report.versions.items())]),
+        text_of_listing(report.listing),
+        f"default device: {report.default_device or report.default_problem}",
+        "\n".join(["self-test (matrix product, backward, copies)", *tests]),
+        report.verdict,
+    ]
+    return "\n\n".join(parts)
 
 
 def show_listing(listing: Listing, verbose: bool = False) -> None:
@@ -165,6 +162,7 @@ def show_doctor(report: DoctorReport) -> None:
             Text("\n".join(filter(None, (test.problem, test.fix)))),
         )
     console.print(tests)
+    console.print(Text(f"default device: {report.default_device or report.default_problem}"))
     console.print(Text(report.verdict, "green" if report.exit_status == 0 else "bold red"))
 
 

@@ -164,6 +164,20 @@ def test_doctor_tests_every_device_and_finds_wrong_results(make_toy) -> None:
     assert "FAILED" in str(report)
 
 
+def test_doctor_names_a_default_device_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert backends.doctor().default_device == "cpu"
+    monkeypatch.setenv("POLYAD_DEVICE", "nobody")
+    backends.refresh()
+    try:
+        report = backends.doctor()
+    finally:
+        monkeypatch.undo()
+        backends.refresh()
+    assert report.tests[0].ok
+    assert "POLYAD_DEVICE=nobody" in report.default_problem
+    assert report.exit_status == 1
+
+
 def test_doctor_survives_a_device_that_raises(make_toy) -> None:
     class Dead(make_toy):
         def from_host(self, data, dtype, device):
