@@ -10,12 +10,15 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
+from polyad.dtypes import bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from .exponential import sigmoid
 from .fused import fused
+from .quiet import quiet
 from .selection import MASKED, choose, keep
 from .special import erfc_of_magnitude
+from .ufunc import with_out
 
 ROOT_HALF = 0.5**0.5
 ROOT_TWO_OVER_PI = (2 / math.pi) ** 0.5
@@ -24,7 +27,9 @@ TANH_CUBIC = 0.044715
 
 def _relu(types: Signature) -> Any:
     zero = np.zeros((), numpy_dtype(types[0].dtype))
-    call = functools.partial(np.maximum, zero)
+    call: Any = functools.partial(np.maximum, zero)
+    if types[0].dtype is bfloat16:
+        call = with_out(call)
     return (lambda a, out=None: np.asarray(call(a, out=out))) if types[0].zero_dim else call
 
 
@@ -58,7 +63,7 @@ def _hardtanh(types: Signature) -> Any:
         result = np.asarray(np.maximum(a, np.asarray(low, dtype)))
         return np.minimum(result, np.asarray(high, dtype), out=result)
 
-    return kernel
+    return quiet(kernel) if types[0].dtype is bfloat16 else kernel
 
 
 def _hardtanh_backward(grad: Any, a: Any, low: float, high: float) -> Any:

@@ -29,7 +29,10 @@ def _division(op: str, function: np.ufunc) -> Kernel:
 
         def checked(a: Any, b: Any, out: Any = None) -> Any:
             if not (b.all() if isinstance(b, np.ndarray) else b):
-                raise DivisionByZero(f"{op}: an integer is divided by zero", fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan")
+                raise DivisionByZero(
+                    f"{op}: an integer is divided by zero",
+                    fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",
+                )
             return made(a, b, out=out)
 
         return checked

@@ -13,8 +13,8 @@ KERNELS = {
     "bitwise_not": ufunc(np.bitwise_not, warns=False),
     "bitwise_left_shift": ufunc(np.left_shift, warns=False),
     "bitwise_right_shift": ufunc(np.right_shift, warns=False),
-    "logical_and": ufunc(np.logical_and, warns=False),
-    "logical_or": ufunc(np.logical_or, warns=False),
-    "logical_xor": ufunc(np.logical_xor, warns=False),
-    "logical_not": ufunc(np.logical_not, warns=False),
+    "logical_and": ufunc(np.logical_and, warns=False, to_bool=True),
+    "logical_or": ufunc(np.logical_or, warns=False, to_bool=True),
+    "logical_xor": ufunc(np.logical_xor, warns=False, to_bool=True),
+    "logical_not": ufunc(np.logical_not, warns=False, to_bool=True),
 }

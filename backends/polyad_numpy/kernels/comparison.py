@@ -7,13 +7,13 @@ import numpy as np
 from .ufunc import ufunc
 
 KERNELS = {
-    "eq": ufunc(np.equal, warns=False),
-    "ne": ufunc(np.not_equal, warns=False),
-    "lt": ufunc(np.less, warns=False),
-    "le": ufunc(np.less_equal, warns=False),
-    "gt": ufunc(np.greater, warns=False),
-    "ge": ufunc(np.greater_equal, warns=False),
-    "isnan": ufunc(np.isnan, warns=False),
-    "isinf": ufunc(np.isinf, warns=False),
-    "isfinite": ufunc(np.isfinite, warns=False),
+    "eq": ufunc(np.equal, warns=False, to_bool=True),
+    "ne": ufunc(np.not_equal, warns=False, to_bool=True),
+    "lt": ufunc(np.less, warns=False, to_bool=True),
+    "le": ufunc(np.less_equal, warns=False, to_bool=True),
+    "gt": ufunc(np.greater, warns=False, to_bool=True),
+    "ge": ufunc(np.greater_equal, warns=False, to_bool=True),
+    "isnan": ufunc(np.isnan, warns=False, to_bool=True),
+    "isinf": ufunc(np.isinf, warns=False, to_bool=True),
+    "isfinite": ufunc(np.isfinite, warns=False, to_bool=True),
 }

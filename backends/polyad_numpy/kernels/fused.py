@@ -1,8 +1,9 @@
 """Fused kernels: a plain NumPy function made to serve signatures that it was not written for.
 
-`fused` takes a function of dimensioned float32 or float64 arrays that returns a new array, and makes a kernel of it: half types are
-computed in float32 and rounded once, 0-d operands are seen as arrays of one element, floating point warnings are off. Complex (and,
-unless asked for, integer) signatures are declined, so that core runs the op's decomposition.
+`fused` takes a function of dimensioned float32 or float64 arrays that returns a new array, and makes a kernel of it:
+half types are computed in float32 and rounded once, 0-d operands are seen as arrays of one element, floating point
+warnings are off. Complex (and, unless asked for, integer) signatures are declined, so that core runs the op's
+decomposition.
 """
 
 from __future__ import annotations

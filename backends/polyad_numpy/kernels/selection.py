@@ -1,8 +1,8 @@
 """Choosing between elements.
 
-NumPy's ``where`` branches on every element, which costs more than ten times the copy where the condition is irregular. From a few
-thousand elements on, the choice is therefore made on the bits: exact for every value, nan and infinities included, and at the speed
-of a multiplication.
+NumPy's ``where`` branches on every element, which costs more than ten times the copy where the condition is
+irregular. From a few thousand elements on, the choice is therefore made on the bits: exact for every value, nan and
+infinities included, and at the speed of a multiplication.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL
+from polyad.dtypes import BOOL, bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from .quiet import quiet
@@ -78,7 +78,7 @@ def _clamp(types: Signature) -> Any:
             return np.asarray(np.minimum(a, high))
         return np.asarray(np.minimum(np.maximum(a, np.asarray(low, dtype)), high))
 
-    return kernel
+    return quiet(kernel) if entry.dtype is bfloat16 else kernel
 
 
 def _clamp_backward(types: Signature) -> Any:
@@ -90,7 +90,7 @@ def _clamp_backward(types: Signature) -> Any:
         inside = np.asarray(a >= low)
         return np.asarray(keep(grad, np.logical_and(inside, a <= high), zero))
 
-    return kernel
+    return quiet(kernel) if types[0].dtype is bfloat16 else kernel
 
 
 KERNELS = {

@@ -1,10 +1,10 @@
 """Special functions, which NumPy has no ufuncs for.
 
-The error function in float64 is W. J. Cody's: rational Chebyshev approximations in three ranges of the argument (Mathematics of
-Computation 23 (1969), 631-637); as evaluated here, erf is within 5 ulp and erfc within 8. In float32, where it is evaluated for every
-element of every gelu, one polynomial p serves all: erfc(x) = exp(-x * p(x)) for x >= 0. It was fitted to -log(erfc(x)) / x on [0, 4] by
-iterated weighted least squares; beyond, the last slope continues. As evaluated, erf is within 3 ulp, and erfc is right to 4e-6 of itself
-as far as it matters beside 1.
+The error function in float64 is W. J. Cody's: rational Chebyshev approximations in three ranges of the argument
+(Mathematics of Computation 23 (1969), 631-637); as evaluated here, erf is within 5 ulp and erfc within 8. In float32,
+where it is evaluated for every element of every gelu, one polynomial p serves all: erfc(x) = exp(-x * p(x)) for x >=
+0. It was fitted to -log(erfc(x)) / x on [0, 4] by iterated weighted least squares; beyond, the last slope continues.
+As evaluated, erf is within 3 ulp, and erfc is right to 4e-6 of itself as far as it matters beside 1.
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ SMALL, LARGE, ZERO = 0.46875, 4.0, 27.3
 
 # Cody's coefficients, numerator and denominator (highest power first), for erf(x) / x in x**2 up to SMALL, ...
 _NEAR = (
-    (1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2, 3.20937758913846947e3),
+    (
+        1.85777706184603153e-1,
+        3.16112374387056560e0,
+        1.13864154151050156e2,
+        3.77485237685302021e2,
+        3.20937758913846947e3,
+    ),
     (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3),
 )
 # ... for erfc(x) * exp(x**2) in x up to LARGE, ...
 _MIDDLE = (
     (
-        2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1, 2.98635138197400131e2,
-        8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3, 1.23033935479799725e3,
+        2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1,
+        2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
+        1.23033935479799725e3,
     ),
     (
         1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
@@ -38,8 +45,22 @@ _MIDDLE = (
 )  # fmt: skip
 # ... and for the correction of its asymptotic series in 1 / x**2 beyond.
 _FAR = (
-    (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
-    (1.0, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1, 6.05183413124413191e-2, 2.33520497626869185e-3),
+    (
+        1.63153871373020978e-2,
+        3.05326634961232344e-1,
+        3.60344899949804439e-1,
+        1.25781726111229246e-1,
+        1.60837851487422766e-2,
+        6.58749161529837803e-4,
+    ),
+    (
+        1.0,
+        2.56852019228982242e0,
+        1.87295284992346725e0,
+        5.27905102951428412e-1,
+        6.05183413124413191e-2,
+        2.33520497626869185e-3,
+    ),
 )
 
 _END_32 = np.array(4, np.float32)
@@ -79,7 +100,7 @@ def _erfc_tail(y: Any) -> Any:
     if z.size:
         inverse = 1 / (z * z)
         result[far] = (ROOT_PI_INVERSE - inverse * _ratio(_FAR, inverse)) / z
-    # exp(-y*y) in two factors, the first of an exactly representable square, since the rounding of y*y would be amplified.
+    # exp(-y*y) in two factors, the first of an exactly representable square: the rounding of y*y would be amplified.
     rough = np.trunc(np.minimum(y, ZERO) * 16) / 16
     result *= np.exp(-rough * rough)
     result *= np.exp(-(y - rough) * (y + rough))
@@ -118,6 +139,7 @@ def _log_erfc_32(x: Any) -> Any:
 
 
 def erf(a: Any) -> Any:
+    """The error function of a float32 or float64 array."""
     if a.dtype != np.float32:
         return _by_range(a, False)
     result = _log_erfc_32(np.absolute(a).ravel())

@@ -1,10 +1,12 @@
 """Activation functions, and softmax in its two forms.
 
-Each is a composite whose gradient is a composite of its own (``relu_backward``, ``softmax_backward``, ...), so that a backend can do
-either in one pass; what their bodies say is what a fused kernel must give. Functions that PyTorch keeps in ``nn.functional`` alone are
-no Tensor methods. Where PyTorch has a parameter ``inplace``, it has the same meaning here: the result is written into *input*.
+Each is a composite whose gradient is a composite of its own (``relu_backward``, ``softmax_backward``, ...), so that a
+backend can do either in one pass; what their bodies say is what a fused kernel must give. Functions that PyTorch
+keeps in ``nn.functional`` alone are no Tensor methods. Where PyTorch has a parameter ``inplace``, it has the same
+meaning here: the result is written into *input*.
 
-To add an activation: declare the composite, its ``_backward`` twin and both gradients here; then the layer in ``polyad/nn``.
+To add an activation: declare the composite, its ``_backward`` twin and both gradients here; then the layer in
+``polyad/nn``.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def _ordered(op: str) -> Any:
 
 def _number(op: str, name: str, value: Any) -> float:
     if not isinstance(value, (int, float)):
-        raise ArgumentTypeError(f"{op}: {name} is {type(value).__name__}, not a number", operands={name: value}, fix="pass a float")
+        raise ArgumentTypeError(
+            f"{op}: {name} is {type(value).__name__}, not a number", operands={name: value}, fix="pass a float"
+        )
     return value
 
 
@@ -106,7 +110,8 @@ gradient(_hardtanh_backward, grad=lambda g, input, min_val, max_val: _hardtanh_b
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """The elements limited to ``[min_val, max_val]``; the gradient is 0 at the bounds and beyond.
 
-    Integer tensors take the bounds without their fractions. Raises ValueError if min_val > max_val, RuntimeError for bool and complex.
+    Integer tensors take the bounds without their fractions. Raises ValueError if min_val > max_val, RuntimeError for
+    bool and complex.
 
     >>> import polyad
     >>> polyad.nn.functional.hardtanh(polyad.tensor([-2.0, 0.5, 2.0]))
@@ -149,7 +154,8 @@ gradient(_leaky_relu_backward, grad=lambda g, input, negative_slope: _leaky_relu
 
 @function(method=False)
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """The element where it is positive, *negative_slope* times it elsewhere (Maas et al. 2013). Raises RuntimeError unless floating.
+    """The element where it is positive, *negative_slope* times it elsewhere (Maas et al. 2013). Raises RuntimeError
+    unless floating.
 
     >>> import polyad
     >>> polyad.nn.functional.leaky_relu(polyad.tensor([-2.0, 3.0]), 0.1)
@@ -174,13 +180,16 @@ gradient(_elu, input=lambda g, input, alpha, scale: _elu_backward(g, input, alph
 gradient(
     _elu_backward,
     grad=lambda g, input, alpha, scale: _elu_backward(g, input, alpha, scale),
-    input=lambda g, grad, input, alpha, scale: _where(input > 0, 0, _mul(_mul(g, grad), _mul(exp(input), alpha * scale))),
+    input=lambda g, grad, input, alpha, scale: _where(
+        input > 0, 0, _mul(_mul(g, grad), _mul(exp(input), alpha * scale))
+    ),
 )
 
 
 @function(method=False)
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """The element where it is positive, ``alpha * (exp(input) - 1)`` elsewhere (Clevert et al. 2016). Raises RuntimeError unless floating.
+    """The element where it is positive, ``alpha * (exp(input) - 1)`` elsewhere (Clevert et al. 2016). Raises
+    RuntimeError unless floating.
 
     >>> import polyad
     >>> polyad.nn.functional.elu(polyad.tensor([-1.0, 2.0]))
@@ -191,7 +200,8 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @function(method=False)
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """`elu` scaled so that activations keep zero mean and unit variance (Klambauer et al. 2017). Raises RuntimeError unless floating.
+    """`elu` scaled so that activations keep zero mean and unit variance (Klambauer et al. 2017). Raises RuntimeError
+    unless floating.
 
     >>> import polyad
     >>> polyad.selu(polyad.tensor([-1.0, 2.0]))
@@ -245,7 +255,8 @@ gradient(_gelu_backward, grad=lambda g, input, approximate: _gelu_backward(g, in
 
 @function(method=False)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """The element times the normal distribution function at it, exactly or ("tanh") by an approximation (Hendrycks and Gimpel 2016).
+    """The element times the normal distribution function at it, exactly or ("tanh") by an approximation (Hendrycks
+    and Gimpel 2016).
 
     Raises RuntimeError unless floating, ValueError for another *approximate*.
 
@@ -254,7 +265,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate not in ("none", "tanh"):
-        raise ArgumentError(f"gelu: approximate is {approximate!r}", operands={"input": input}, fix='use "none" or "tanh"')
+        raise ArgumentError(
+            f"gelu: approximate is {approximate!r}", operands={"input": input}, fix='use "none" or "tanh"'
+        )
     return _gelu(input, approximate)
 
 
@@ -313,7 +326,11 @@ def _softplus_second(g: Tensor, grad: Tensor, input: Tensor, beta: float, thresh
 
 
 gradient(_softplus, input=lambda g, input, beta, threshold: _softplus_backward(g, input, beta, threshold))
-gradient(_softplus_backward, grad=lambda g, input, beta, threshold: _softplus_backward(g, input, beta, threshold), input=_softplus_second)
+gradient(
+    _softplus_backward,
+    grad=lambda g, input, beta, threshold: _softplus_backward(g, input, beta, threshold),
+    input=_softplus_second,
+)
 
 
 @function(method=False)
@@ -364,7 +381,9 @@ gradient(_softmax, input=lambda g, out, dim: _softmax_backward(g, out, dim))
 gradient(
     _softmax_backward,
     grad=lambda g, output, dim: _softmax_backward(g, output, dim),
-    output=lambda g, grad, output, dim: _sub(_mul(g, _sub(grad, _mul(grad, output).sum(dim, True))), _mul(grad, _mul(g, output).sum(dim, True))),
+    output=lambda g, grad, output, dim: _sub(
+        _mul(g, _sub(grad, _mul(grad, output).sum(dim, True))), _mul(grad, _mul(g, output).sum(dim, True))
+    ),
 )
 
 

@@ -1,10 +1,10 @@
 """Arithmetic of elements: sums, products, quotients and remainders, magnitude and sign.
 
-Invariant: an operand may be a tensor or a number. Integers wrap around at the ends of their dtype, as PyTorch's do; integers divided
-by zero raise `polyad.errors.DivisionByZero`, floating point numbers give inf or nan.
+Invariant: an operand may be a tensor or a number. Integers wrap around at the ends of their dtype, as PyTorch's do;
+integers divided by zero raise `polyad.errors.DivisionByZero`, floating point numbers give inf or nan.
 
-To add an elementwise op: declare it in the family it belongs to with its dtype rule and gradient, add its kernel to each backend's
-table, and its samples to ``polyad_conformance/samples``.
+To add an elementwise op: declare it in the family it belongs to with its dtype rule and gradient, add its kernel to
+each backend's table, and its samples to ``polyad_conformance/samples``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..backend.interface import Signature
 from ..dispatch.op import alias, composite, function, gradient, primitive
-from ..dispatch.promotion import Typing, common_dtype, floating_only, no_bool_operand, not_bool, not_complex, promoted, promoted_float
+from ..dispatch.promotion import (
+    Typing,
+    common_dtype,
+    floating_only,
+    no_bool_operand,
+    not_bool,
+    not_complex,
+    promoted,
+    promoted_float,
+)
 from ..dtypes import BOOL, FLOATING, dtype_of_number
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError
 from ..tensor import Tensor, check_tensor
@@ -37,8 +46,8 @@ gradient(_add, input=lambda g: g, other=lambda g: g)
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input + alpha * other``, element by element.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError when shapes do not broadcast, devices differ or *alpha* is a float and the
-    operands are integers, TypeError for operands that are neither tensors nor numbers.
+    Shapes broadcast; dtypes promote. Raises RuntimeError when shapes do not broadcast, devices differ or *alpha* is a
+    float and the operands are integers, TypeError for operands that are neither tensors nor numbers.
 
     >>> import polyad
     >>> polyad.add(polyad.tensor([1, 2]), polyad.tensor([10, 20]), alpha=2)
@@ -59,8 +68,8 @@ gradient(_sub, input=lambda g: g, other=lambda g: _neg(g))
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input - alpha * other``, element by element.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError for bool operands, shapes that do not broadcast, mixed devices and a float
-    *alpha* of integer operands.
+    Shapes broadcast; dtypes promote. Raises RuntimeError for bool operands, shapes that do not broadcast, mixed
+    devices and a float *alpha* of integer operands.
 
     >>> import polyad
     >>> polyad.sub(polyad.tensor([5, 7]), 2)
@@ -86,13 +95,23 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Number) -> Tensor | Number:
     """``alpha * other`` in the dtype that input and other have in common."""
     if type(alpha) not in (bool, int, float, complex):
-        raise ArgumentTypeError(f"{op}: alpha is {type(alpha).__name__}, not a number", operands={"alpha": alpha}, fix="pass a number")
+        raise ArgumentTypeError(
+            f"{op}: alpha is {type(alpha).__name__}, not a number", operands={"alpha": alpha}, fix="pass a number"
+        )
     for name, value in (("input", input), ("other", other)):
         if not isinstance(value, (Tensor, bool, int, float, complex)):
-            raise ArgumentTypeError(f"{op}: {name} is {type(value).__name__}, not a tensor or a number", operands={name: value}, fix="wrap it in polyad.tensor(...)")
+            raise ArgumentTypeError(
+                f"{op}: {name} is {type(value).__name__}, not a tensor or a number",
+                operands={name: value},
+                fix="wrap it in polyad.tensor(...)",
+            )
     dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))
-    if dtype_of_number(type(alpha)).category > dtype.category >= BOOL and dtype.category < FLOATING <= dtype_of_number(type(alpha)).category:
-        raise DTypeError(f"{op}: alpha is {alpha!r}, but the operands are {dtype.name}", operands={"input": input, "other": other}, fix="pass an integer, or convert the operands first")
+    if dtype.category < FLOATING <= dtype_of_number(type(alpha)).category:
+        raise DTypeError(
+            f"{op}: alpha is {alpha!r}, but the operands are {dtype.name}",
+            operands={"input": input, "other": other},
+            fix="pass an integer, or convert the operands first",
+        )
     if dtype.category == BOOL:
         alpha = bool(alpha)
     return _mul(other.to(dtype), alpha) if isinstance(other, Tensor) else other * alpha
@@ -135,12 +154,15 @@ gradient(
 
 
 @function(inplace=True)
-def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """``input / other``, element by element; the quotient rounded towards zero ("trunc") or down ("floor") if *rounding_mode* says so.
+def div(
+    input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """``input / other``, element by element; the quotient rounded towards zero ("trunc") or down ("floor") if
+    *rounding_mode* says so.
 
-    Shapes broadcast; dtypes promote. Without rounding, integers divide in the default floating dtype; rounded, they stay integers.
-    Raises RuntimeError when shapes do not broadcast, devices differ, or integers are divided by zero with rounding, and ValueError for
-    another *rounding_mode*. A rounded quotient has gradient zero.
+    Shapes broadcast; dtypes promote. Without rounding, integers divide in the default floating dtype; rounded, they
+    stay integers. Raises RuntimeError when shapes do not broadcast, devices differ, or integers are divided by zero
+    with rounding, and ValueError for another *rounding_mode*. A rounded quotient has gradient zero.
 
     >>> import polyad
     >>> polyad.div(polyad.tensor([7, -7]), 2)
@@ -154,7 +176,11 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
         return _floor_divide(input, other)
     if rounding_mode == "trunc":
         return _trunc_divide(input, other)
-    raise ArgumentError(f"div: rounding_mode is {rounding_mode!r}", operands={"input": input, "other": other}, fix='use None, "trunc" or "floor"')
+    raise ArgumentError(
+        f"div: rounding_mode is {rounding_mode!r}",
+        operands={"input": input, "other": other},
+        fix='use None, "trunc" or "floor"',
+    )
 
 
 divide = alias("divide", div)
@@ -191,8 +217,8 @@ gradient(_floor_divide, input=_no_slope, other=_no_slope)
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down, as Python's ``//``.
 
-    Shapes broadcast; dtypes promote, integers stay integers. Raises RuntimeError for bool and complex operands, and when integers are
-    divided by zero.
+    Shapes broadcast; dtypes promote, integers stay integers. Raises RuntimeError for bool and complex operands, and
+    when integers are divided by zero.
 
     >>> import polyad
     >>> polyad.floor_divide(polyad.tensor([7, -7]), 2)
@@ -228,7 +254,8 @@ gradient(_remainder, input=lambda g: g, other=lambda g, input, other: _neg(_mul(
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down, as Python's ``%``: it has the sign of *other*.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError for bool and complex operands, and when integers are divided by zero.
+    Shapes broadcast; dtypes promote. Raises RuntimeError for bool and complex operands, and when integers are divided
+    by zero.
 
     >>> import polyad
     >>> polyad.remainder(polyad.tensor([7, -7]), 3)
@@ -249,7 +276,8 @@ gradient(_fmod, input=lambda g: g, other=lambda g, input, other: _neg(_mul(g, _t
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded towards zero, as C's ``fmod``: it has the sign of *input*.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError for bool and complex operands, and when integers are divided by zero.
+    Shapes broadcast; dtypes promote. Raises RuntimeError for bool and complex operands, and when integers are divided
+    by zero.
 
     >>> import polyad
     >>> polyad.fmod(polyad.tensor([7, -7]), 3)
@@ -289,7 +317,9 @@ def positive(input: Tensor) -> Tensor:
     tensor([ 1, -2])
     """
     if check_tensor(input, "positive", "input")._type.dtype.category == BOOL:
-        raise DTypeError("positive: bool tensors have no sign", operands={"input": input}, fix="convert to an integer dtype")
+        raise DTypeError(
+            "positive: bool tensors have no sign", operands={"input": input}, fix="convert to an integer dtype"
+        )
     return input
 
 
@@ -317,7 +347,8 @@ absolute = alias("absolute", abs)
 
 @primitive(dtype=not_complex("sign"), shape=same, inplace=True)
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1 with the sign of each element; 0 for nan. Its gradient is 0. Raises RuntimeError for complex tensors: see `sgn`.
+    """-1, 0 or 1 with the sign of each element; 0 for nan. Its gradient is 0. Raises RuntimeError for complex
+    tensors: see `sgn`.
 
     >>> import polyad
     >>> polyad.sign(polyad.tensor([-1.5, 0.0, 2.0]))
@@ -338,10 +369,10 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if not input._type.dtype.is_complex:
         return sign(input)
-    from .selection import where
+    from .selection import _where
 
     magnitude = abs(input)
-    return where(magnitude == 0, input, _div(input, magnitude))
+    return _where(magnitude == 0, input, _div(input, magnitude))
 
 
 @primitive(shape=same)
@@ -394,13 +425,13 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> polyad.lerp(polyad.tensor([0.0, 10.0]), polyad.tensor([1.0, 20.0]), 0.5)
     tensor([ 0.5000, 15.0000])
     """
-    from .selection import where
+    from .selection import _where
 
     step = _sub(end, input)
     below = _add(input, _mul(step, weight))
     above = _sub(end, _mul(step, _sub(1, weight) if isinstance(weight, Tensor) else 1 - weight))
     if isinstance(weight, Tensor):
-        return where(abs(weight) < 0.5, below, above)
+        return _where(abs(weight) < 0.5, below, above)
     return below if (weight.real if isinstance(weight, complex) else weight) < 0.5 else above
 
 
@@ -431,14 +462,17 @@ gradient(
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 * tensor2``, element by element.
 
-    Shapes broadcast; dtypes promote; of integer tensors, the fraction of *value* is dropped. Raises RuntimeError when shapes do not
-    broadcast.
+    Shapes broadcast; dtypes promote; of integer tensors, the fraction of *value* is dropped. Raises RuntimeError when
+    shapes do not broadcast.
 
     >>> import polyad
     >>> polyad.addcmul(polyad.tensor([1.0, 1.0]), polyad.tensor([2.0, 3.0]), polyad.tensor([4.0, 5.0]), value=0.5)
     tensor([5.0000, 8.5000])
     """
-    types = [check_tensor(tensor, "addcmul", name)._type.dtype.category for name, tensor in (("input", input), ("tensor1", tensor1), ("tensor2", tensor2))]
+    types = [
+        check_tensor(tensor, "addcmul", name)._type.dtype.category
+        for name, tensor in (("input", input), ("tensor1", tensor1), ("tensor2", tensor2))
+    ]
     if isinstance(value, float) and max(types) < FLOATING:
         value = int(value)
     return _addcmul(input, tensor1, tensor2, value)
@@ -455,7 +489,9 @@ gradient(
     _addcdiv,
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: _mul(g, conjugate(_div(value, tensor2))),
-    tensor2=lambda g, tensor1, tensor2, value: _neg(_mul(g, conjugate(_div(_mul(_div(tensor1, tensor2), value), tensor2)))),
+    tensor2=lambda g, tensor1, tensor2, value: _neg(
+        _mul(g, conjugate(_div(_mul(_div(tensor1, tensor2), value), tensor2)))
+    ),
 )
 
 

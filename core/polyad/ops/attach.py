@@ -46,30 +46,42 @@ BINARY: dict[str, Callable[..., Any]] = {
     "lshift": bitwise.bitwise_left_shift,
     "rshift": bitwise.bitwise_right_shift,
 }
-COMPARISONS: dict[str, Callable[..., Any]] = {"eq": comparison.eq, "ne": comparison.ne, "lt": comparison.lt, "le": comparison.le, "gt": comparison.gt, "ge": comparison.ge}
-UNARY = {"neg": arithmetic._neg, "pos": arithmetic.positive, "abs": arithmetic.abs, "invert": bitwise.bitwise_not}
-METHODS = {"where": selection.where_method}
-
-_FRONTED = {
-    public: op_of(primitive)
-    for public, primitive in {
-        "add": arithmetic._add,
-        "sub": arithmetic._sub,
-        "subtract": arithmetic._sub,
-        "mul": arithmetic._mul,
-        "multiply": arithmetic._mul,
-        "div": arithmetic._div,
-        "divide": arithmetic._div,
-        "true_divide": arithmetic._div,
-        "floor_divide": arithmetic._floor_divide,
-        "remainder": arithmetic._remainder,
-        "fmod": arithmetic._fmod,
-        "neg": arithmetic._neg,
-        "negative": arithmetic._neg,
-        "pow": powers._pow,
-        "round": rounding._round,
-    }.items()
+COMPARISONS: dict[str, Callable[..., Any]] = {
+    "eq": comparison.eq,
+    "ne": comparison.ne,
+    "lt": comparison.lt,
+    "le": comparison.le,
+    "gt": comparison.gt,
+    "ge": comparison.ge,
 }
+UNARY: dict[str, Callable[..., Any]] = {
+    "neg": arithmetic._neg,
+    "pos": arithmetic.positive,
+    "abs": arithmetic.abs,
+    "invert": bitwise.bitwise_not,
+}
+METHODS: dict[str, Callable[..., Any]] = {"where": selection.where_method}
+
+_FRONTS: dict[str, Callable[..., Any]] = {
+    "add": arithmetic._add,
+    "sub": arithmetic._sub,
+    "subtract": arithmetic._sub,
+    "mul": arithmetic._mul,
+    "multiply": arithmetic._mul,
+    "div": arithmetic._div,
+    "divide": arithmetic._div,
+    "true_divide": arithmetic._div,
+    "floor_divide": arithmetic._floor_divide,
+    "remainder": arithmetic._remainder,
+    "fmod": arithmetic._fmod,
+    "neg": arithmetic._neg,
+    "negative": arithmetic._neg,
+    "pow": powers._pow,
+    "round": rounding._round,
+}
+"""Public functions by the op that they call, where it takes the same operands."""
+
+_FRONTED = {name: op_of(op) for name, op in _FRONTS.items()}
 
 
 def _binary(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that both operands have; of bools, their conjunction. The operator ``&``.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError unless operands are integer or bool, and when shapes do not broadcast.
+    Shapes broadcast; dtypes promote. Raises RuntimeError unless operands are integer or bool, and when shapes do not
+    broadcast.
 
     >>> import polyad
     >>> polyad.bitwise_and(polyad.tensor([6, 5]), 3)
@@ -30,7 +31,8 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that an operand has; of bools, their disjunction. The operator ``|``.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError unless operands are integer or bool, and when shapes do not broadcast.
+    Shapes broadcast; dtypes promote. Raises RuntimeError unless operands are integer or bool, and when shapes do not
+    broadcast.
 
     >>> import polyad
     >>> polyad.bitwise_or(polyad.tensor([6, 5]), 3)
@@ -42,7 +44,8 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that one of the operands has; of bools, whether they differ. The operator ``^``.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError unless operands are integer or bool, and when shapes do not broadcast.
+    Shapes broadcast; dtypes promote. Raises RuntimeError unless operands are integer or bool, and when shapes do not
+    broadcast.
 
     >>> import polyad
     >>> polyad.bitwise_xor(polyad.tensor([6, 5]), 3)
@@ -76,7 +79,8 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
 
 @primitive(dtype=integral_only("bitwise_not"), shape=same, inplace=True)
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Every bit inverted; of bools, the negation. The operator ``~``. Raises RuntimeError unless input is integer or bool.
+    """Every bit inverted; of bools, the negation. The operator ``~``. Raises RuntimeError unless input is integer or
+    bool.
 
     >>> import polyad
     >>> polyad.bitwise_not(polyad.tensor([0, 5]))

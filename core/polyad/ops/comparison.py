@@ -1,7 +1,7 @@
 """Comparisons, and questions about single elements. Results are bool and have no gradient.
 
-Operands are compared in their common dtype. An integer number that the dtype of an integer tensor cannot hold is first taken modulo
-2**bits, as PyTorch does: ``uint8`` compared with -1 is compared with 255.
+Operands are compared in their common dtype. An integer number that the dtype of an integer tensor cannot hold is
+first taken modulo 2**bits, as PyTorch does: ``uint8`` compared with -1 is compared with 255.
 """
 
 from __future__ import annotations
@@ -173,7 +173,8 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @function()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether the tensors have one shape and equal elements. Raises RuntimeError when devices differ, TypeError for other operands.
+    """Whether the tensors have one shape and equal elements. Raises RuntimeError when devices differ, TypeError for
+    other operands.
 
     >>> import polyad
     >>> polyad.equal(polyad.tensor([1, 2]), polyad.tensor([1, 2]))
@@ -187,7 +188,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @function()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether ``abs(input - other) <= atol + rtol * abs(other)``; equal infinities are close, and nan to nan if *equal_nan*.
+    """Whether ``abs(input - other) <= atol + rtol * abs(other)``; equal infinities are close, and nan to nan if
+    *equal_nan*.
 
     Shapes broadcast. Raises RuntimeError when dtypes differ, ValueError for a negative tolerance.
 
@@ -198,10 +200,16 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     check_tensor(input, "isclose", "input")
     check_tensor(other, "isclose", "other")
     if input._type.dtype is not other._type.dtype:
-        raise DTypeError("isclose: the dtypes differ", operands={"input": input, "other": other}, fix="convert one of them with .to(dtype)")
+        raise DTypeError(
+            "isclose: the dtypes differ",
+            operands={"input": input, "other": other},
+            fix="convert one of them with .to(dtype)",
+        )
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:
-            raise ArgumentError(f"isclose: {name} is {value!r}, not 0 or more", fix="give tolerances that are not negative")
+            raise ArgumentError(
+                f"isclose: {name} is {value!r}, not 0 or more", fix="give tolerances that are not negative"
+            )
     close = eq(input, other)
     if equal_nan:
         close = close | bitwise_and(isnan(input), isnan(other))

@@ -15,7 +15,7 @@ from ..dispatch.promotion import Typing, promoted_float
 from ..errors import DTypeError
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _mul
-from .selection import where
+from .selection import _where
 from .shape_rules import same
 from .trigonometry import atan2
 
@@ -59,7 +59,9 @@ def imag(input: Tensor) -> Tensor:
     tensor([2.])
     """
     if not check_tensor(input, "imag", "input")._type.dtype.is_complex:
-        raise DTypeError("imag: a real tensor has no imaginary parts", operands={"input": input}, fix="use zeros_like(input)")
+        raise DTypeError(
+            "imag: a real tensor has no imaginary parts", operands={"input": input}, fix="use zeros_like(input)"
+        )
     return _imag(input)
 
 
@@ -78,7 +80,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if input._type.dtype.is_complex:
         return atan2(_imag(input), _real(input))
-    return where(input < 0, math.pi, where(input == input, 0.0, input))
+    return _where(input < 0, math.pi, _where(input == input, 0.0, input))
 
 
 PROPERTIES = {"real": real, "imag": imag}

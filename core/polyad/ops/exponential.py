@@ -13,7 +13,7 @@ from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _add, _div, _mul, _sub, conjugate
-from .selection import clamp, where
+from .selection import _where, clamp
 from .shape_rules import broadcast, same
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor:
 gradient(
     _sigmoid_backward,
     grad=lambda g, output: _mul(g, _mul(output, _sub(1, output))),
-    output=lambda g, grad, output: _mul(_mul(conjugate(g), grad), _sub(1, _mul(output, 2))),
+    output=lambda g, grad, output: _mul(_mul(conjugate(g), grad), conjugate(_sub(1, _mul(output, 2)))),
 )
 gradient(sigmoid, input=lambda g, out: _sigmoid_backward(g, out))
 
@@ -181,7 +181,7 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     larger = maximum(input, other)
     gap = abs(_sub(input, other))
     # inf - inf is nan, but of two equal infinities the result is that infinity.
-    return where(gap == gap, _add(larger, log1p(exp(-gap))), larger)
+    return _where(gap == gap, _add(larger, log1p(exp(-gap))), larger)
 
 
 gradient(
@@ -201,16 +201,17 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
     >>> polyad.xlogy(polyad.tensor([0.0, 2.0]), polyad.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
-    logarithm = log(other) if isinstance(other, Tensor) else math.log(other) if other > 0 else -math.inf if other == 0 else math.nan  # type: ignore[arg-type, operator]
-    product = _mul(input, logarithm)
     if isinstance(other, Tensor):
-        return where((other == other) & (input == 0), 0.0, product)
-    return where(input == 0, 0.0, product) if other == other else product  # type: ignore[arg-type]
+        return _where((other == other) & (input == 0), 0.0, _mul(input, log(other)))
+    # The dtype rule has refused complex numbers, and of two numbers dispatch has made the first a tensor.
+    assert isinstance(input, Tensor) and not isinstance(other, complex)
+    product = _mul(input, math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)
+    return product if other != other else _where(input == 0, 0.0, product)
 
 
 def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
     slope = xlogy(input * 0 + 1, other)
-    return _mul(g, where((input == 0) & (other <= 0), 0.0, slope))  # type: ignore[operator]
+    return _mul(g, _where((input == 0) & (other <= 0), 0.0, slope))  # type: ignore[operator]
 
 
 gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _mul(g, _div(input, other)))

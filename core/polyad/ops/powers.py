@@ -1,6 +1,7 @@
 """Powers and roots.
 
-Integers stay integers under `pow` and `square`; roots and reciprocals of integers are taken in the default floating dtype.
+Integers stay integers under `pow` and `square`; roots and reciprocals of integers are taken in the default floating
+dtype.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..errors import ArgumentTypeError, DTypeError
 from ..tensor import Tensor
 from .arithmetic import _mul, _neg, conjugate
 from .creation import zeros_like
-from .selection import where
+from .selection import _where
 from .shape_rules import broadcast, same
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _pow(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 def _pow_grad_input(g: Tensor, input: Tensor, exponent: Tensor | Number) -> Tensor:
     if isinstance(exponent, Tensor):
         slope = _mul(exponent, _pow(input, exponent - 1))
-        return where(exponent == 0, 0.0, _mul(g, conjugate(slope)))
+        return _where(exponent == 0, 0.0, _mul(g, conjugate(slope)))
     if exponent == 0:
         return zeros_like(g)
     if exponent == 1:
@@ -47,9 +48,9 @@ def _pow_grad_exponent(g: Tensor, input: Tensor | Number, exponent: Tensor, out:
         from .exponential import log
 
         slope = _mul(out, log(input))
-        return where((input == 0) & _not_negative(exponent), 0.0, _mul(g, conjugate(slope)))
+        return _where((input == 0) & _not_negative(exponent), 0.0, _mul(g, conjugate(slope)))
     if input == 0:
-        return where(_not_negative(exponent), 0.0, _mul(g, -math.inf))
+        return _where(_not_negative(exponent), 0.0, _mul(g, -math.inf))
     logarithm = cmath.log(input) if isinstance(input, complex) else math.log(input) if input > 0 else math.nan
     return _mul(g, conjugate(_mul(out, logarithm)))
 
@@ -65,8 +66,9 @@ gradient(_pow, input=_pow_grad_input, exponent=_pow_grad_exponent)
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``, element by element; either may be a number.
 
-    Shapes broadcast; dtypes promote. An integer tensor to the power of a tensor with negative integers is rounded towards zero; a
-    negative integer number as exponent raises RuntimeError, as do bool tensors and shapes that do not broadcast.
+    Shapes broadcast; dtypes promote. An integer tensor to the power of a tensor with negative integers is rounded
+    towards zero; a negative integer number as exponent raises RuntimeError, as do bool tensors and shapes that do not
+    broadcast.
 
     >>> import polyad
     >>> polyad.pow(polyad.tensor([1.0, 2.0, 3.0]), 2)
@@ -75,7 +77,11 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     tensor([2, 4, 8])
     """
     if type(exponent) is int and exponent < 0 and isinstance(input, Tensor) and input._type.dtype.category <= INTEGER:
-        raise DTypeError("pow: integers have no negative integer powers", operands={"input": input, "exponent": exponent}, fix="convert input to a floating dtype, or write a float exponent")
+        raise DTypeError(
+            "pow: integers have no negative integer powers",
+            operands={"input": input, "exponent": exponent},
+            fix="convert input to a floating dtype, or write a float exponent",
+        )
     return _pow(input, exponent)
 
 
@@ -90,10 +96,19 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     operands: list[Any] = [input, exponent]
     for value in operands:
         if not isinstance(value, (Tensor, bool, int, float, complex)):
-            raise ArgumentTypeError(f"float_power: {type(value).__name__} is neither a tensor nor a number", operands={"value": value}, fix="wrap it in polyad.tensor(...)")
-    is_complex = any(value._type.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex) for value in operands)
+            raise ArgumentTypeError(
+                f"float_power: {type(value).__name__} is neither a tensor nor a number",
+                operands={"value": value},
+                fix="wrap it in polyad.tensor(...)",
+            )
+    is_complex = any(
+        value._type.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex) for value in operands
+    )
     dtype = complex128 if is_complex else float64
-    made = [value.to(dtype) if isinstance(value, Tensor) else complex(value) if is_complex else float(value) for value in operands]
+    made = [
+        value.to(dtype) if isinstance(value, Tensor) else complex(value) if is_complex else float(value)
+        for value in operands
+    ]
     return _pow(made[0], made[1])
 
 

@@ -1,4 +1,6 @@
-"""Rounding to whole numbers. Integers are returned as they are; the gradient is 0, except that of `frac`, which is 1."""
+"""Rounding to whole numbers. Integers are returned as they are; the gradient is 0, except that of `frac`, which is
+1.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,11 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     if decimals == 0:
         return _round(input)
     if check_tensor(input, "round", "input")._type.dtype.category <= INTEGER:
-        raise DTypeError("round: integers have no decimals", operands={"input": input}, fix="leave decimals out, or convert to a floating dtype")
+        raise DTypeError(
+            "round: integers have no decimals",
+            operands={"input": input},
+            fix="leave decimals out, or convert to a floating dtype",
+        )
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     return _div(_round(_mul(input, scale)), scale) if decimals > 0 else _mul(_round(_div(input, scale)), scale)
 

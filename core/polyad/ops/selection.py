@@ -35,11 +35,18 @@ gradient(_where, input=lambda g, condition: _where(condition, g, 0), other=lambd
 
 
 @function(method=False)
-def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor | Number | None = None, *, out: Tensor | None = None) -> Any:
-    """The element of *input* where *condition* holds, else that of *other*; with *condition* alone, the indices where it holds.
+def where(
+    condition: Tensor,
+    input: Tensor | Number | None = None,
+    other: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Any:
+    """The element of *input* where *condition* holds, else that of *other*; with *condition* alone, the indices where
+    it holds.
 
-    Shapes broadcast; the dtypes of input and other promote. Raises RuntimeError unless *condition* is bool (or uint8), or when shapes do
-    not broadcast. The method is ``input.where(condition, other)``.
+    Shapes broadcast; the dtypes of input and other promote. Raises RuntimeError unless *condition* is bool (or
+    uint8), or when shapes do not broadcast. The method is ``input.where(condition, other)``.
 
     >>> import polyad
     >>> x = polyad.tensor([-1.0, 2.0])
@@ -50,9 +57,17 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if input is None or other is None:
-        raise ArgumentTypeError("where: input and other go together", operands={"condition": condition, "input": input, "other": other}, fix="give both, or neither for the indices")
+        raise ArgumentTypeError(
+            "where: input and other go together",
+            operands={"condition": condition, "input": input, "other": other},
+            fix="give both, or neither for the indices",
+        )
     if dtype is not bool_ and dtype is not uint8:
-        raise DTypeError(f"where: condition is {dtype.name}, not bool", operands={"condition": condition}, fix="compare first, such as condition != 0")
+        raise DTypeError(
+            f"where: condition is {dtype.name}, not bool",
+            operands={"condition": condition},
+            fix="compare first, such as condition != 0",
+        )
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         from .creation import tensor
 
@@ -61,7 +76,9 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
 
 
 def where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
-    """The elements of this tensor where *condition* holds, else those of *other*: `polyad.where` with its operands rearranged."""
+    """The elements of this tensor where *condition* holds, else those of *other*: `polyad.where` with its operands
+    rearranged.
+    """
     result: Tensor = where(condition, self, other)
     return result
 
@@ -155,7 +172,13 @@ def _clamp(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | No
 @composite(dtype=not_complex("clamp_backward"), shape=broadcast, method=False)
 def _clamp_backward(grad: Tensor, input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
     """grad where input lies within the bounds, 0 elsewhere."""
-    inside = (input >= min) & (input <= max) if min is not None and max is not None else input >= min if min is not None else input <= max
+    inside = (
+        (input >= min) & (input <= max)
+        if min is not None and max is not None
+        else input >= min
+        if min is not None
+        else input <= max
+    )
     return _where(inside, grad, 0)
 
 
@@ -181,18 +204,22 @@ gradient(
 
 
 @function(inplace=True)
-def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+def clamp(
+    input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """The elements limited to ``[min, max]``; where min > max, the result is max. NaN stays.
 
-    Bounds are numbers or tensors that broadcast; dtypes promote. Raises ValueError without a bound, RuntimeError for bool and complex
-    tensors and for a bound that the dtype cannot hold.
+    Bounds are numbers or tensors that broadcast; dtypes promote. Raises ValueError without a bound, RuntimeError for
+    bool and complex tensors and for a bound that the dtype cannot hold.
 
     >>> import polyad
     >>> polyad.clamp(polyad.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)
     tensor([-1.0000,  0.5000,  1.0000])
     """
     if min is None and max is None:
-        raise ArgumentError("clamp: neither min nor max is given", operands={"input": input}, fix="give at least one bound")
+        raise ArgumentError(
+            "clamp: neither min nor max is given", operands={"input": input}, fix="give at least one bound"
+        )
     return _clamp(input, min, max)
 
 
@@ -222,7 +249,14 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
 
 
 @function(inplace=True)
-def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
+def nan_to_num(
+    input: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """nan replaced by *nan* (0), inf by *posinf* (the dtype's largest number) and -inf by *neginf* (its smallest).
 
     Raises RuntimeError for a complex tensor.
@@ -233,7 +267,11 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
     """
     dtype = check_tensor(input, "nan_to_num", "input")._type.dtype
     if dtype.is_complex:
-        raise DTypeError("nan_to_num: complex tensors are not taken", operands={"input": input}, fix="treat real and imaginary parts apart")
+        raise DTypeError(
+            "nan_to_num: complex tensors are not taken",
+            operands={"input": input},
+            fix="treat real and imaginary parts apart",
+        )
     if not dtype.is_floating_point:
         return input.clone()
     largest = finfo(dtype).max

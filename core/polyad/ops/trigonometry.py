@@ -144,7 +144,7 @@ def _tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
 gradient(
     _tanh_backward,
     grad=lambda g, output: _mul(g, _sub(1, square(output))),
-    output=lambda g, grad, output: _mul(_mul(_mul(conjugate(g), grad), output), -2),
+    output=lambda g, grad, output: _mul(_mul(_mul(conjugate(g), grad), conjugate(output)), -2),
 )
 gradient(tanh, input=lambda g, out: _tanh_backward(g, out))
 
