@@ -67,7 +67,8 @@ def kwargs_of(sample: Sample, dtype: DType, device: Any, args: tuple[Any, ...]) 
     kwargs = {name: dtype if value is DTYPE else value for name, value in sample.kwargs.items()}
     references = {name: wide(value) for name, value in kwargs.items()}
     if not has_arrays(args) and "device" in inspect.signature(function_of(sample)).parameters:
-        kwargs["device"] = device
+        # Ops themselves take what public functions have made of the user's device.
+        kwargs["device"] = registry.resolve_device(device) if sample.op.startswith("_") else device
     return kwargs, references
 
 
