@@ -1,7 +1,7 @@
 """The error for an index that lies outside of what it indexes, the same from every backend.
 
-A kernel of an indexing op (index_select, gather, scatter, index, embedding, ...) raises what `out_of_range` returns, or whatever it
-can while it runs and this at the next synchronisation.
+A kernel of an indexing op (index_select, gather, scatter, index, embedding, ...) raises what `out_of_range` returns, or
+whatever it can while it runs and this at the next synchronisation.
 """
 
 from __future__ import annotations
