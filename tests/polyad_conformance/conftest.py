@@ -11,7 +11,7 @@ from polyad.backend import registry
 from polyad.dtypes import ALL
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
 from polyad_conformance.known_bugs import known_bugs_of, matching
-from polyad_conformance.samples import families
+from polyad_conformance.samples import families, family_of
 
 UNMATCHED = pytest.StashKey[list[str]]()
 
@@ -50,9 +50,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[UNMATCHED] = [] if config.option.polyad_family else sorted(entries.keys() - found)
     tiers = config.option.polyad_tier
     if tiers:
-        kept = [item for item in items if item not in ours or item.function.polyad_facts["tier"] in tiers]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+        others = {id(item) for item in ours if item.function.polyad_facts["tier"] not in tiers}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) in others])
+        items[:] = [item for item in items if id(item) not in others]
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
     entry = pyfuncitem.funcargs.get("sample") or pyfuncitem.funcargs.get("case")
     noted = {"tier": facts["tier"], "counts": facts["counts"], "family": facts["family"], "op": entry.op if entry else "", "taken": []}
     if entry is not None:
-        noted["family"] = next(name for name, lists in families().items() if any(entry is one for listed in lists for one in listed))
+        noted["family"] = family_of(entry)
     pyfuncitem.user_properties.append(("polyad_conformance", noted))
     try:
         result = yield

@@ -6,13 +6,14 @@ from polyad_conformance.checks import errors, gradients, promotion, values, writ
 from polyad_conformance.items import over_checks, over_errors, over_samples
 
 
+def one_of_each_kind(dtypes):
+    """The last dtype of each category and size below 4 bytes: writing to ``out`` is a copy, which tier 0 tests for all of them."""
+    return {(dtype.category, dtype.itemsize < 4): dtype for dtype in dtypes}.values()
+
+
 @over_samples(lambda sample: sample.dtypes, counts=True)
 def test_values(sample, dtype, target):
     values.check_values(sample, dtype, target)
-
-
-@over_samples(lambda sample: sample.dtypes)
-def test_layouts(sample, dtype, target):
     values.check_layouts(sample, dtype, target)
 
 
@@ -21,7 +22,7 @@ def test_special(sample, dtype, target):
     values.check_special(sample, dtype, target)
 
 
-@over_samples(lambda sample: sample.dtypes[:1] if values.has_method(sample) else ())
+@over_samples(lambda sample: sample.dtypes[-1:] if values.has_method(sample) else ())
 def test_method(sample, dtype, target):
     values.check_method(sample, dtype, target)
 
@@ -36,13 +37,9 @@ def test_inplace_history(sample, dtype, target):
     writing.check_inplace_history(sample, dtype, target)
 
 
-@over_samples(lambda sample: sample.dtypes if writing.takes_out(sample) else ())
+@over_samples(lambda sample: one_of_each_kind(sample.dtypes) if writing.takes_out(sample) else ())
 def test_out(sample, dtype, target):
     writing.check_out(sample, dtype, target)
-
-
-@over_samples(lambda sample: sample.dtypes if writing.takes_out(sample) else ())
-def test_out_is_input(sample, dtype, target):
     writing.check_out_is_input(sample, dtype, target)
 
 

@@ -63,3 +63,13 @@ def families() -> dict[str, tuple[list[Sample], list[ErrorCase]]]:
             if twice:
                 raise ValueError(f"polyad_conformance.samples.{module.name}: more than one entry is called {', '.join(twice)}")
     return found
+
+
+@cache
+def _family_by_identity() -> dict[int, str]:
+    return {id(entry): name for name, lists in families().items() for listed in lists for entry in listed}
+
+
+def family_of(entry: Sample | ErrorCase) -> str:
+    """The family in which a sample or an error case is listed."""
+    return _family_by_identity()[id(entry)]
