@@ -199,14 +199,13 @@ def _cast_operands(casts: tuple[DType | None, ...]) -> Callable[[Op, tuple[Any, 
 
 def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """Run a composite's body; recorded as one node if the composite has formulas of its own."""
-    body: Callable[..., Any] = op.body  # type: ignore[assignment]
     if not (op.formulas and needs_grad and state.grad_enabled):
-        return body(*values)
+        return _run_body(op, values)
     from ..autograd.node import record, record_many
 
     state.grad_enabled = False
     try:
-        result = body(*values)
+        result = _run_body(op, values)
     finally:
         state.grad_enabled = True
     if op.outputs:
@@ -217,11 +216,22 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     return result
 
 
+def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
+    """Run a composite's body; shapes that do not fit are told in the words of the op that was called, not of one inside it."""
+    body: Callable[..., Any] = op.body  # type: ignore[assignment]
+    try:
+        return body(*values)
+    except ShapeError as error:
+        explained = _explained_by_shapes(op, values)
+        if explained is None:
+            raise
+        raise explained from error
+
+
 def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
     if needs_grad and state.grad_enabled:
-        body: Callable[..., Any] = op.body  # type: ignore[assignment]
-        return body(*values)
+        return _run_body(op, values)
     plan = find_plan(op, values)
     count = len(op.operands)
     arrays = [_array_of(value) for value in values[:count]]
@@ -240,21 +250,14 @@ def _array_of(value: Any) -> Any:
 
 def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Exception:
     """The error to raise for a kernel's exception: the op's shape rule explains it if it can, else the kernel's own words do."""
-    operands = {name: value for name, value in zip(op.operands, values, strict=False) if value is not None and not isinstance(value, (list, tuple))}
+    operands = _shown_operands(op, values)
     if isinstance(error, PolyadError):
         if isinstance(error, (ShapeError, IndexOutOfRange, MissingKernel)):
             error.add_operands(operands)
         return error
-    if op.shape is not None:
-        shapes = [_shape_of(value) for value in values[: len(op.operands)]]
-        try:
-            op.shape(*shapes, *values[len(op.operands) :])
-        except PolyadError as explained:
-            message = explained.message.partition(": ")[2] if explained.message.startswith("broadcast") else explained.message
-            prefix = "" if message.startswith(op.name + ":") else f"{op.name}: "
-            return type(explained)(prefix + message, operands=operands, fix=explained.fix)
-        except Exception:
-            pass  # a shape rule that cannot read its arguments explains nothing; the kernel's error is shown
+    explained = _explained_by_shapes(op, values)
+    if explained is not None:
+        return explained
     if isinstance(error, OverflowError):
         return DTypeError(f"{op.name}: a number is outside the range of the operands' dtype: {error}", operands=operands, fix="use a number that the dtype can hold, or convert the tensor first")
     if isinstance(error, MemoryError):
@@ -265,6 +268,26 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return MissingKernel(f"{op.name}: {error}", operands=operands, fix="use another dtype or device")
     kind = ShapeError if isinstance(error, ValueError) else KernelFailure
     return kind(f"{op.name}: the kernel failed: {type(error).__name__}: {error}", operands=operands, fix="check shapes and dtypes; if they are right, report the backend")
+
+
+def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: value for name, value in zip(op.operands, values, strict=False) if value is not None and not isinstance(value, (list, tuple))}
+
+
+def _explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
+    """What the op's shape rule finds wrong with the operands' shapes, in the op's name; None if nothing."""
+    if op.shape is None:
+        return None
+    shapes = [_shape_of(value) for value in values[: len(op.operands)]]
+    try:
+        op.shape(*shapes, *values[len(op.operands) :])
+    except PolyadError as found:
+        message = found.message.partition(": ")[2] if found.message.startswith("broadcast") else found.message
+        prefix = "" if message.startswith(op.name + ":") else f"{op.name}: "
+        return type(found)(prefix + message, operands=_shown_operands(op, values), fix=found.fix)
+    except Exception:
+        pass  # a shape rule that cannot read its arguments explains nothing
+    return None
 
 
 def _shape_of(value: Any) -> Any:
