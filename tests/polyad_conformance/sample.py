@@ -209,7 +209,7 @@ class ErrorCase:
 
     op: str
     call: Callable[[Callable[..., Any], Callable[..., Any]], Any]
-    raises: type[BaseException]
+    raises: type[BaseException] | tuple[type[BaseException], ...]
     match: str
     name: str = ""
 

@@ -39,7 +39,7 @@ def check_error(case: ErrorCase, target: Target) -> None:
         error = raised
     assert error is not None, f"{case.label}: no error was raised; the call returned {result!r}"
     kind = f"{type(error).__name__}: {error}"
-    assert isinstance(error, case.raises), f"{case.label}: {kind}\nis no {case.raises.__name__}"
+    assert isinstance(error, case.raises), f"{case.label}: {kind}\nis no {case.raises}"
     assert isinstance(error, PolyadError), f"{case.label}: {kind}\nis not in polyad's style (polyad.errors)"
     assert re.search(case.match, str(error)), f"{case.label}: the message does not match {case.match!r}:\n{error}"
     assert error.fix, f"{case.label}: the error says no way to mend it:\n{error}"
