@@ -1,12 +1,14 @@
 """Two-dimensional convolution by matrix products, in blocks that stay in the cache.
 
-The input is copied, a block of images (or of rows of one image) at a time, into zero-padded planes (C, B * rows * width) in which the
-element that kernel position (i, j) multiplies lies at a constant distance from the result's element. So each row of the matrix
-of patches is one contiguous piece of a plane: making it is a few long copies, and one matrix product gives the block's results. At row ends
-there are columns that belong to no result; they are left out when results are copied out, and held zero in gradients.
+The input is copied, a block of images (or of rows of one image) at a time, into zero-padded planes (C, B * rows *
+width) in which the element that kernel position (i, j) multiplies lies at a constant distance from the result's
+element. So each row of the matrix of patches is one contiguous piece of a plane: making it is a few long copies, and
+one matrix product gives the block's results. At row ends there are columns that belong to no result; they are left out
+when results are copied out, and held zero in gradients.
 
-Neighbouring rows share their padding: what lies right of a row's end is the zeros left of the next row. With a stride, plane (a, b)
-holds every stride-th element from (a, b) on, and kernel position (i, j) reads plane (i mod stride, j mod stride).
+Neighbouring rows share their padding: what lies right of a row's end is the zeros left of the next row. With a stride,
+plane (a, b) holds every stride-th element from (a, b) on, and kernel position (i, j) reads plane (i mod stride, j mod
+stride).
 
 Float16 and bfloat16 are multiplied and summed in float32.
 """
@@ -25,7 +27,7 @@ from .workers import spread
 Pair = tuple[int, int]
 
 _BLOCK_BYTES = 2 << 20
-"""About how large the matrix of patches of one block is: small enough for the cache, large enough for BLAS to work at full speed."""
+"""About how large the patches of one block are: small enough for the cache, large enough for BLAS at full speed."""
 
 _SUMMED_PARTS = 8
 """In how many parts of the batch the gradient of the weight is added up."""
@@ -47,7 +49,10 @@ class _Axis:
         self.size = size
         self.out = (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
         self.phases = sorted({position * dilation % stride for position in range(kernel)})
-        self.taps = [(self.phases.index(position * dilation % stride), position * dilation // stride) for position in range(kernel)]
+        self.taps = [
+            (self.phases.index(position * dilation % stride), position * dilation // stride)
+            for position in range(kernel)
+        ]
         self.reach = dilation * (kernel - 1) // stride
         last = self.out - 1 + self.reach
         # Plane positions [low, high) of each phase hold input elements start, start + stride, ...
@@ -56,7 +61,9 @@ class _Axis:
             low = max(-((phase - padding) // stride), 0)
             high = max(min(-((phase - padding - size) // stride), last + 1), low)
             self.spans.append((low, high, low * stride + phase - padding))
-        self.pitch = max(self.out, last + 1 - min(low for low, _, _ in self.spans), *(high for _, high, _ in self.spans))
+        self.pitch = max(
+            self.out, last + 1 - min(low for low, _, _ in self.spans), *(high for _, high, _ in self.spans)
+        )
 
 
 class _Plan:
@@ -65,24 +72,41 @@ class _Plan:
     Patches are ordered (group, kernel row, kernel column, channel of the group).
     """
 
-    def __init__(self, images: int, channels: int, size: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, groups: int, dtype: Any) -> None:
+    def __init__(
+        self,
+        images: int,
+        channels: int,
+        size: Pair,
+        kernel: Pair,
+        stride: Pair,
+        padding: Pair,
+        dilation: Pair,
+        groups: int,
+        dtype: Any,
+    ) -> None:
         self.images, self.channels, self.groups, self.dtype = images, channels, groups, dtype
         self.kernel, self.stride = kernel, stride
-        self.vertical, self.horizontal = (_Axis(*of_axis) for of_axis in zip(size, kernel, stride, padding, dilation, strict=True))
+        self.vertical, self.horizontal = (
+            _Axis(*of_axis) for of_axis in zip(size, kernel, stride, padding, dilation, strict=True)
+        )
         rows, width = self.vertical.pitch, self.horizontal.pitch
         self.width, self.area = width, rows * width
         self.reach = self.vertical.reach * width + self.horizontal.reach
         columns = len(self.horizontal.phases)
         self.planes = len(self.vertical.phases) * columns
         self.taps = [
-            (vertical * columns + horizontal, down * width + right) for vertical, down in self.vertical.taps for horizontal, right in self.horizontal.taps
+            (vertical * columns + horizontal, down * width + right)
+            for vertical, down in self.vertical.taps
+            for horizontal, right in self.horizontal.taps
         ]
         self.step = (dilation[0] * width, dilation[1])
         self.depth = channels * len(self.taps)
         patch_bytes = self.depth * dtype.itemsize
         self.block = max(1, min(images, _BLOCK_BYTES // max(patch_bytes * self.area, 1)))
         out_rows = self.vertical.out
-        self.block_rows = out_rows if self.block > 1 else max(1, min(out_rows, _BLOCK_BYTES // max(patch_bytes * width, 1)))
+        self.block_rows = (
+            out_rows if self.block > 1 else max(1, min(out_rows, _BLOCK_BYTES // max(patch_bytes * width, 1)))
+        )
         # Plane elements of a block, with room for the taps of its last results.
         self.length = self.block * self.area + self.reach
         self.most = self.positions(self.block, out_rows) if self.block > 1 else self.block_rows * width
@@ -115,7 +139,7 @@ class _Plan:
         return np.empty(self.depth * self.most, self.dtype)
 
     def interior(self, planes: Any, images: int) -> Iterator[tuple[Any, tuple[slice, ...]]]:
-        """Where input elements lie: pairs of a view (images, channels, rows, columns) of the planes and the input's slices."""
+        """Where input elements lie: pairs of a view (images, channels, rows, columns) of the planes and the slices."""
         item, (down, across) = self.dtype.itemsize, self.stride
         columns = len(self.horizontal.phases)
         plane_bytes, channel_bytes, _ = planes.strides
@@ -125,9 +149,14 @@ class _Plan:
             left, right, begin = self.horizontal.spans[index % columns]
             if high > low and right > left:
                 offset = index * plane_bytes + (low * self.width + left) * item
-                view = np.ndarray((images, self.channels, high - low, right - left), self.dtype, planes, offset, strides)
+                view = np.ndarray(
+                    (images, self.channels, high - low, right - left), self.dtype, planes, offset, strides
+                )
                 rows = slice(start, start + (high - low - 1) * down + 1, down)
-                yield view, (slice(None), slice(None), rows, slice(begin, begin + (right - left - 1) * across + 1, across))
+                yield (
+                    view,
+                    (slice(None), slice(None), rows, slice(begin, begin + (right - left - 1) * across + 1, across)),
+                )
 
     def patches(self, planes: Any, buffer: Any, images: int, first: int, end: int) -> Any:
         """The matrix of patches (groups, depth / groups, positions) of some result rows, written into *buffer*."""
@@ -135,7 +164,7 @@ class _Plan:
         each = self.channels // groups
         made = buffer[: self.depth * count].reshape(groups, *self.kernel, each, count)
         item = self.dtype.itemsize
-        plane_bytes, channel_bytes, _ = planes.strides
+        channel_bytes = planes.strides[1]
         if self.planes == 1:
             strides = (each * channel_bytes, self.step[0] * item, self.step[1] * item, channel_bytes, item)
             made[...] = np.ndarray(made.shape, self.dtype, planes, begin * item, strides)
@@ -147,13 +176,13 @@ class _Plan:
         return made.reshape(groups, self.depth // groups, count)
 
     def results(self, flat: Any, out_channels: int, images: int, rows: int) -> Any:
-        """The results among the positions of *flat* (out_channels, positions), as a view (images, out_channels, rows, columns)."""
+        """The results in *flat* (out_channels, positions), as a view (images, out_channels, rows, columns)."""
         item = self.dtype.itemsize
         strides = (self.area * item, flat.size // out_channels * item, self.width * item, item)
         return np.ndarray((images, out_channels, rows, self.horizontal.out), self.dtype, flat, 0, strides)
 
     def gradients(self, g: Any, buffer: Any) -> Any:
-        """The gradient (images, out_channels, rows, columns) of result rows at their positions, zero between them, in *buffer*."""
+        """The gradient *g* of result rows at their positions, zero between them, in *buffer*."""
         images, out_channels, rows, _ = g.shape
         flat = buffer[: out_channels * self.positions(images, rows)]
         flat.fill(0)
@@ -246,9 +275,12 @@ def conv2d_input_grad(g: Any, weight: Any, size: Pair, stride: Pair, padding: Pa
         return _pointwise(weight.reshape(out_channels, channels).T, g, None)
     around = tuple(step * (extent - 1) - amount for step, extent, amount in zip(dilation, kernel, padding, strict=True))
     if stride == (1, 1) and min(around) >= 0 and out_channels <= 3 * channels:
-        # The gradient is itself a convolution, with the kernel turned around; adding up patches costs more unless g is much deeper.
+        # The gradient is itself a convolution, with the kernel turned around; adding up patches costs more unless g is
+        # much deeper.
         turned = weight[:, :, ::-1, ::-1].reshape(groups, out_channels // groups, each, *kernel).swapaxes(1, 2)
-        return conv2d(g, turned.reshape(channels, out_channels // groups, *kernel), None, stride, around, dilation, groups)  # type: ignore[arg-type]
+        return conv2d(
+            g, turned.reshape(channels, out_channels // groups, *kernel), None, stride, around, dilation, groups
+        )  # type: ignore[arg-type]
     plan = _Plan(images, channels, size, tuple(kernel), stride, padding, dilation, groups, g.dtype)  # type: ignore[arg-type]
     out = np.zeros((images, channels, *size), g.dtype)
     if not out.size or not g.size:

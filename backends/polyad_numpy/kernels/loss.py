@@ -1,6 +1,7 @@
 """Losses of class numbers, and binary cross entropy.
 
-The usual case, scores (N, C) with every target counting alike, takes as few NumPy calls as it can: at a batch of 64 the calls are the cost.
+The usual case, scores (N, C) with every target counting alike, takes as few NumPy calls as it can: at a batch of 64 the
+calls are the cost.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .quiet import quiet
 
 
 def _all_count(target: Any, classes: int, ignore_index: int) -> bool:
-    """Whether every target is a class and none is ignored. As unsigned numbers, negative ones are large: one reduction sees both ends."""
+    """Whether every target is a class that counts. Unsigned, negative ones are large: one reduction sees both ends."""
     return not 0 <= ignore_index < classes and target.size and np.maximum.reduce(target.view(np.uint64), None) < classes
 
 
@@ -28,7 +29,8 @@ def _counting(op: str, target: Any, classes: int, ignore_index: int) -> Any:
         place = np.unravel_index(wrong.argmax(), target.shape)
         where = ", ".join(map(str, place))
         raise IndexOutOfRange(
-            f"{op}: target[{where}] = {target[place]} is not in [0, {classes})", fix=f"targets are class numbers below {classes}; {ignore_index} (ignore_index) marks those that do not count"
+            f"{op}: target[{where}] = {target[place]} is not in [0, {classes})",
+            fix=f"targets are class numbers below {classes}; {ignore_index} (ignore_index) marks what does not count",
         )
     return counts
 
@@ -51,7 +53,9 @@ def _class_factors(op: str, x: Any, target: Any, weight: Any, ignore_index: int)
     return counts, classes[:, None], factor
 
 
-def _likelihood(op: str, logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
+def _likelihood(
+    op: str, logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
+) -> Any:
     counts, classes, factor = _class_factors(op, logs, target, weight, ignore_index)
     picked = np.take_along_axis(logs, classes, 1)[:, 0]
     loss = np.where(counts, picked * -factor, 0)
@@ -64,7 +68,9 @@ def _likelihood(op: str, logs: Any, target: Any, weight: Any, reduction: str, ig
     return total / np.add.reduce(factor, axis=None) if reduction == "mean" else total
 
 
-def _likelihood_backward(op: str, g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
+def _likelihood_backward(
+    op: str, g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
+) -> Any:
     counts, classes, factor = _class_factors(op, x, target, weight, ignore_index)
     scale = g / np.add.reduce(factor, axis=None) if reduction == "mean" else g
     result = np.zeros(x.shape, x.dtype)
@@ -81,15 +87,22 @@ def nll_loss(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int
 
 
 @quiet
-def nll_loss_backward(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
-    return _likelihood_backward("nll_loss", _wide(g), _wide(x), target, weight, reduction, ignore_index, smoothing).astype(g.dtype, copy=False)
+def nll_loss_backward(
+    g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
+) -> Any:
+    return _likelihood_backward(
+        "nll_loss", _wide(g), _wide(x), target, weight, reduction, ignore_index, smoothing
+    ).astype(g.dtype, copy=False)
 
 
 @quiet
 def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
     values = _wide(x)
     if x.ndim != 2 or weight is not None or smoothing or not _all_count(target, x.shape[1], ignore_index):
-        return np.asarray(_likelihood("cross_entropy", _log_softmax(values), target, weight, reduction, ignore_index, smoothing), x.dtype)
+        return np.asarray(
+            _likelihood("cross_entropy", _log_softmax(values), target, weight, reduction, ignore_index, smoothing),
+            x.dtype,
+        )
     count, classes = x.shape
     shifted = values - np.maximum.reduce(values, axis=1, keepdims=True)
     # shifted is row-major, whatever x is: its elements can be taken by flat position.
@@ -103,11 +116,15 @@ def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index
 
 
 @quiet
-def cross_entropy_backward(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
+def cross_entropy_backward(
+    g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float
+) -> Any:
     values = _wide(x)
     if x.ndim != 2 or weight is not None or smoothing or not _all_count(target, x.shape[1], ignore_index):
         logs = _log_softmax(values)
-        arriving = _likelihood_backward("cross_entropy", _wide(g), logs, target, weight, reduction, ignore_index, smoothing)
+        arriving = _likelihood_backward(
+            "cross_entropy", _wide(g), logs, target, weight, reduction, ignore_index, smoothing
+        )
         np.exp(logs, out=logs)
         logs *= np.add.reduce(arriving, axis=1, keepdims=True)
         arriving -= logs
@@ -127,7 +144,10 @@ def binary_cross_entropy(x: Any, target: Any) -> Any:
     if x.size and not (np.minimum.reduce(x, None) >= 0 and np.maximum.reduce(x, None) <= 1):
         wrong = ~((x >= 0) & (x <= 1))
         place = np.unravel_index(wrong.argmax(), x.shape)
-        raise ShapeError(f"binary_cross_entropy: input[{', '.join(map(str, place))}] = {x[place]} is not in [0, 1]", fix="apply sigmoid, or use binary_cross_entropy_with_logits")
+        raise ShapeError(
+            f"binary_cross_entropy: input[{', '.join(map(str, place))}] = {x[place]} is not in [0, 1]",
+            fix="apply sigmoid, or use binary_cross_entropy_with_logits",
+        )
     values, wanted = _wide(x), _wide(target)
     loss = (wanted - 1) * np.maximum(np.log1p(-values), -100)
     loss -= wanted * np.maximum(np.log(values), -100)

@@ -1,6 +1,7 @@
 """Normalisation in few passes over memory.
 
-Batch normalisation works on (images, channels, positions), several channels at a time in each thread; layer normalisation on (rows, features).
+Batch normalisation works on (images, channels, positions), several channels at a time in each thread; layer
+normalisation on (rows, features).
 """
 
 from __future__ import annotations
@@ -67,7 +68,11 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
 
     spread(work, channels, cost=2 * x.size)
     dtype = mean.dtype if weight is None else weight.dtype
-    return out.astype(x.dtype, copy=False).reshape(x.shape), of_weight.astype(dtype, copy=False), of_bias.astype(dtype, copy=False)
+    return (
+        out.astype(x.dtype, copy=False).reshape(x.shape),
+        of_weight.astype(dtype, copy=False),
+        of_bias.astype(dtype, copy=False),
+    )
 
 
 def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -112,7 +117,9 @@ def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[
     return out.astype(x.dtype, copy=False).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
 
 
-def layer_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, count: int, eps: float) -> tuple[Any, Any, Any]:
+def layer_norm_backward(
+    g: Any, x: Any, weight: Any, mean: Any, variance: Any, count: int, eps: float
+) -> tuple[Any, Any, Any]:
     shape = x.shape[x.ndim - count :]
     features = math.prod(shape)
     rows, arriving = _wide(x.reshape(mean.size, features)), _wide(g.reshape(mean.size, features))
@@ -141,7 +148,11 @@ def layer_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, c
         of_weight += part_of_weight
         of_bias += part_of_bias
     dtype = mean.dtype if weight is None else weight.dtype
-    return out.astype(x.dtype, copy=False).reshape(x.shape), of_weight.astype(dtype, copy=False).reshape(shape), of_bias.astype(dtype, copy=False).reshape(shape)
+    return (
+        out.astype(x.dtype, copy=False).reshape(x.shape),
+        of_weight.astype(dtype, copy=False).reshape(shape),
+        of_bias.astype(dtype, copy=False).reshape(shape),
+    )
 
 
 KERNELS = {

@@ -1,7 +1,7 @@
 """Pooling by slices: position (i, j) of all windows at once is one strided slice of the images.
 
-A maximum or a sum over windows is taken over rows first, then over columns. Everything works on (planes, H, W), where planes are images
-times channels, several planes at a time in each thread.
+A maximum or a sum over windows is taken over rows first, then over columns. Everything works on (planes, H, W), where
+planes are images times channels, several planes at a time in each thread.
 """
 
 from __future__ import annotations
@@ -30,13 +30,20 @@ class _Windows:
 
     def __init__(self, size: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool) -> None:
         self.size, self.padding = size, padding
-        self.out = tuple([_count(*axis, ceil_mode) for axis in zip(size, kernel, stride, padding, dilation, strict=True)])
+        self.out = tuple(
+            [_count(*axis, ceil_mode) for axis in zip(size, kernel, stride, padding, dilation, strict=True)]
+        )
         self.rows, self.columns = (
             [slice(i * spacing, i * spacing + (out - 1) * step + 1, step) for i in range(extent)]
             for out, extent, step, spacing in zip(self.out, kernel, stride, dilation, strict=True)
         )
         # The padded size that all slices lie in; smaller than the image if its last rows or columns are in no window.
-        self.padded = tuple([max(slices[-1].stop, amount + have) for slices, amount, have in zip((self.rows, self.columns), padding, size, strict=True)])
+        self.padded = tuple(
+            [
+                max(slices[-1].stop, amount + have)
+                for slices, amount, have in zip((self.rows, self.columns), padding, size, strict=True)
+            ]
+        )
         self.reaches_out = self.padded != tuple(size) or padding != (0, 0)
         top, left = padding
         self.inside = (slice(None), slice(top, top + size[0]), slice(left, left + size[1]))
@@ -64,7 +71,10 @@ def _lowest(dtype: Any) -> Any:
 
 def _fold(function: Any, planes: Any, rows: list[slice], columns: list[slice], out: Any) -> None:
     """Windows reduced by *function* (np.maximum or np.add): rows, then columns."""
-    for slices, source_at in ((rows, lambda one: (slice(None), one)), (columns, lambda one: (slice(None), slice(None), one))):
+    for slices, source_at in (
+        (rows, lambda one: (slice(None), one)),
+        (columns, lambda one: (slice(None), slice(None), one)),
+    ):
         last = slices is columns
         parts = [planes[source_at(one)] for one in slices]
         if len(parts) == 1:
@@ -93,7 +103,9 @@ def max_pool2d(x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair
     return out
 
 
-def max_pool2d_with_indices(x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool) -> tuple[Any, Any]:
+def max_pool2d_with_indices(
+    x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool
+) -> tuple[Any, Any]:
     windows = _Windows(x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
     planes, width = _planes(x), x.shape[3]
     best, indices = np.empty((*x.shape[:2], *windows.out), x.dtype), np.empty((*x.shape[:2], *windows.out), np.int64)
@@ -128,7 +140,9 @@ def max_pool2d_with_indices(x: Any, kernel: Pair, stride: Pair, padding: Pair, d
     return best, indices
 
 
-def max_pool2d_backward(g: Any, x: Any, out: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool) -> Any:
+def max_pool2d_backward(
+    g: Any, x: Any, out: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool
+) -> Any:
     windows = _Windows(x.shape[2:], kernel, stride, padding, dilation, ceil_mode)
     planes, maxima, arriving = _planes(x), _planes(out), _planes(g)
     result = np.zeros(x.shape, g.dtype)
@@ -138,7 +152,9 @@ def max_pool2d_backward(g: Any, x: Any, out: Any, kernel: Pair, stride: Pair, pa
     def work(first: int, end: int) -> None:
         most, gradient = maxima[first:end], arriving[first:end]
         if np.isnan(most).any():
-            _place_by_index(gradient, planes[first:end], flat[first:end], windows, kernel, stride, padding, dilation, ceil_mode)
+            _place_by_index(
+                gradient, planes[first:end], flat[first:end], windows, kernel, stride, padding, dilation, ceil_mode
+            )
             return
         # NaN around the image equals no maximum, so the padding gets nothing.
         padded = windows.pad(planes[first:end], np.nan)
@@ -165,7 +181,17 @@ def max_pool2d_backward(g: Any, x: Any, out: Any, kernel: Pair, stride: Pair, pa
     return result
 
 
-def _place_by_index(gradient: Any, planes: Any, into: Any, windows: _Windows, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil_mode: bool) -> None:
+def _place_by_index(
+    gradient: Any,
+    planes: Any,
+    into: Any,
+    windows: _Windows,
+    kernel: Pair,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    ceil_mode: bool,
+) -> None:
     """The slow way, which knows where the NaN lies."""
     count, size = len(planes), windows.size[0] * windows.size[1]
     floats = planes if planes.dtype.itemsize > 2 else planes.astype(np.float32)
@@ -184,7 +210,9 @@ def _place_by_index(gradient: Any, planes: Any, into: Any, windows: _Windows, ke
     np.add.at(into.reshape(-1), (at + offsets).ravel(), gradient.ravel())
 
 
-def _divisors(windows: _Windows, kernel: Pair, stride: Pair, padding: Pair, include_pad: bool, divisor: int | None) -> Any:
+def _divisors(
+    windows: _Windows, kernel: Pair, stride: Pair, padding: Pair, include_pad: bool, divisor: int | None
+) -> Any:
     """What each window's sum is divided by: a number if all windows agree, else (OH, OW)."""
     if divisor is not None:
         return float(divisor)
@@ -198,9 +226,13 @@ def _divisors(windows: _Windows, kernel: Pair, stride: Pair, padding: Pair, incl
     return np.maximum(lengths[0][:, None] * lengths[1], 1).astype(np.float64)
 
 
-def avg_pool2d(x: Any, kernel: Pair, stride: Pair, padding: Pair, ceil_mode: bool, include_pad: bool, divisor: int | None) -> Any:
+def avg_pool2d(
+    x: Any, kernel: Pair, stride: Pair, padding: Pair, ceil_mode: bool, include_pad: bool, divisor: int | None
+) -> Any:
     if x.dtype.itemsize == 2:
-        return avg_pool2d(x.astype(np.float32), kernel, stride, padding, ceil_mode, include_pad, divisor).astype(x.dtype)
+        return avg_pool2d(x.astype(np.float32), kernel, stride, padding, ceil_mode, include_pad, divisor).astype(
+            x.dtype
+        )
     windows = _Windows(x.shape[2:], kernel, stride, padding, (1, 1), ceil_mode)
     planes = _planes(x)
     out = np.empty((*x.shape[:2], *windows.out), x.dtype)
@@ -217,9 +249,20 @@ def avg_pool2d(x: Any, kernel: Pair, stride: Pair, padding: Pair, ceil_mode: boo
     return out
 
 
-def avg_pool2d_backward(g: Any, size: Pair, kernel: Pair, stride: Pair, padding: Pair, ceil_mode: bool, include_pad: bool, divisor: int | None) -> Any:
+def avg_pool2d_backward(
+    g: Any,
+    size: Pair,
+    kernel: Pair,
+    stride: Pair,
+    padding: Pair,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int | None,
+) -> Any:
     if g.dtype.itemsize == 2:
-        return avg_pool2d_backward(g.astype(np.float32), size, kernel, stride, padding, ceil_mode, include_pad, divisor).astype(g.dtype)
+        return avg_pool2d_backward(
+            g.astype(np.float32), size, kernel, stride, padding, ceil_mode, include_pad, divisor
+        ).astype(g.dtype)
     windows = _Windows(size, kernel, stride, padding, (1, 1), ceil_mode)
     arriving = _planes(g)
     result = np.empty((*g.shape[:2], *size), g.dtype)

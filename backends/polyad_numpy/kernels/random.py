@@ -1,8 +1,8 @@
 """Philox and what is made of its words, by the contract in `polyad.random.philox`.
 
-Blocks are computed a stretch at a time, small enough for the cache. The hundred NumPy calls that this takes cost more than a small draw's
-words, so a program that draws a little again and again gets them from a stretch computed ahead: words follow from seed and offset
-alone, whenever they are computed.
+Blocks are computed a stretch at a time, small enough for the cache. The hundred NumPy calls that this takes cost more
+than a small draw's words, so a program that draws a little again and again gets them from a stretch computed ahead:
+words follow from seed and offset alone, whenever they are computed.
 """
 
 from __future__ import annotations
@@ -246,7 +246,10 @@ def chances_of(probabilities: Any, generator: Any) -> Any:
     wrong = ~((probabilities >= 0) & (probabilities <= 1))
     if wrong.any():
         place = np.unravel_index(wrong.argmax(), wrong.shape)
-        raise ShapeError(f"bernoulli: input[{', '.join(map(str, place))}] = {probabilities[place]} is not in [0, 1]", fix="pass probabilities")
+        raise ShapeError(
+            f"bernoulli: input[{', '.join(map(str, place))}] = {probabilities[place]} is not in [0, 1]",
+            fix="pass probabilities",
+        )
     kind = float64 if probabilities.dtype == np.float64 else float32
     drawn = uniform(probabilities.shape, 0, 1, generator, kind, Device("cpu"))
     return np.asarray(drawn < probabilities.astype(drawn.dtype, copy=False)).astype(probabilities.dtype)
@@ -270,7 +273,9 @@ def exponential(shape: tuple[int, ...], rate: float, generator: Any, dtype: DTyp
         numbers /= numbers.dtype.type(-rate)
         part[...] = numbers[: len(part)]
 
-    return _draw(out.size, 2 if wide else 4, *generator.take((2 if wide else 1) * out.size), convert, out).reshape(shape)
+    return _draw(out.size, 2 if wide else 4, *generator.take((2 if wide else 1) * out.size), convert, out).reshape(
+        shape
+    )
 
 
 def dropout(x: Any, p: float, generator: Any) -> tuple[Any, Any]:

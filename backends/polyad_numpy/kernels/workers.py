@@ -1,12 +1,13 @@
 """Spreading one kernel's work over the processor's cores.
 
-NumPy computes on one core and releases the interpreter lock while it does; only BLAS starts threads of its own. A kernel that goes over
-many images is faster when each core takes its own images all the way through than when BLAS shares out every product: data stays in
-the core's cache. So `spread` runs ranges of a kernel's work in threads, and holds BLAS to one thread for that time.
+NumPy computes on one core and releases the interpreter lock while it does; only BLAS starts threads of its own. A
+kernel that goes over many images is faster when each core takes its own images all the way through than when BLAS
+shares out every product: data stays in the core's cache. So `spread` runs ranges of a kernel's work in threads, and
+holds BLAS to one thread for that time.
 
-Holding BLAS to one thread works with OpenBLAS, which NumPy's wheels bring. With another BLAS the work runs in the calling thread
-and BLAS keeps its own threads. ``POLYAD_NUM_THREADS`` limits the number of threads; 1 turns them off. Results do not depend on it: who
-adds up results of ranges must choose ranges that do not (`ranges`).
+Holding BLAS to one thread works with OpenBLAS, which NumPy's wheels bring. With another BLAS the work runs in the
+calling thread and BLAS keeps its own threads. ``POLYAD_NUM_THREADS`` limits the number of threads; 1 turns them off.
+Results do not depend on it: who adds up results of ranges must choose ranges that do not (`ranges`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,12 @@ class _Blas:
             library = ctypes.CDLL(np._core._multiarray_umath.__file__)
         except (AttributeError, OSError):
             return
-        for pattern in ("scipy_openblas_%s_num_threads64_", "scipy_openblas_%s_num_threads", "openblas_%s_num_threads64_", "openblas_%s_num_threads"):
+        for pattern in (
+            "scipy_openblas_%s_num_threads64_",
+            "scipy_openblas_%s_num_threads",
+            "openblas_%s_num_threads64_",
+            "openblas_%s_num_threads",
+        ):
             try:
                 self.get, self.set = getattr(library, pattern % "get"), getattr(library, pattern % "set")
                 return
@@ -95,9 +101,10 @@ def ranges(count: int, parts: int) -> list[tuple[int, int]]:
 
 
 def spread(work: Callable[[int, int], Any], count: int, parts: int = 0, cost: float = math.inf) -> list[Any]:
-    """Call ``work(first, end)`` on pieces that make up ``range(count)``, several at a time; returns the results in order.
+    """Call ``work(first, end)`` on pieces of ``range(count)``, several at a time; returns the results in order.
 
-    There are *parts* pieces, or as many as there are threads; work whose *cost*, in elements handled, is below a million is one piece. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
+    There are *parts* pieces, or as many as there are threads; work whose *cost*, in elements handled, is below a
+    million is one piece. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
     """
     if _workers.blas is None:
         _workers.start()

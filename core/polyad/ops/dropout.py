@@ -55,9 +55,15 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """
     check_tensor(input, "dropout", "input")
     if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"dropout: p is {p!r}, not a number", operands={"input": input}, fix="pass a float in [0, 1]")
+        raise ArgumentTypeError(
+            f"dropout: p is {p!r}, not a number", operands={"input": input}, fix="pass a float in [0, 1]"
+        )
     if not 0 <= p <= 1:
-        raise ArgumentError(f"dropout: p {p} is not in [0, 1]", operands={"input": input}, fix="p is the probability of zeroing an element")
+        raise ArgumentError(
+            f"dropout: p {p} is not in [0, 1]",
+            operands={"input": input},
+            fix="p is the probability of zeroing an element",
+        )
     if not training or not p:
         return input
     if inplace:

@@ -1,9 +1,10 @@
 """Losses: how far predictions are from targets, as one number or one an element.
 
-A loss never broadcasts its target: shapes that differ raise. Class numbers outside their range raise IndexError where they are read.
+A loss never broadcasts its target: shapes that differ raise. Class numbers outside their range raise IndexError where
+they are read.
 
-`cross_entropy` with class numbers is one op, with its gradient as another, since every classifier's training step calls it; the
-decompositions are log-softmax and the negative log-likelihood. The others are functions of ops.
+`cross_entropy` with class numbers is one op, with its gradient as another, since every classifier's training step calls
+it; the decompositions are log-softmax and the negative log-likelihood. The others are functions of ops.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _REDUCTIONS = ("mean", "sum", "none")
 
 def _check_reduction(op: str, reduction: str, allowed: tuple[str, ...] = _REDUCTIONS) -> None:
     if reduction not in allowed:
-        raise ArgumentError(f"{op}: reduction {reduction!r} is unknown", fix=f"use one of {', '.join(map(repr, allowed))}")
+        raise ArgumentError(
+            f"{op}: reduction {reduction!r} is unknown", fix=f"use one of {', '.join(map(repr, allowed))}"
+        )
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
@@ -75,13 +78,17 @@ def _over_classes(weight: Tensor, ndim: int) -> Tensor:
 
 
 @composite(dtype=_first_floating("nll_loss"), shape=_loss_shape, method=False)
-def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, ignore_index: int, smoothing: float) -> Tensor:
-    """Minus the log-probability, in input (N, C, *), of each target class (N, *); with *smoothing*, partly of all classes alike."""
+def _nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, ignore_index: int, smoothing: float
+) -> Tensor:
+    """Minus the log-probability, in input (N, C, *), of each target (N, *); with *smoothing*, partly of all classes."""
     counts, classes, factor = _factors(input, target, weight, ignore_index)
     loss = (input.gather(1, classes.unsqueeze(1)).squeeze(1) * -factor).masked_fill(counts.logical_not(), 0)
     if smoothing:
         every = input if weight is None else input * _over_classes(weight, input.ndim)
-        loss = loss * (1 - smoothing) - (every.sum(1) * (smoothing / input.shape[1])).masked_fill(counts.logical_not(), 0)
+        loss = loss * (1 - smoothing) - (every.sum(1) * (smoothing / input.shape[1])).masked_fill(
+            counts.logical_not(), 0
+        )
     if reduction == "none":
         return loss
     return loss.sum() / factor.sum() if reduction == "mean" else loss.sum()
@@ -89,7 +96,13 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: R
 
 @composite(dtype=first, shape=_input_shape, method=False)
 def _nll_loss_backward(
-    grad: Tensor, input: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, ignore_index: int, smoothing: float
+    grad: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: Reduction,
+    ignore_index: int,
+    smoothing: float,
 ) -> Tensor:
     """The gradient of `nll_loss` with respect to input, which only gives its shape."""
     counts, classes, factor = _factors(input, target, weight, ignore_index)
@@ -111,14 +124,22 @@ gradient(
 
 
 @composite(dtype=_first_floating("cross_entropy"), shape=_loss_shape, method=False)
-def _cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, ignore_index: int, smoothing: float) -> Tensor:
+def _cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, ignore_index: int, smoothing: float
+) -> Tensor:
     """`nll_loss` of the log-softmax of input over its classes."""
     return _nll_loss(_log_softmax(input, 1), target, weight, reduction, ignore_index, smoothing)
 
 
 @composite(dtype=first, shape=_input_shape, method=False)
 def _cross_entropy_backward(
-    grad: Tensor, input: Tensor, target: Tensor, weight: Tensor | None, reduction: Reduction, ignore_index: int, smoothing: float
+    grad: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: Reduction,
+    ignore_index: int,
+    smoothing: float,
 ) -> Tensor:
     """The gradient of `cross_entropy` with respect to input."""
     logs = _log_softmax(input, 1)
@@ -134,21 +155,38 @@ gradient(
 )
 
 
-def _of_classes(op: str, call: Any, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str, smoothing: float) -> Tensor:
+def _of_classes(
+    op: str,
+    call: Any,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+) -> Tensor:
     """Check, and bring to (N, C, *) and (N, *), what a loss of class numbers is given."""
     _check_reduction(op, reduction)
     check_tensor(input, op, "input")
     check_tensor(target, op, "target")
     shape, places = input._array.shape, target._array.shape
     if not shape:
-        raise ShapeError(f"{op}: input must have a dimension of classes", operands={"input": input}, fix="give (N, C, ...) or (C,)")
+        raise ShapeError(
+            f"{op}: input must have a dimension of classes", operands={"input": input}, fix="give (N, C, ...) or (C,)"
+        )
     classes = shape[1] if len(shape) > 1 else shape[0]
     if weight is not None and check_tensor(weight, op, "weight")._array.shape != (classes,):
         raise ShapeError(
-            f"{op}: weight {tuple(weight.shape)} must hold one number for each of {classes} classes", operands={"input": input, "weight": weight}, fix=f"make it ({classes},)"
+            f"{op}: weight {tuple(weight.shape)} must hold one number for each of {classes} classes",
+            operands={"input": input, "weight": weight},
+            fix=f"make it ({classes},)",
         )
     if target._type.dtype.category >= FLOATING or target._type.dtype.category == BOOL:
-        raise DTypeError(f"{op}: target is {target._type.dtype.name}; class numbers are integers", operands={"input": input, "target": target}, fix="convert it: target.long()")
+        raise DTypeError(
+            f"{op}: target is {target._type.dtype.name}; class numbers are integers",
+            operands={"input": input, "target": target},
+            fix="convert it: target.long()",
+        )
     expected = (shape[0], *shape[2:]) if len(shape) > 1 else ()
     if places != expected:
         message = f"{op}: target {tuple(places)} does not fit input {tuple(shape)}: it must be {expected}"
@@ -165,14 +203,17 @@ def _of_classes(op: str, call: Any, input: Tensor, target: Tensor, weight: Tenso
 
 
 @function(method=False)
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean") -> Tensor:
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+) -> Tensor:
     """Minus the log-probability that *input* gives to the class *target*.
 
-    Shapes: input (N, C, ...) or (C,) of log-probabilities, target (N, ...) or () of class numbers in [0, C), weight (C,). Targets equal to
-    *ignore_index* count nothing. *reduction* is ``"mean"`` (weighted, over targets that count), ``"sum"`` or ``"none"`` (target's shape).
+    Shapes: input (N, C, ...) or (C,) of log-probabilities, target (N, ...) or () of class numbers in [0, C), weight
+    (C,). Targets equal to *ignore_index* count nothing. *reduction* is ``"mean"`` (weighted, over targets that count),
+    ``"sum"`` or ``"none"`` (target's shape).
 
-    Raises IndexError for a class number out of range, naming it; RuntimeError for shapes and dtypes that do not fit, ValueError for
-    batches of different size or an unknown reduction.
+    Raises IndexError for a class number out of range, naming it; RuntimeError for shapes and dtypes that do not fit,
+    ValueError for batches of different size or an unknown reduction.
 
     >>> import polyad
     >>> polyad.nn.functional.nll_loss(polyad.tensor([[-1.0, -2.0], [-3.0, -4.0]]), polyad.tensor([1, 0]))
@@ -194,11 +235,12 @@ def cross_entropy(
     """Minus the logarithm of the softmax probability that *input* gives to the target.
 
     Shapes: input (N, C, ...) or (C,) of scores; target (N, ...) or () of class numbers in [0, C), or input's shape of
-    probabilities; weight (C,). *label_smoothing* in [0, 1] gives that much of the target to all classes alike. *ignore_index* (of class numbers
-    only) and *reduction* as in `nll_loss`; the mean over probabilities is over samples.
+    probabilities; weight (C,). *label_smoothing* in [0, 1] gives that much of the target to all classes alike.
+    *ignore_index* (of class numbers only) and *reduction* as in `nll_loss`; the mean over probabilities is over
+    samples.
 
-    Raises IndexError for a class number out of range, naming it; RuntimeError for shapes and dtypes that do not fit, ValueError for
-    batches of different size, an unknown reduction or a smoothing outside [0, 1].
+    Raises IndexError for a class number out of range, naming it; RuntimeError for shapes and dtypes that do not fit,
+    ValueError for batches of different size, an unknown reduction or a smoothing outside [0, 1].
 
     >>> import polyad
     >>> scores = polyad.tensor([[2.0, 0.0], [0.0, 2.0]])
@@ -206,21 +248,33 @@ def cross_entropy(
     tensor(1.1269)
     """
     if not 0 <= label_smoothing <= 1:
-        raise ArgumentError(f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]", operands={"input": input}, fix="0 turns it off, 0.1 is usual")
+        raise ArgumentError(
+            f"cross_entropy: label_smoothing {label_smoothing} is not in [0, 1]",
+            operands={"input": input},
+            fix="0 turns it off, 0.1 is usual",
+        )
     check_tensor(input, "cross_entropy", "input")
     check_tensor(target, "cross_entropy", "target")
     if target._array.shape != input._array.shape or not input._array.shape:
-        return _of_classes("cross_entropy", _cross_entropy, input, target, weight, ignore_index, reduction, label_smoothing)
+        return _of_classes(
+            "cross_entropy", _cross_entropy, input, target, weight, ignore_index, reduction, label_smoothing
+        )
     _check_reduction("cross_entropy", reduction)
     operands = {"input": input, "target": target}
     if target._type.dtype.category != FLOATING:
         raise DTypeError(
-            "cross_entropy: a target of input's shape holds probabilities, which are floating point", operands=operands, fix="give class numbers without the dimension of classes, or target.float()"
+            "cross_entropy: a target of input's shape holds probabilities, which are floating point",
+            operands=operands,
+            fix="give class numbers without the dimension of classes, or target.float()",
         )
     dim = 1 if input.ndim > 1 else 0
     classes = input._array.shape[dim]
     if weight is not None and check_tensor(weight, "cross_entropy", "weight")._array.shape != (classes,):
-        raise ShapeError(f"cross_entropy: weight must hold one number for each of {classes} classes", operands={**operands, "weight": weight}, fix=f"make it ({classes},)")
+        raise ShapeError(
+            f"cross_entropy: weight must hold one number for each of {classes} classes",
+            operands={**operands, "weight": weight},
+            fix=f"make it ({classes},)",
+        )
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     logs = _log_softmax(input, dim)
@@ -239,7 +293,8 @@ def _check_pair(op: str, input: Any, target: Any, reduction: str, allowed: tuple
     check_tensor(target, op, "target")
     if input._array.shape != target._array.shape:
         raise ShapeError(
-            f"{op}: input {tuple(input.shape)} and target {tuple(target.shape)} must have one shape; losses do not broadcast",
+            f"{op}: input {tuple(input.shape)} and target {tuple(target.shape)} must have one shape; "
+            "losses do not broadcast",
             operands={"input": input, "target": target},
             fix="reshape, squeeze or expand one of them to the other's shape",
         )
@@ -249,7 +304,10 @@ def _positive(op: str, name: str, value: Any, least: float, strict: bool) -> Non
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a float")
     if value < least or (strict and value == least):
-        raise ShapeError(f"{op}: {name} {value} must be {'greater than' if strict else 'at least'} {least}", fix="pass a larger number")
+        raise ShapeError(
+            f"{op}: {name} {value} must be {'greater than' if strict else 'at least'} {least}",
+            fix="pass a larger number",
+        )
 
 
 @function(method=False)
@@ -281,9 +339,9 @@ def l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor
 
 @function(method=False)
 def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """``0.5 * d**2 / beta`` where the difference d is below *beta*, else ``|d| - 0.5 * beta`` (Girshick 2015). Errors as in `mse_loss`.
+    """``0.5 * d**2 / beta`` where the difference d is below *beta*, else ``|d| - 0.5 * beta`` (Girshick 2015).
 
-    RuntimeError also for a negative *beta*.
+    Errors as in `mse_loss`; RuntimeError also for a negative *beta*.
 
     >>> import polyad
     >>> polyad.nn.functional.smooth_l1_loss(polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0]), reduction="none")
@@ -300,13 +358,13 @@ def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", be
 
 @function(method=False)
 def huber_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", delta: float = 1.0) -> Tensor:
-    """``0.5 * d**2`` where the difference d is below *delta*, else ``delta * (|d| - 0.5 * delta)`` (Huber 1964). Errors as in `mse_loss`.
+    """``0.5 * d**2`` where the difference d is below *delta*, else ``delta * (|d| - 0.5 * delta)`` (Huber 1964).
 
-    RuntimeError also unless *delta* is positive.
+    Errors as in `mse_loss`; RuntimeError also unless *delta* is positive.
 
     >>> import polyad
-    >>> polyad.nn.functional.huber_loss(polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0]), reduction="none", delta=2.0)
-    tensor([0.5000, 4.0000])
+    >>> polyad.nn.functional.huber_loss(polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0]), reduction="none",
+    delta=2.0) tensor([0.5000, 4.0000])
     """
     _check_pair("huber_loss", input, target, reduction)
     _positive("huber_loss", "delta", delta, 0, True)
@@ -333,12 +391,15 @@ gradient(
 
 
 @function(method=False)
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean") -> Tensor:
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
     """Minus the logarithm of the probability that *input*, in [0, 1], gives to the *target*, in [0, 1], of two classes.
 
     Shapes: input and target agree; weight broadcasts to them. Logarithms are at least -100.
 
-    Raises RuntimeError for shapes and dtypes that do not fit and for elements of input outside [0, 1], ValueError for an unknown reduction.
+    Raises RuntimeError for shapes and dtypes that do not fit and for elements of input outside [0, 1], ValueError for
+    an unknown reduction.
 
     >>> import polyad
     >>> polyad.nn.functional.binary_cross_entropy(polyad.tensor([0.5, 0.5]), polyad.tensor([0.0, 1.0]))
@@ -351,7 +412,12 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
 @function(method=False)
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean", pos_weight: Tensor | None = None
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
 ) -> Tensor:
     """`binary_cross_entropy` of sigmoid(input), without overflow or loss of digits.
 
@@ -373,10 +439,10 @@ def binary_cross_entropy_with_logits(
 
 @function(method=False)
 def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
-    """The Kullback-Leibler divergence ``target * (log(target) - input)`` of log-probabilities *input* from probabilities *target*.
+    """The Kullback-Leibler divergence ``target * (log(target) - input)`` of log-probabilities from probabilities.
 
-    With *log_target* the target holds log-probabilities too. ``"mean"`` is over elements; ``"batchmean"``, over the first
-    dimension, is the divergence's definition. Errors as in `mse_loss`.
+    With *log_target* the target holds log-probabilities too. ``"mean"`` is over elements; ``"batchmean"``, over the
+    first dimension, is the divergence's definition. Errors as in `mse_loss`.
 
     >>> import polyad
     >>> polyad.nn.functional.kl_div(polyad.tensor([-1.0]), polyad.tensor([1.0]), reduction="batchmean")

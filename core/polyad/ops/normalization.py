@@ -1,10 +1,11 @@
 """Normalisation: elements shifted and scaled to mean 0 and variance 1, over a batch or over features.
 
-Each op returns mean and (biased) variance too: the backward op of a backend's kernel reads them, and batch normalisation tracks them.
-The decompositions of the backward ops compute them from the input again, so that they can be differentiated. Float16 and
-bfloat16 are normalised in float32.
+Each op returns mean and (biased) variance too: the backward op of a backend's kernel reads them, and batch
+normalisation tracks them. The decompositions of the backward ops compute them from the input again, so that they can be
+differentiated. Float16 and bfloat16 are normalised in float32.
 
-Sources: batch normalisation, Ioffe and Szegedy 2015; layer normalisation, Ba, Kiros and Hinton 2016; group normalisation, Wu and He 2018.
+Sources: batch normalisation, Ioffe and Szegedy 2015; layer normalisation, Ba, Kiros and Hinton 2016; group
+normalisation, Wu and He 2018.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def _with_statistics(op: str) -> Any:
     def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
         dtype = types[0].dtype
         if dtype.category != FLOATING:
-            raise DTypeError(f"{op}: input is {dtype.name}; only floating point tensors can be normalised", fix="convert it first: input.float()")
+            raise DTypeError(
+                f"{op}: input is {dtype.name}; only floating point tensors can be normalised",
+                fix="convert it first: input.float()",
+            )
         statistics = float32 if dtype in _HALF else dtype
         return Typing((None,) * len(types), (dtype, statistics, statistics))
 
@@ -57,8 +61,10 @@ def _statistics(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, T
     return mean, (centred * centred).mean(dims, keepdim=True), centred
 
 
-def _normalized_backward(grad: Tensor, input: Tensor, scale: Tensor | None, dims: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor]:
-    """The gradient with respect to input, and the normalised input; *scale* is the weight in a shape that broadcasts."""
+def _normalized_backward(
+    grad: Tensor, input: Tensor, scale: Tensor | None, dims: tuple[int, ...], eps: float
+) -> tuple[Tensor, Tensor]:
+    """The gradient with respect to input, and the normalised input; *scale* is the weight in a broadcast shape."""
     _, variance, centred = _statistics(_wide(input), dims)
     inverse = (variance + eps).rsqrt()
     normalized = centred * inverse
@@ -88,7 +94,13 @@ def _over_batch(ndim: int) -> tuple[int, ...]:
     return (0, *range(2, ndim))
 
 
-@composite(dtype=_with_statistics("batch_norm"), shape=_of_channels, outputs=("out", "mean", "var"), method=False, grad_name="NativeBatchNormBackward0")
+@composite(
+    dtype=_with_statistics("batch_norm"),
+    shape=_of_channels,
+    outputs=("out", "mean", "var"),
+    method=False,
+    grad_name="NativeBatchNormBackward0",
+)
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """Each channel of (N, C, ...) normalised by its own mean and variance, then scaled and shifted."""
     ndim = len(input._array.shape)
@@ -103,8 +115,12 @@ def _affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor
     return input if bias is None else input + bias
 
 
-@composite(dtype=_gradients, shape=_backward_of_channels, outputs=("grad_input", "grad_weight", "grad_bias"), method=False)
-def _batch_norm_backward(grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, var: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+@composite(
+    dtype=_gradients, shape=_backward_of_channels, outputs=("grad_input", "grad_weight", "grad_bias"), method=False
+)
+def _batch_norm_backward(
+    grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, var: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `batch_norm` with respect to input, weight and bias."""
     ndim = len(input._array.shape)
     dims = _over_batch(ndim)
@@ -122,7 +138,9 @@ joint_gradient(
     _batch_norm,
     "input",
     "bias",
-    lambda grads, input, weight, mean, var, eps: _without_absent(_batch_norm_backward(grads[0], input, weight, mean, var, eps), weight),
+    lambda grads, input, weight, mean, var, eps: _without_absent(
+        _batch_norm_backward(grads[0], input, weight, mean, var, eps), weight
+    ),
 )
 
 
@@ -131,21 +149,25 @@ def _first_shape(input: Shape, *rest: Any) -> Shape:
 
 
 @composite(shape=_first_shape, method=False)
-def _batch_norm_by(input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+def _batch_norm_by(
+    input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
     """Each channel of (N, C, ...) normalised by the given mean and variance, then scaled and shifted."""
     scale = (_wide(var) + eps).rsqrt()
     if weight is not None:
         scale = scale * weight
     shift = -(mean * scale) if bias is None else bias - mean * scale
     ndim = len(input._array.shape)
-    return (_wide(input) * _beside(scale, ndim) + _beside(shift, ndim)).to(input.dtype)  # type: ignore[operator]
+    return (_wide(input) * _beside(scale, ndim) + _beside(shift, ndim)).to(input.dtype)
 
 
 def _check_channels(op: str, input: Tensor, **others: Tensor | None) -> None:
     check_tensor(input, op, "input")
     shape = input._array.shape
     if len(shape) < 2:
-        raise ShapeError(f"{op}: input must have at least 2 dimensions", operands={"input": input}, fix="give (N, C, ...)")
+        raise ShapeError(
+            f"{op}: input must have at least 2 dimensions", operands={"input": input}, fix="give (N, C, ...)"
+        )
     for name, other in others.items():
         if other is not None and check_tensor(other, op, name)._array.shape != (shape[1],):
             raise ShapeError(
@@ -168,12 +190,12 @@ def batch_norm(
 ) -> Tensor:
     """Normalise each channel over the batch and all positions, then scale by *weight* and shift by *bias*.
 
-    Shapes: input (N, C, ...), the others (C,). In training the batch's mean and variance are used, and the running ones, if given, move
-    towards them in place: ``running = (1 - momentum) * running + momentum * batch``, with the unbiased variance. Otherwise the running
-    ones are used.
+    Shapes: input (N, C, ...), the others (C,). In training the batch's mean and variance are used, and the running
+    ones, if given, move towards them in place: ``running = (1 - momentum) * running + momentum * batch``, with the
+    unbiased variance. Otherwise the running ones are used.
 
-    Raises ValueError in training on one value a channel; RuntimeError for shapes that do not fit, a dtype that is not floating point, or
-    without running statistics in evaluation.
+    Raises ValueError in training on one value a channel; RuntimeError for shapes that do not fit, a dtype that is not
+    floating point, or without running statistics in evaluation.
 
     >>> import polyad
     >>> x = polyad.tensor([[1.0], [3.0]])
@@ -184,12 +206,20 @@ def batch_norm(
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     if not training:
         if running_mean is None or running_var is None:
-            raise ShapeError("batch_norm: evaluation needs running_mean and running_var", operands={"input": input}, fix="pass them, or training=True")
+            raise ShapeError(
+                "batch_norm: evaluation needs running_mean and running_var",
+                operands={"input": input},
+                fix="pass them, or training=True",
+            )
         return _batch_norm_by(input, running_mean, running_var, weight, bias, eps)
     shape = input._array.shape
     count = math.prod(shape) // shape[1] if shape[1] else 0
     if count == 1:
-        raise ArgumentError("batch_norm: one value a channel has no variance to train on", operands={"input": input}, fix="use a larger batch, or evaluation mode")
+        raise ArgumentError(
+            "batch_norm: one value a channel has no variance to train on",
+            operands={"input": input},
+            fix="use a larger batch, or evaluation mode",
+        )
     out, mean, variance = _batch_norm(input, weight, bias, eps)
     if running_mean is not None:
         running_mean.mul_(1 - momentum).add_(mean.detach(), alpha=momentum)
@@ -206,13 +236,23 @@ def _of_rows(input: Shape, weight: Any, bias: Any, count: int, eps: float) -> tu
     return input, rows, rows
 
 
-def _backward_of_rows(grad: Shape, input: Shape, weight: Any, mean: Shape, var: Shape, count: int, eps: float) -> tuple[Shape, Shape, Shape]:
+def _backward_of_rows(
+    grad: Shape, input: Shape, weight: Any, mean: Shape, var: Shape, count: int, eps: float
+) -> tuple[Shape, Shape, Shape]:
     features = input[len(input) - count :]
     return input, features, features
 
 
-@composite(dtype=_with_statistics("layer_norm"), shape=_of_rows, outputs=("out", "mean", "var"), method=False, grad_name="NativeLayerNormBackward0")
-def _layer_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+@composite(
+    dtype=_with_statistics("layer_norm"),
+    shape=_of_rows,
+    outputs=("out", "mean", "var"),
+    method=False,
+    grad_name="NativeLayerNormBackward0",
+)
+def _layer_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """The last *count* dimensions normalised together, then scaled and shifted."""
     ndim = len(input._array.shape)
     mean, variance, centred = _statistics(_wide(input), tuple(range(ndim - count, ndim)))
@@ -239,13 +279,19 @@ joint_gradient(
     _layer_norm,
     "input",
     "bias",
-    lambda grads, input, weight, mean, var, count, eps: _without_absent(_layer_norm_backward(grads[0], input, weight, mean, var, count, eps), weight),
+    lambda grads, input, weight, mean, var, count, eps: _without_absent(
+        _layer_norm_backward(grads[0], input, weight, mean, var, count, eps), weight
+    ),
 )
 
 
 @function(method=False)
 def layer_norm(
-    input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+    input: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
 ) -> Tensor:
     """Normalise over the last dimensions, then scale by *weight* and shift by *bias*.
 
@@ -263,16 +309,24 @@ def layer_norm(
     shape = input._array.shape
     if not features or shape[-len(features) :] != features:
         raise ShapeError(
-            f"layer_norm: input {tuple(shape)} does not end in normalized_shape {features}", operands={"input": input}, fix=f"use normalized_shape={tuple(shape[-max(len(features), 1):])}"
+            f"layer_norm: input {tuple(shape)} does not end in normalized_shape {features}",
+            operands={"input": input},
+            fix=f"use normalized_shape={tuple(shape[-max(len(features), 1) :])}",
         )
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and check_tensor(other, "layer_norm", name)._array.shape != features:
-            raise ShapeError(f"layer_norm: {name} {tuple(other.shape)} is not of normalized_shape {features}", operands={"input": input, name: other}, fix=f"make it {features}")
+            raise ShapeError(
+                f"layer_norm: {name} {tuple(other.shape)} is not of normalized_shape {features}",
+                operands={"input": input, name: other},
+                fix=f"make it {features}",
+            )
     return _layer_norm(input, weight, bias, len(features), eps)[0]
 
 
 @function(method=False)
-def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalise each of *num_groups* groups of channels of each sample, then scale and shift each channel.
 
     Shapes: input (N, C, ...), weight and bias (C,); floating point.
@@ -286,7 +340,11 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     _check_channels("group_norm", input, weight=weight, bias=bias)
     shape = input._array.shape
     if not isinstance(num_groups, int) or num_groups < 1 or shape[1] % num_groups:
-        raise ShapeError(f"group_norm: {shape[1]} channels cannot be split into {num_groups!r} groups", operands={"input": input}, fix="choose a divisor of the number of channels")
+        raise ShapeError(
+            f"group_norm: {shape[1]} channels cannot be split into {num_groups!r} groups",
+            operands={"input": input},
+            fix="choose a divisor of the number of channels",
+        )
     if not math.prod(shape):
         return _affine(input, _beside(weight, len(shape)), _beside(bias, len(shape)))
     normalized = _layer_norm(input.reshape(shape[0] * num_groups, -1), None, None, 1, eps)[0].reshape(shape)

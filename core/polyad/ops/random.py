@@ -1,8 +1,8 @@
 """Random numbers: uniform, normal, integers, permutations, draws with given probabilities.
 
-`_philox_bits` is the one primitive. Everything else is a composite that takes words from a generator and turns them into numbers as
-`polyad.random.philox` lays down; a backend that fuses one must give the same bits. The generator is a parameter of the op, and it is the op's
-run that moves it on: a captured graph that is replayed draws anew.
+`_philox_bits` is the one primitive. Everything else is a composite that takes words from a generator and turns them
+into numbers as `polyad.random.philox` lays down; a backend that fuses one must give the same bits. The generator is a
+parameter of the op, and it is the op's run that moves it on: a captured graph that is replayed draws anew.
 """
 
 from __future__ import annotations
@@ -11,12 +11,23 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..backend import registry
-from ..dispatch.inplace import check_writable, write
 from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import Typing, first, keyed_dtype
-from ..dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32, float64, get_default_dtype, int64
+from ..dtypes import (
+    BOOL,
+    FLOATING,
+    INTEGER,
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+)
 from ..errors import ArgumentTypeError, DTypeError, ShapeError
-from ..layout import Shape, check_sizes, normalize_dim, normalize_shape
+from ..layout import Shape, check_sizes, normalize_shape
 from ..random.generator import Generator, generator_or_default
 from ..tensor import Tensor, check_tensor
 
@@ -199,7 +210,14 @@ def rand(
     >>> polyad.rand(2)
     tensor([0.3990, 0.8805])
     """
-    made = _uniform(_size("rand", size), 0, 1, generator_or_default("rand", generator), _floating("rand", dtype), registry.resolve_device(device))
+    made = _uniform(
+        _size("rand", size),
+        0,
+        1,
+        generator_or_default("rand", generator),
+        _floating("rand", dtype),
+        registry.resolve_device(device),
+    )
     return _finished(made, requires_grad)
 
 
@@ -218,7 +236,14 @@ def randn(
     >>> polyad.randn(2, 3).shape
     polyad.Size([2, 3])
     """
-    made = _normal(_size("randn", size), 0, 1, generator_or_default("randn", generator), _floating("randn", dtype), registry.resolve_device(device))
+    made = _normal(
+        _size("randn", size),
+        0,
+        1,
+        generator_or_default("randn", generator),
+        _floating("randn", dtype),
+        registry.resolve_device(device),
+    )
     return _finished(made, requires_grad)
 
 
@@ -228,19 +253,26 @@ def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
             raise ArgumentTypeError(f"{op}: {name} is {value!r}, not an int", fix="pass an int")
     low, high = low.__index__(), high.__index__()
     if low >= high or high - low > 2**63:
-        raise ShapeError(f"{op}: low {low} must be below high {high}, by at most 2**63", fix="make high larger than low")
+        raise ShapeError(
+            f"{op}: low {low} must be below high {high}, by at most 2**63", fix="make high larger than low"
+        )
     return low, high
 
 
 def _fits(op: str, low: int, high: int, dtype: DType) -> DType:
     if dtype.is_complex:
-        raise DTypeError(f"{op}: {dtype.name} cannot hold integers in order", fix="use an integer or floating point dtype")
+        raise DTypeError(
+            f"{op}: {dtype.name} cannot hold integers in order", fix="use an integer or floating point dtype"
+        )
     if dtype.category <= INTEGER:
         bits = 1 if dtype.category == BOOL else 8 * dtype.itemsize
         signed = dtype.category == INTEGER and dtype.name.startswith("int")
         least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
         if low < least or high - 1 > most:
-            raise DTypeError(f"{op}: {dtype.name} holds [{least}, {most}], not [{low}, {high - 1}]", fix="use a wider dtype or a smaller range")
+            raise DTypeError(
+                f"{op}: {dtype.name} holds [{least}, {most}], not [{low}, {high - 1}]",
+                fix="use a wider dtype or a smaller range",
+            )
     return dtype
 
 
@@ -256,10 +288,10 @@ def randint(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Integers in [low, high), in a tensor of *size*; ``randint(high, size)`` starts at 0. int64 unless *dtype* is given.
+    """Integers in [low, high), in a tensor of *size*; ``randint(high, size)`` starts at 0; int64 by default.
 
-    Up to 2**24 integers differ by less than 2**-8 in likelihood, more by less than 2**-32 or so. Raises RuntimeError unless low < high
-    and dtype holds both, TypeError for what is no int.
+    Up to 2**24 integers differ by less than 2**-8 in likelihood, more by less than 2**-32 or so. Raises RuntimeError
+    unless low < high and dtype holds both, TypeError for what is no int.
 
     >>> import polyad
     >>> _ = polyad.manual_seed(0)
@@ -272,7 +304,11 @@ def randint(
         raise ArgumentTypeError(f"randint: size is {size!r}, not a tuple", fix="write randint(low, high, (2, 3))")
     bounds = _range("randint", low, high)
     made = _integers(
-        _size("randint", size), *bounds, generator_or_default("randint", generator), _fits("randint", *bounds, dtype or int64), registry.resolve_device(device)
+        _size("randint", size),
+        *bounds,
+        generator_or_default("randint", generator),
+        _fits("randint", *bounds, dtype or int64),
+        registry.resolve_device(device),
     )
     return _finished(made, requires_grad)
 
@@ -299,11 +335,21 @@ def randperm(
         raise ShapeError(f"randperm: n {n} is negative", fix="pass 0 or more")
     count = n.__index__()
     kind = _fits("randperm", 0, max(count, 1), dtype or int64)
-    return _finished(_permutation(count, generator_or_default("randperm", generator), kind, registry.resolve_device(device)), requires_grad)
+    return _finished(
+        _permutation(count, generator_or_default("randperm", generator), kind, registry.resolve_device(device)),
+        requires_grad,
+    )
 
 
 @function(method=False)
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """`rand` with input's shape, dtype and device unless others are given.
 
     >>> import polyad
@@ -311,11 +357,21 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     polyad.Size([2, 3])
     """
     shape, kind, where = _like("rand_like", input, dtype, device)
-    return _finished(_uniform(shape, 0, 1, generator_or_default("rand_like", generator), _floating("rand_like", kind), where), requires_grad)
+    return _finished(
+        _uniform(shape, 0, 1, generator_or_default("rand_like", generator), _floating("rand_like", kind), where),
+        requires_grad,
+    )
 
 
 @function(method=False)
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """`randn` with input's shape, dtype and device unless others are given.
 
     >>> import polyad
@@ -323,7 +379,10 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
     polyad.Size([2, 3])
     """
     shape, kind, where = _like("randn_like", input, dtype, device)
-    return _finished(_normal(shape, 0, 1, generator_or_default("randn_like", generator), _floating("randn_like", kind), where), requires_grad)
+    return _finished(
+        _normal(shape, 0, 1, generator_or_default("randn_like", generator), _floating("randn_like", kind), where),
+        requires_grad,
+    )
 
 
 @function(method=False)
@@ -345,7 +404,9 @@ def randint_like(
     """
     shape, kind, where = _like("randint_like", input, dtype, device)
     bounds = _range("randint_like", 0 if high is None else low, low if high is None else high)
-    made = _integers(shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, kind), where)
+    made = _integers(
+        shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, kind), where
+    )
     return _finished(made, requires_grad)
 
 
@@ -360,9 +421,10 @@ def normal(
     device: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Normally distributed numbers: of *size* if mean and std are numbers, else of the shape to which mean and std broadcast.
+    """Normally distributed numbers: of *size* for two numbers, else of the shape to which mean and std broadcast.
 
-    Raises RuntimeError for a negative std (a number), shapes that do not broadcast and dtypes that are not floating point.
+    Raises RuntimeError for a negative std (a number), shapes that do not broadcast and dtypes that are not floating
+    point.
 
     >>> import polyad
     >>> polyad.normal(polyad.zeros(2), 0.0)
@@ -373,18 +435,26 @@ def normal(
         raise ShapeError(f"normal: std {std} is negative", fix="pass 0 or more")
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         if size is not None:
-            raise ArgumentTypeError("normal: size is given by mean and std", operands={"mean": mean, "std": std}, fix="drop size")
+            raise ArgumentTypeError(
+                "normal: size is given by mean and std", operands={"mean": mean, "std": std}, fix="drop size"
+            )
         scaled = mean + std * 0
         shape, kind, where = _like("normal", scaled, dtype, device)
         return _normal(shape, 0, 1, source, _floating("normal", kind), where) * std + mean
     if size is None:
-        raise ArgumentTypeError("normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))")
-    return _normal(_size("normal", (size,)), mean, std, source, _floating("normal", dtype), registry.resolve_device(device))
+        raise ArgumentTypeError(
+            "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
+        )
+    return _normal(
+        _size("normal", (size,)), mean, std, source, _floating("normal", dtype), registry.resolve_device(device)
+    )
 
 
 @function()
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """1 with the probability that *input* holds (or with probability *p* everywhere), else 0; shape and dtype are input's.
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """1 with the probability that *input* holds (or *p* everywhere), else 0; shape and dtype are input's.
 
     Raises RuntimeError for probabilities outside [0, 1] and, without *p*, for dtypes that are not floating point.
 
@@ -409,10 +479,18 @@ def _probability(op: str, p: Any) -> float:
 
 
 @function()
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Positions drawn with probabilities proportional to *input* (C,) or (N, C): int64, *num_samples* a row.
 
-    Without *replacement* no position comes twice, and num_samples is at most C. Weights are 0 or more, with a sum above 0.
+    Without *replacement* no position comes twice, and num_samples is at most C. Weights are 0 or more, with a sum above
+    0.
 
     Raises RuntimeError for other shapes, dtypes and numbers.
 
@@ -427,83 +505,24 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if len(shape) not in (1, 2) or not shape[-1]:
         raise ShapeError("multinomial: input must be (C,) or (N, C)", operands={"input": input}, fix="reshape it")
     if not isinstance(num_samples, int) or num_samples < 1 or (not replacement and num_samples > shape[-1]):
-        raise ShapeError(f"multinomial: {num_samples} samples of {shape[-1]} positions", operands={"input": input}, fix="draw at least 1, with replacement if more than there are")
+        raise ShapeError(
+            f"multinomial: {num_samples} samples of {shape[-1]} positions",
+            operands={"input": input},
+            fix="draw at least 1, with replacement if more than there are",
+        )
     weights = input.detach().to(float64)
     if not bool(((weights >= 0) & (weights < math.inf)).all()) or not bool((weights.sum(-1) > 0).all()):
-        raise ShapeError("multinomial: weights must be 0 or more, finite, with a sum above 0", operands={"input": input}, fix="normalise them, e.g. with softmax")
+        raise ShapeError(
+            "multinomial: weights must be 0 or more, finite, with a sum above 0",
+            operands={"input": input},
+            fix="normalise them, e.g. with softmax",
+        )
     if replacement:
         steps = weights.cumsum(-1)
-        height = _uniform((*shape[:-1], num_samples), 0, 1, source, float64, kind.device) * steps.narrow(-1, shape[-1] - 1, 1)
+        height = _uniform((*shape[:-1], num_samples), 0, 1, source, float64, kind.device) * steps.narrow(
+            -1, shape[-1] - 1, 1
+        )
         return (steps.unsqueeze(-2) <= height.unsqueeze(-1)).sum(-1)
     # The first to arrive of C exponential clocks are a sample without replacement (Efraimidis and Spirakis 2006).
     clocks = _exponential(shape, 1.0, source, float64, kind.device) / weights
     return clocks.argsort(-1, stable=True).narrow(-1, 0, num_samples)
-
-
-# ------------------------------------------------------------------------------------------------ in place
-
-
-def _drawn(name: str, target: Tensor, made: Tensor) -> Tensor:
-    return write(name, target, made)
-
-
-def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Write numbers in [from_, to), all equally likely. Raises RuntimeError unless floating point and from_ <= to."""
-    check_writable("uniform_", self)
-    if from_ > to:
-        raise ShapeError(f"uniform_: from {from_} is above to {to}", operands={"self": self}, fix="exchange them")
-    kind = self._type
-    return _drawn("uniform_", self, _uniform(self._array.shape, from_, to, generator_or_default("uniform_", generator), _floating("uniform_", kind.dtype), kind.device))
-
-
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Write normally distributed numbers. Raises RuntimeError unless floating point and std is 0 or more."""
-    check_writable("normal_", self)
-    if std < 0:
-        raise ShapeError(f"normal_: std {std} is negative", operands={"self": self}, fix="pass 0 or more")
-    kind = self._type
-    return _drawn("normal_", self, _normal(self._array.shape, mean, std, generator_or_default("normal_", generator), _floating("normal_", kind.dtype), kind.device))
-
-
-def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Write exponentially distributed numbers of rate *lambd*. Raises RuntimeError unless floating point and lambd is above 0."""
-    check_writable("exponential_", self)
-    if lambd <= 0:
-        raise ShapeError(f"exponential_: lambd {lambd} must be above 0", operands={"self": self}, fix="pass a rate above 0")
-    kind = self._type
-    return _drawn("exponential_", self, _exponential(self._array.shape, lambd, generator_or_default("exponential_", generator), _floating("exponential_", kind.dtype), kind.device))
-
-
-_EXACT_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
-
-
-def random_(self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Write integers in [from_, to): ``random_(to)`` starts at 0, ``random_()`` takes all from 0 that the dtype holds exactly.
-
-    Raises RuntimeError unless from_ < to and the dtype holds both.
-    """
-    check_writable("random_", self)
-    kind = self._type
-    if to is None:
-        from_, to = 0, from_
-    if to is None:
-        dtype = kind.dtype
-        signed = dtype.name.startswith("int")
-        to = 2 ** _EXACT_BITS[dtype] + 1 if dtype.category == FLOATING else 2 if dtype.category == BOOL else 2 ** (8 * dtype.itemsize - signed)
-    bounds = _range("random_", from_, to)
-    made = _integers(self._array.shape, *bounds, generator_or_default("random_", generator), _fits("random_", *bounds, kind.dtype), kind.device)
-    return _drawn("random_", self, made)
-
-
-def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Write 1 with probability *p* (a number, or a tensor that broadcasts), else 0. Raises RuntimeError for p outside [0, 1]."""
-    check_writable("bernoulli_", self)
-    kind = self._type
-    source = generator_or_default("bernoulli_", generator)
-    if isinstance(p, Tensor):
-        return _drawn("bernoulli_", self, _chances_of(p.detach().expand(self.shape).contiguous(), source).to(kind.dtype))
-    return _drawn("bernoulli_", self, _chances(self._array.shape, _probability("bernoulli_", p), source, kind.device).to(kind.dtype))
-
-
-METHODS = {method.__name__: method for method in (uniform_, normal_, exponential_, random_, bernoulli_)}
-"""In-place forms that are more than their function written over its operand."""

@@ -1,8 +1,8 @@
 """Generators: a seed, and how far it has been drawn from.
 
-A generator holds two numbers and no device memory, so one generator serves tensors on every device, and gives the same numbers on each.
-What a draw gets from (seed, offset) is settled in `polyad.random.philox`. Generators are safe to share between threads: each draw
-takes a stretch of the sequence that no other draw gets.
+A generator holds two numbers and no device memory, so one generator serves tensors on every device, and gives the same
+numbers on each. What a draw gets from (seed, offset) is settled in `polyad.random.philox`. Generators are safe to share
+between threads: each draw takes a stretch of the sequence that no other draw gets.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Generator:
         return f"<polyad.Generator seed={self._seed} offset={self._offset}>"
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start anew from *seed*, an int in [-2**63, 2**64); a negative one counts from 2**64 down. Returns the generator.
+        """Start anew from *seed*, an int in [-2**63, 2**64), negative ones modulo 2**64; returns the generator.
 
         Raises TypeError for what is no int, ValueError for one out of range.
         """
@@ -94,12 +94,20 @@ class Generator:
         return tensor(list(state), dtype=uint8, device="cpu")
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from a state that `get_state` gave. Raises TypeError for anything else; the generator is then unchanged."""
+        """Go on from a state that `get_state` gave. Raises TypeError for anything else, and changes nothing then."""
         from ..dtypes import uint8
         from ..tensor import Tensor
 
-        if not isinstance(new_state, Tensor) or new_state.dtype is not uint8 or tuple(new_state.shape) != (_STATE_BYTES,):
-            raise ArgumentTypeError(f"set_state: the state must be a uint8 tensor of {_STATE_BYTES} bytes", operands={"new_state": new_state}, fix="pass what get_state returned")
+        if (
+            not isinstance(new_state, Tensor)
+            or new_state.dtype is not uint8
+            or tuple(new_state.shape) != (_STATE_BYTES,)
+        ):
+            raise ArgumentTypeError(
+                f"set_state: the state must be a uint8 tensor of {_STATE_BYTES} bytes",
+                operands={"new_state": new_state},
+                fix="pass what get_state returned",
+            )
         state = bytes(new_state.tolist())
         with self._lock:
             self._seed, self._offset = int.from_bytes(state[:8], "little"), int.from_bytes(state[8:], "little")
@@ -120,14 +128,14 @@ def generator_or_default(op: str, generator: Any) -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator anew from *seed* and return it; on every device, all numbers drawn from here on follow from it.
+    """Start the default generator anew from *seed* and return it: all later numbers, on every device, follow from it.
 
     Raises TypeError for what is no int, ValueError outside [-2**63, 2**64).
 
     >>> import polyad
     >>> _ = polyad.manual_seed(0)
-    >>> polyad.randint(0, 10, (3,)).tolist() == polyad.randint(0, 10, (3,), generator=polyad.Generator().manual_seed(0)).tolist()
-    True
+    >>> polyad.randint(0, 10, (3,)).tolist() == polyad.randint(0, 10, (3,),
+    generator=polyad.Generator().manual_seed(0)).tolist() True
     """
     return default_generator.manual_seed(seed)
 
@@ -160,7 +168,9 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
-    """Draw inside, and go on afterwards as if nothing had been drawn. *devices* changes nothing: one generator serves all.
+    """Draw inside, and go on afterwards as if nothing had been drawn.
+
+    *devices* changes nothing: one generator serves all.
 
     >>> import polyad
     >>> _ = polyad.manual_seed(0)

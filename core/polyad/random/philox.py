@@ -1,8 +1,8 @@
 """Philox4x32-10, the generator behind every random number: its definition, and which of its bits a draw gets.
 
-Philox (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011) is a counter-based generator: ten rounds
-of multiplication turn a 128-bit counter, under a 64-bit key, into four 32-bit words. There is no state to carry from one number to
-the next, so any backend computes any part of a draw by itself and gets the same bits.
+Philox (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011) is a counter-based
+generator: ten rounds of multiplication turn a 128-bit counter, under a 64-bit key, into four 32-bit words. There is no
+state to carry from one number to the next, so any backend computes any part of a draw by itself and gets the same bits.
 
 The contract of a draw of n words from (seed, offset), both 64-bit:
 
@@ -10,25 +10,32 @@ The contract of a draw of n words from (seed, offset), both 64-bit:
     counter of block b   (b mod 2**32, b // 2**32, 0, 0), first word first
     key                  (seed mod 2**32, seed // 2**32)
 
-A draw of n words uses ceil(n / 4) blocks, and a `Generator` moves its offset by that many. Element i is the i-th in row-major order of
-the tensor that is drawn, whatever its strides. With w the words of the draw, elements are made of them so:
+A draw of n words uses ceil(n / 4) blocks, and a `Generator` moves its offset by that many. Element i is the i-th in
+row-major order of the tensor that is drawn, whatever its strides. With w the words of the draw, elements are made of
+them so:
 
-    uniform   float32   (w[i] >> 8) * 2**-24
-              float16   (w[i] >> 21) * 2**-11
-              bfloat16  (w[i] >> 24) * 2**-8
-              float64   ((w[2i] >> 5) * 2**26 + (w[2i + 1] >> 6)) * 2**-53
-              from low to high: that, times high - low, plus low, in float32 (float64 for float64)
-    normal    Box and Muller 1958; elements 2j and 2j + 1 are r cos(t) and r sin(t), with r = sqrt(-2 log(u)) and t = 2 pi v, where
-              u = w[2j] * 2**-32 + 2**-33 and v = w[2j + 1] * 2**-32, in float32; in float64, u = k * 2**-53 + 2**-54 and
-              v = l * 2**-53, where k and l are the 53-bit numbers of w[4j : 4j + 2] and w[4j + 2 : 4j + 4] as in uniform
-    integers  of range r = high - low: low + (w[i] * r >> 32) if r <= 2**24, else low + (w[2i] * 2**31 + (w[2i + 1] >> 1)) mod r
-    bernoulli w[i] < p * 2**32 rounded to the nearest integer; for a tensor of probabilities, uniform[i] < p[i]
-    exponential  -log((w[i] >> 9) * 2**-23 + 2**-24) / rate in float32; ((w[2i] >> 6) * 2**26 + (w[2i + 1] >> 6)) * 2**-52 + 2**-53
-              in place of the argument in float64
-    permutation of n  the stable order of n keys w[2i] * 2**31 + (w[2i + 1] >> 1)
+    uniform      in [0, 1)
+                 float32    (w[i] >> 8) * 2**-24
+                 float16    (w[i] >> 21) * 2**-11
+                 bfloat16   (w[i] >> 24) * 2**-8
+                 float64    ((w[2i] >> 5) * 2**26 + (w[2i + 1] >> 6)) * 2**-53
+                 from low to high: that, times high - low, plus low, in float32 (in float64 for float64)
+    normal       elements 2j and 2j + 1 are r cos(t) and r sin(t), r = sqrt(-2 log(u)), t = 2 pi v (Box and Muller 1958)
+                 float32    u = w[2j] * 2**-32 + 2**-33, v = w[2j + 1] * 2**-32; rounded for the half precision types
+                 float64    u = k * 2**-53 + 2**-54, v = l * 2**-53, where k and l are made of w[4j], w[4j + 1] and of
+                            w[4j + 2], w[4j + 3] as 53-bit numbers are for uniform
+    integers     of range r = high - low
+                 r <= 2**24 low + (w[i] * r >> 32)
+                 else       low + (w[2i] * 2**31 + (w[2i + 1] >> 1)) mod r
+    bernoulli    w[i] < p * 2**32 rounded to the nearest integer; with a tensor of probabilities, uniform[i] < p[i]
+    exponential  -log(u) / rate
+                 float32    u = (w[i] >> 9) * 2**-23 + 2**-24; rounded for the half precision types
+                 float64    u = ((w[2i] >> 6) * 2**26 + (w[2i + 1] >> 6)) * 2**-52 + 2**-53
+    permutation  of n: the stable order of n keys w[2i] * 2**31 + (w[2i + 1] >> 1)
 
-Words, integers, bernoulli, permutations and uniform numbers in [0, 1) agree to the bit on every backend. Logarithms, sines and products that
-a device fuses may differ in the last place.
+A normal draw of n elements takes words for a whole number of pairs; every other draw takes as many as it reads.
+Words, integers, bernoulli, permutations and uniform numbers in [0, 1) agree to the bit on every backend. Logarithms,
+sines and products that a device fuses may differ in the last place.
 
 This module is the definition in plain Python, which tests compare backends with; it is not meant to be fast.
 """
@@ -39,7 +46,7 @@ MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 """What the counter's first and third word are multiplied by."""
 
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-"""What is added to the key's words after each round: the golden ratio, and the square root of 3 minus 1, as fractions of 2**32."""
+"""What is added to the key's words after each round: the golden ratio and sqrt(3) - 1, in units of 2**-32."""
 
 ROUNDS = 10
 

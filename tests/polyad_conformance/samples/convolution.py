@@ -25,7 +25,9 @@ def conv2d(x, w, b=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=
     each, made = w.shape[1], len(w) // groups
     for i, j, window in found:
         for group in range(groups):
-            part = np.einsum("nchw,ochw->no", window[:, group * each : (group + 1) * each], w[group * made : (group + 1) * made])
+            part = np.einsum(
+                "nchw,ochw->no", window[:, group * each : (group + 1) * each], w[group * made : (group + 1) * made]
+            )
             out[:, group * made : (group + 1) * made, i, j] = part
     return out if b is None else out + b[:, None, None]
 
@@ -54,12 +56,16 @@ def weight_grad(g, x, kernel, stride, padding, dilation, groups):
         if i < g.shape[2] and j < g.shape[3]:
             for group in range(groups):
                 place = slice(group * made, (group + 1) * made)
-                out[place] += np.einsum("no,nchw->ochw", g[:, place, i, j], window[:, group * each : (group + 1) * each])
+                out[place] += np.einsum(
+                    "no,nchw->ochw", g[:, place, i, j], window[:, group * each : (group + 1) * each]
+                )
     return out
 
 
 def magnitude_of(reference):
-    return lambda a, b, *rest, **kwargs: reference(np.abs(a), np.abs(b), *(np.abs(one) if isinstance(one, np.ndarray) else one for one in rest), **kwargs)
+    return lambda a, b, *rest, **kwargs: reference(
+        np.abs(a), np.abs(b), *(np.abs(one) if isinstance(one, np.ndarray) else one for one in rest), **kwargs
+    )
 
 
 def pair(value):
@@ -106,7 +112,9 @@ SAMPLES = [
     images("dilation", (1, 2, 7, 6), (2, 2, 3, 2), dilation=(2, 3)),
     images("groups", (2, 4, 4, 3), (6, 2, 2, 2), True, groups=2),
     images("one channel a group", (1, 3, 5, 5), (6, 1, 3, 3), groups=3, padding=1, stride=(2, 1)),
-    images("everything at once", (2, 4, 6, 7), (4, 2, 3, 2), True, stride=(2, 3), padding=(2, 1), dilation=(2, 1), groups=2),
+    images(
+        "everything at once", (2, 4, 6, 7), (4, 2, 3, 2), True, stride=(2, 3), padding=(2, 1), dilation=(2, 1), groups=2
+    ),
     images("kernel of one element", (2, 3, 3, 4), (5, 3, 1, 1), True),
     images("kernel of the image's size", (2, 2, 3, 4), (3, 2, 3, 4)),
     images("more padding than the kernel reaches", (1, 1, 2, 2), (1, 1, 2, 2), padding=3),
@@ -139,15 +147,32 @@ SAMPLES = [
         name="stride, padding, bias",
         inputs=lambda make: (make((2, 3, 7)), make((4, 3, 3)), make((4,)), 2, 1),
         reference=lambda x, w, b, stride, padding: conv2d(x[:, :, None], w[:, :, None], b, (1, 2), (0, 1))[:, :, 0],
-        magnitude=lambda x, w, b, stride, padding: conv2d(np.abs(x)[:, :, None], np.abs(w)[:, :, None], np.abs(b), (1, 2), (0, 1))[:, :, 0],
+        magnitude=lambda x, w, b, stride, padding: conv2d(
+            np.abs(x)[:, :, None], np.abs(w)[:, :, None], np.abs(b), (1, 2), (0, 1)
+        )[:, :, 0],
         dtypes=REAL_FLOATS,
         gradient=True,
         steps=4,
         length=32,
     ),
-    adjoint("_conv2d_input_grad", "settings", input_grad, (2, 4, 4, 4), (4, 2, 3, 2), (7, 5), (2, 1), (1, 1), (1, 3), 2),
-    adjoint("_conv2d_input_grad", "rows that no window reaches", input_grad, (1, 2, 2, 2), (2, 2, 2, 2), (6, 6), (3, 3), (0, 0), (1, 1), 1),
-    adjoint("_conv2d_weight_grad", "settings", weight_grad, (2, 4, 4, 4), (2, 4, 7, 5), (3, 2), (2, 1), (1, 1), (1, 3), 2),
+    adjoint(
+        "_conv2d_input_grad", "settings", input_grad, (2, 4, 4, 4), (4, 2, 3, 2), (7, 5), (2, 1), (1, 1), (1, 3), 2
+    ),
+    adjoint(
+        "_conv2d_input_grad",
+        "rows that no window reaches",
+        input_grad,
+        (1, 2, 2, 2),
+        (2, 2, 2, 2),
+        (6, 6),
+        (3, 3),
+        (0, 0),
+        (1, 1),
+        1,
+    ),
+    adjoint(
+        "_conv2d_weight_grad", "settings", weight_grad, (2, 4, 4, 4), (2, 4, 7, 5), (3, 2), (2, 1), (1, 1), (1, 3), 2
+    ),
 ]
 
 ERRORS = [
@@ -179,10 +204,46 @@ ERRORS = [
         raises=RuntimeError,
         match=r"conv2d: .*one dtype\n.*input .*float32.*\n.*weight .*float64",
     ),
-    ErrorCase(op="conv2d", name="rank", call=lambda op, tensor: op(tensor(4, 4), tensor(2, 1, 3, 3)), raises=RuntimeError, match=r"conv2d: input has 2 dimensions.*\n.*input"),
-    ErrorCase(op="conv2d", name="stride 0", call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3, 3), stride=0), raises=RuntimeError, match=r"conv2d: stride \(0, 0\)"),
-    ErrorCase(op="conv2d", name="groups", call=lambda op, tensor: op(tensor(1, 4, 4, 4), tensor(3, 2, 3, 3), groups=2), raises=RuntimeError, match=r"conv2d: .*2 groups do not divide"),
-    ErrorCase(op="conv2d", name="stride of a float", call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3, 3), stride=1.5), raises=TypeError, match=r"conv2d: stride is 1\.5"),
-    ErrorCase(op="conv2d", name="same padding with a stride", call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3, 3), None, 2, "same"), raises=RuntimeError, match=r"conv2d: padding='same' needs a stride of 1"),
-    ErrorCase(op="conv1d", name="rank", call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3)), raises=RuntimeError, match=r"conv1d: input has 4 dimensions"),
+    ErrorCase(
+        op="conv2d",
+        name="rank",
+        call=lambda op, tensor: op(tensor(4, 4), tensor(2, 1, 3, 3)),
+        raises=RuntimeError,
+        match=r"conv2d: input has 2 dimensions.*\n.*input",
+    ),
+    ErrorCase(
+        op="conv2d",
+        name="stride 0",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3, 3), stride=0),
+        raises=RuntimeError,
+        match=r"conv2d: stride \(0, 0\)",
+    ),
+    ErrorCase(
+        op="conv2d",
+        name="groups",
+        call=lambda op, tensor: op(tensor(1, 4, 4, 4), tensor(3, 2, 3, 3), groups=2),
+        raises=RuntimeError,
+        match=r"conv2d: .*2 groups do not divide",
+    ),
+    ErrorCase(
+        op="conv2d",
+        name="stride of a float",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3, 3), stride=1.5),
+        raises=TypeError,
+        match=r"conv2d: stride is 1\.5",
+    ),
+    ErrorCase(
+        op="conv2d",
+        name="same padding with a stride",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3, 3), None, 2, "same"),
+        raises=RuntimeError,
+        match=r"conv2d: padding='same' needs a stride of 1",
+    ),
+    ErrorCase(
+        op="conv1d",
+        name="rank",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), tensor(2, 1, 3)),
+        raises=RuntimeError,
+        match=r"conv1d: input has 4 dimensions",
+    ),
 ]

@@ -19,7 +19,7 @@ def log_softmax(x, axis):
 
 
 def nll(logs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-    """The mean is over the weights of the targets that count; smoothing spreads some of each target over all classes."""
+    """The mean is over weights of targets that count; smoothing spreads some of each target over all classes."""
     if logs.ndim == 1:
         return nll(logs[None], np.asarray(target)[None], weight, ignore_index, "sum", label_smoothing)
     classes = logs.shape[1]
@@ -29,7 +29,9 @@ def nll(logs, target, weight=None, ignore_index=-100, reduction="mean", label_sm
         wanted = target[place]
         if wanted != ignore_index:
             row = logs[(place[0], slice(None), *place[1:])]
-            losses[place] = -(1 - label_smoothing) * weight[wanted] * row[wanted] - label_smoothing / classes * (weight * row).sum()
+            losses[place] = (
+                -(1 - label_smoothing) * weight[wanted] * row[wanted] - label_smoothing / classes * (weight * row).sum()
+            )
             factors[place] = weight[wanted]
     return losses.sum() / factors.sum() if reduction == "mean" else reduced(losses, reduction)
 
@@ -118,7 +120,9 @@ SAMPLES = [
             classes(op, "none", (6, 4), reduction="none"),
             classes(op, "weight", (6, 4), weight=True),
             classes(op, "ignored", (7, 4), ignored=True),
-            classes(op, "ignored class, weight, none", (7, 4), weight=True, ignored=True, ignore_index=2, reduction="none"),
+            classes(
+                op, "ignored class, weight, none", (7, 4), weight=True, ignored=True, ignore_index=2, reduction="none"
+            ),
             classes(op, "images", (2, 3, 2, 4), weight=True),
             classes(op, "images, none", (2, 3, 2, 4), ignored=True, reduction="none"),
             classes(op, "one sample", (5,)),
@@ -131,7 +135,11 @@ SAMPLES = [
         Sample(
             op="cross_entropy",
             name=name,
-            inputs=lambda make, shape=shape, weight=weight: (make(shape), make(shape, 0.0, 1.0), make.positive((3,)) if weight else None),
+            inputs=lambda make, shape=shape, weight=weight: (
+                make(shape),
+                make(shape, 0.0, 1.0),
+                make.positive((3,)) if weight else None,
+            ),
             reference=of_probabilities,
             magnitude=lambda *given, **kwargs: 64.0,
             kwargs=settings,
@@ -148,7 +156,10 @@ SAMPLES = [
             ("probabilities of one sample", (3,), False, {}),
         )
     ),
-    *(pairs("mse_loss", name, lambda x, t: (x - t) ** 2, **settings) for name, settings in (("mean", {}), ("sum", {"reduction": "sum"}), ("none", {"reduction": "none"}))),
+    *(
+        pairs("mse_loss", name, lambda x, t: (x - t) ** 2, **settings)
+        for name, settings in (("mean", {}), ("sum", {"reduction": "sum"}), ("none", {"reduction": "none"}))
+    ),
     pairs("l1_loss", "mean", lambda x, t: np.abs(x - t)),
     pairs("l1_loss", "none", lambda x, t: np.abs(x - t), reduction="none"),
     pairs("smooth_l1_loss", "mean", smooth),
@@ -156,9 +167,24 @@ SAMPLES = [
     pairs("huber_loss", "mean", huber),
     pairs("huber_loss", "delta", huber, delta=0.3, reduction="none"),
     pairs("binary_cross_entropy", "mean", binary, 0.1, 0.9),
-    pairs("binary_cross_entropy", "weight", binary, 0.1, 0.9, gradient=(0, 1), more=lambda make: (make.positive((5,)),), reduction="none"),
+    pairs(
+        "binary_cross_entropy",
+        "weight",
+        binary,
+        0.1,
+        0.9,
+        gradient=(0, 1),
+        more=lambda make: (make.positive((5,)),),
+        reduction="none",
+    ),
     pairs("binary_cross_entropy_with_logits", "mean", binary_of_scores),
-    pairs("binary_cross_entropy_with_logits", "weight", binary_of_scores, more=lambda make: (make.positive((5,)),), reduction="sum"),
+    pairs(
+        "binary_cross_entropy_with_logits",
+        "weight",
+        binary_of_scores,
+        more=lambda make: (make.positive((5,)),),
+        reduction="sum",
+    ),
     pairs("kl_div", "mean", divergence, 0.1, 0.9),
     pairs("kl_div", "logarithms", divergence, log_target=True, reduction="sum"),
 ]
@@ -169,20 +195,105 @@ def long(tensor, *shape):
 
 
 ERRORS = [
-    ErrorCase(op="mse_loss", name="a column against a vector", call=lambda op, tensor: op(tensor(4, 1), tensor(4)), raises=RuntimeError, match=r"mse_loss: input \(4, 1\) and target \(4,\) must have one shape.*\n.*input .*\n.*target"),
-    *(
-        ErrorCase(op=op, name="shapes differ", call=lambda op, tensor: op(tensor(4, 1), tensor(1, 4)), raises=RuntimeError, match=rf"{op}: .*do not broadcast\n.*input .*\n.*target")
-        for op in ("l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div")
+    ErrorCase(
+        op="mse_loss",
+        name="a column against a vector",
+        call=lambda op, tensor: op(tensor(4, 1), tensor(4)),
+        raises=RuntimeError,
+        match=r"mse_loss: input \(4, 1\) and target \(4,\) must have one shape.*\n.*input .*\n.*target",
     ),
-    ErrorCase(op="mse_loss", name="reduction", call=lambda op, tensor: op(tensor(4), tensor(4), reduction="avg"), raises=ValueError, match="mse_loss: reduction 'avg' is unknown"),
-    ErrorCase(op="cross_entropy", name="class out of range", call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4) + 3), raises=IndexError, match=r"target\[0\] = \d+ is not in \[0, 3\)"),
-    ErrorCase(op="nll_loss", name="negative class", call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4) * 0 - 1), raises=IndexError, match=r"target\[0\] = -1 is not in \[0, 3\)"),
-    ErrorCase(op="cross_entropy", name="batches", call=lambda op, tensor: op(tensor(4, 3), long(tensor, 5)), raises=ValueError, match=r"cross_entropy: target \(5,\) does not fit input \(4, 3\).*\n.*input .*\n.*target"),
-    ErrorCase(op="cross_entropy", name="classes of floats", call=lambda op, tensor: op(tensor(4, 3), tensor(4)), raises=RuntimeError, match=r"cross_entropy: target is float32"),
-    ErrorCase(op="cross_entropy", name="probabilities of integers", call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4, 3)), raises=RuntimeError, match=r"cross_entropy: .*probabilities.*\n.*input .*\n.*target"),
-    ErrorCase(op="cross_entropy", name="weight", call=lambda op, tensor: op(tensor(4, 3), tensor(4, dtype=int32), tensor(4)), raises=RuntimeError, match=r"cross_entropy: weight \(4,\).*3 classes"),
-    ErrorCase(op="cross_entropy", name="smoothing", call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4), label_smoothing=1.5), raises=ValueError, match=r"label_smoothing 1\.5"),
-    ErrorCase(op="nll_loss", name="extra dimension", call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4, 1)), raises=RuntimeError, match=r"nll_loss: target \(4, 1\) does not fit.*\n.*input .*\n.*target"),
-    ErrorCase(op="binary_cross_entropy", name="no probability", call=lambda op, tensor: op(tensor(4, dtype=float32) * 0 + 2, tensor(4)), raises=RuntimeError, match=r"input\[0\] = 2\.0 is not in \[0, 1\]"),
-    ErrorCase(op="smooth_l1_loss", name="beta", call=lambda op, tensor: op(tensor(4), tensor(4), beta=-1.0), raises=RuntimeError, match=r"smooth_l1_loss: beta -1\.0"),
+    *(
+        ErrorCase(
+            op=op,
+            name="shapes differ",
+            call=lambda op, tensor: op(tensor(4, 1), tensor(1, 4)),
+            raises=RuntimeError,
+            match=rf"{op}: .*do not broadcast\n.*input .*\n.*target",
+        )
+        for op in (
+            "l1_loss",
+            "smooth_l1_loss",
+            "huber_loss",
+            "binary_cross_entropy",
+            "binary_cross_entropy_with_logits",
+            "kl_div",
+        )
+    ),
+    ErrorCase(
+        op="mse_loss",
+        name="reduction",
+        call=lambda op, tensor: op(tensor(4), tensor(4), reduction="avg"),
+        raises=ValueError,
+        match="mse_loss: reduction 'avg' is unknown",
+    ),
+    ErrorCase(
+        op="cross_entropy",
+        name="class out of range",
+        call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4) + 3),
+        raises=IndexError,
+        match=r"target\[0\] = \d+ is not in \[0, 3\)",
+    ),
+    ErrorCase(
+        op="nll_loss",
+        name="negative class",
+        call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4) * 0 - 1),
+        raises=IndexError,
+        match=r"target\[0\] = -1 is not in \[0, 3\)",
+    ),
+    ErrorCase(
+        op="cross_entropy",
+        name="batches",
+        call=lambda op, tensor: op(tensor(4, 3), long(tensor, 5)),
+        raises=ValueError,
+        match=r"cross_entropy: target \(5,\) does not fit input \(4, 3\).*\n.*input .*\n.*target",
+    ),
+    ErrorCase(
+        op="cross_entropy",
+        name="classes of floats",
+        call=lambda op, tensor: op(tensor(4, 3), tensor(4)),
+        raises=RuntimeError,
+        match=r"cross_entropy: target is float32",
+    ),
+    ErrorCase(
+        op="cross_entropy",
+        name="probabilities of integers",
+        call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4, 3)),
+        raises=RuntimeError,
+        match=r"cross_entropy: .*probabilities.*\n.*input .*\n.*target",
+    ),
+    ErrorCase(
+        op="cross_entropy",
+        name="weight",
+        call=lambda op, tensor: op(tensor(4, 3), tensor(4, dtype=int32), tensor(4)),
+        raises=RuntimeError,
+        match=r"cross_entropy: weight \(4,\).*3 classes",
+    ),
+    ErrorCase(
+        op="cross_entropy",
+        name="smoothing",
+        call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4), label_smoothing=1.5),
+        raises=ValueError,
+        match=r"label_smoothing 1\.5",
+    ),
+    ErrorCase(
+        op="nll_loss",
+        name="extra dimension",
+        call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4, 1)),
+        raises=RuntimeError,
+        match=r"nll_loss: target \(4, 1\) does not fit.*\n.*input .*\n.*target",
+    ),
+    ErrorCase(
+        op="binary_cross_entropy",
+        name="no probability",
+        call=lambda op, tensor: op(tensor(4, dtype=float32) * 0 + 2, tensor(4)),
+        raises=RuntimeError,
+        match=r"input\[0\] = 2\.0 is not in \[0, 1\]",
+    ),
+    ErrorCase(
+        op="smooth_l1_loss",
+        name="beta",
+        call=lambda op, tensor: op(tensor(4), tensor(4), beta=-1.0),
+        raises=RuntimeError,
+        match=r"smooth_l1_loss: beta -1\.0",
+    ),
 ]

@@ -13,12 +13,24 @@ def padded(x, pad, mode="constant", value=0):
     sides = [(0, 0)] * (x.ndim - len(pad) // 2) + [tuple(pad[at : at + 2]) for at in range(len(pad) - 2, -1, -2)]
     grown = [(max(before, 0), max(after, 0)) for before, after in sides]
     made = np.pad(x, grown, constant_values=value) if mode == "constant" else np.pad(x, grown, mode=MODES[mode])
-    return made[tuple(slice(max(-before, 0), size - max(-after, 0)) for (before, after), size in zip(sides, made.shape, strict=True))]
+    return made[
+        tuple(
+            slice(max(-before, 0), size - max(-after, 0))
+            for (before, after), size in zip(sides, made.shape, strict=True)
+        )
+    ]
 
 
 def pad(name, shape, amounts, dtypes=FLOATS, **settings):
     return Sample(
-        op="pad", name=name, inputs=lambda make: (make(shape), amounts), reference=padded, kwargs=settings, dtypes=dtypes, gradient=(0,) if dtypes is FLOATS else False, aliasing="maybe"
+        op="pad",
+        name=name,
+        inputs=lambda make: (make(shape), amounts),
+        reference=padded,
+        kwargs=settings,
+        dtypes=dtypes,
+        gradient=(0,) if dtypes is FLOATS else False,
+        aliasing="maybe",
     )
 
 
@@ -37,9 +49,39 @@ SAMPLES = [
 ]
 
 ERRORS = [
-    ErrorCase(op="pad", name="odd amounts", call=lambda op, tensor: op(tensor(2, 3), (1, 2, 3)), raises=RuntimeError, match=r"pad: 3 amounts do not fit 2 dimensions\n.*input"),
-    ErrorCase(op="pad", name="mode", call=lambda op, tensor: op(tensor(2, 3), (1, 2), mode="mirror"), raises=ValueError, match=r"pad: mode 'mirror' is unknown\n.*input"),
-    ErrorCase(op="pad", name="reflects too far", call=lambda op, tensor: op(tensor(2, 3), (3, 0), mode="reflect"), raises=RuntimeError, match=r"pad: amounts \(3, 0\) do not fit dimension 1 of size 3"),
-    ErrorCase(op="pad", name="crops too much", call=lambda op, tensor: op(tensor(2, 3), (-2, -2)), raises=RuntimeError, match=r"pad: dimension 1 .*fewer than are cropped\n.*input"),
-    ErrorCase(op="pad", name="amounts of floats", call=lambda op, tensor: op(tensor(2, 3), (1.0, 2)), raises=TypeError, match=r"pad: pad is \(1\.0, 2\)"),
+    ErrorCase(
+        op="pad",
+        name="odd amounts",
+        call=lambda op, tensor: op(tensor(2, 3), (1, 2, 3)),
+        raises=RuntimeError,
+        match=r"pad: 3 amounts do not fit 2 dimensions\n.*input",
+    ),
+    ErrorCase(
+        op="pad",
+        name="mode",
+        call=lambda op, tensor: op(tensor(2, 3), (1, 2), mode="mirror"),
+        raises=ValueError,
+        match=r"pad: mode 'mirror' is unknown\n.*input",
+    ),
+    ErrorCase(
+        op="pad",
+        name="reflects too far",
+        call=lambda op, tensor: op(tensor(2, 3), (3, 0), mode="reflect"),
+        raises=RuntimeError,
+        match=r"pad: amounts \(3, 0\) do not fit dimension 1 of size 3",
+    ),
+    ErrorCase(
+        op="pad",
+        name="crops too much",
+        call=lambda op, tensor: op(tensor(2, 3), (-2, -2)),
+        raises=RuntimeError,
+        match=r"pad: dimension 1 .*fewer than are cropped\n.*input",
+    ),
+    ErrorCase(
+        op="pad",
+        name="amounts of floats",
+        call=lambda op, tensor: op(tensor(2, 3), (1.0, 2)),
+        raises=TypeError,
+        match=r"pad: pad is \(1\.0, 2\)",
+    ),
 ]

@@ -28,7 +28,9 @@ def visit(x, kernel_size, stride, padding, dilation, ceil_mode):
     axes = []
     for size, kernel, step, amount, spacing in zip(x.shape[-2:], *settings, strict=True):
         starts = [position * step - amount for position in range(count(size, kernel, step, amount, spacing, ceil_mode))]
-        axes.append([[start + spacing * tap for tap in range(kernel) if 0 <= start + spacing * tap < size] for start in starts])
+        axes.append(
+            [[start + spacing * tap for tap in range(kernel) if 0 <= start + spacing * tap < size] for start in starts]
+        )
     for i, rows in enumerate(axes[0]):
         for j, columns in enumerate(axes[1]):
             yield i, j, rows, columns, (len(axes[0]), len(axes[1]))
@@ -53,7 +55,10 @@ def avg_pool2d(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_in
         if out is None:
             out = np.zeros((*x.shape[:-2], *size))
         # How much of the window lies inside the padded image: a rounded-up size lets the last one reach beyond it.
-        whole = [min(at * s - p + k, n + p) - (at * s - p) for at, k, s, p, n in zip((i, j), kernel, step, around, x.shape[-2:], strict=True)]
+        whole = [
+            min(at * s - p + k, n + p) - (at * s - p)
+            for at, k, s, p, n in zip((i, j), kernel, step, around, x.shape[-2:], strict=True)
+        ]
         divisor = divisor_override or (whole[0] * whole[1] if count_include_pad else len(rows) * len(columns))
         out[..., i, j] = x[..., rows, :][..., columns].sum((-1, -2)) / divisor
     return out
@@ -64,7 +69,10 @@ def adaptive(x, size):
     out = np.zeros((*x.shape[:-2], *size))
     for i in range(size[0]):
         for j in range(size[1]):
-            edges = [(place * have // want, -(-(place + 1) * have // want)) for place, have, want in zip((i, j), x.shape[-2:], size, strict=True)]
+            edges = [
+                (place * have // want, -(-(place + 1) * have // want))
+                for place, have, want in zip((i, j), x.shape[-2:], size, strict=True)
+            ]
             out[..., i, j] = x[..., edges[0][0] : edges[0][1], edges[1][0] : edges[1][1]].mean((-1, -2))
     return out
 
@@ -158,13 +166,67 @@ SAMPLES = [
 ]
 
 ERRORS = [
-    ErrorCase(op="max_pool2d", name="window too large", call=lambda op, tensor: op(tensor(1, 1, 2, 2), 3), raises=RuntimeError, match=r"max_pool2d: a window of 3 .*height 2.*\n.*input"),
-    ErrorCase(op="max_pool2d", name="padding", call=lambda op, tensor: op(tensor(1, 1, 4, 4), 2, padding=2), raises=RuntimeError, match=r"max_pool2d: padding \(2, 2\) is more than half.*\n.*input"),
-    ErrorCase(op="max_pool2d", name="rank", call=lambda op, tensor: op(tensor(4, 4), 2), raises=RuntimeError, match=r"max_pool2d: input has 2 dimensions"),
-    ErrorCase(op="max_pool2d", name="bool", call=lambda op, tensor: op(tensor(1, 1, 4, 4, dtype=bool_), 2), raises=RuntimeError, match=r"max_pool2d: bool has no order"),
-    ErrorCase(op="max_pool2d", name="kernel size", call=lambda op, tensor: op(tensor(1, 1, 4, 4), "2"), raises=TypeError, match=r"max_pool2d: kernel_size is '2'"),
-    ErrorCase(op="avg_pool2d", name="integers", call=lambda op, tensor: op(tensor(1, 1, 4, 4, dtype=int64), 2), raises=RuntimeError, match=r"avg_pool2d: .*int64"),
-    ErrorCase(op="avg_pool2d", name="divisor 0", call=lambda op, tensor: op(tensor(1, 1, 4, 4), 2, divisor_override=0), raises=ValueError, match=r"avg_pool2d: divisor_override is 0"),
-    ErrorCase(op="adaptive_avg_pool2d", name="negative size", call=lambda op, tensor: op(tensor(1, 1, 4, 4), -1), raises=RuntimeError, match=r"adaptive_avg_pool2d: .*\(-1, -1\)"),
-    ErrorCase(op="adaptive_avg_pool2d", name="three sizes", call=lambda op, tensor: op(tensor(1, 1, 4, 4), (1, 2, 3)), raises=TypeError, match=r"adaptive_avg_pool2d: output_size is \(1, 2, 3\)"),
+    ErrorCase(
+        op="max_pool2d",
+        name="window too large",
+        call=lambda op, tensor: op(tensor(1, 1, 2, 2), 3),
+        raises=RuntimeError,
+        match=r"max_pool2d: a window of 3 .*height 2.*\n.*input",
+    ),
+    ErrorCase(
+        op="max_pool2d",
+        name="padding",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), 2, padding=2),
+        raises=RuntimeError,
+        match=r"max_pool2d: padding \(2, 2\) is more than half.*\n.*input",
+    ),
+    ErrorCase(
+        op="max_pool2d",
+        name="rank",
+        call=lambda op, tensor: op(tensor(4, 4), 2),
+        raises=RuntimeError,
+        match=r"max_pool2d: input has 2 dimensions",
+    ),
+    ErrorCase(
+        op="max_pool2d",
+        name="bool",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4, dtype=bool_), 2),
+        raises=RuntimeError,
+        match=r"max_pool2d: bool has no order",
+    ),
+    ErrorCase(
+        op="max_pool2d",
+        name="kernel size",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), "2"),
+        raises=TypeError,
+        match=r"max_pool2d: kernel_size is '2'",
+    ),
+    ErrorCase(
+        op="avg_pool2d",
+        name="integers",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4, dtype=int64), 2),
+        raises=RuntimeError,
+        match=r"avg_pool2d: .*int64",
+    ),
+    ErrorCase(
+        op="avg_pool2d",
+        name="divisor 0",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), 2, divisor_override=0),
+        raises=ValueError,
+        match=r"avg_pool2d: divisor_override is 0",
+    ),
+    ErrorCase(
+        op="adaptive_avg_pool2d",
+        name="negative size",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), -1),
+        raises=RuntimeError,
+        match=r"adaptive_avg_pool2d: .*\(-1, -1\)",
+    ),
+    ErrorCase(
+        op="adaptive_avg_pool2d",
+        name="three sizes",
+        call=lambda op, tensor: op(tensor(1, 1, 4, 4), (1, 2, 3)),
+        raises=TypeError,
+        match=r"adaptive_avg_pool2d: output_size is \(1, 2, 3\)",
+    ),
 ]

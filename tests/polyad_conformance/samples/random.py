@@ -1,7 +1,7 @@
 """Random numbers: the same on every backend, from the words that `polyad.random.philox` defines in plain Python.
 
-The formulas of the reference are written from that module's table. Generators here give the same words at each draw, so that a call can be
-repeated.
+The formulas of the reference are written from that module's table. Generators here give the same words at each draw, so
+that a call can be repeated.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def normal(shape, mean, std, generator, dtype):
     if dtype is float64:
         u, v = numbers_of_53_bits(2 * pairs).reshape(pairs, 2).T * 2.0**-53 + [[2.0**-54], [0]]
     else:
-        u, v = words(2 * pairs).reshape(pairs, 2).T.astype(np.float32) * np.float32(2.0**-32) + np.array([[2.0**-33], [0]], np.float32)
+        u, v = words(2 * pairs).reshape(pairs, 2).T.astype(np.float32) * np.float32(2.0**-32) + np.array(
+            [[2.0**-33], [0]], np.float32
+        )
     u, v = u.astype(float), v.astype(float)
     made = np.sqrt(-2 * np.log(u))[:, None] * np.stack([np.cos(2 * np.pi * v), np.sin(2 * np.pi * v)], 1)
     return (made.ravel()[:count] * std + mean).reshape(shape)
@@ -93,7 +95,15 @@ def permutation(n, generator, dtype):
 
 def drawn(op, name, *params, reference, dtypes=REAL_FLOATS, result=same, steps=0, magnitude=None, expand=True):
     return Sample(
-        op=op, name=name, inputs=lambda make: (*params, source()), reference=reference, kwargs={"dtype": DTYPE}, dtypes=dtypes, result=result, steps=steps, magnitude=magnitude
+        op=op,
+        name=name,
+        inputs=lambda make: (*params, source()),
+        reference=reference,
+        kwargs={"dtype": DTYPE},
+        dtypes=dtypes,
+        result=result,
+        steps=steps,
+        magnitude=magnitude,
     )
 
 
@@ -105,7 +115,9 @@ SAMPLES = [
             op="_philox_bits",
             name=name,
             inputs=lambda make, given=given: given,
-            reference=lambda shape, seed, offset: np.array(philox.words(math.prod(shape), seed, offset), np.int64).reshape(shape),
+            reference=lambda shape, seed, offset: np.array(
+                philox.words(math.prod(shape), seed, offset), np.int64
+            ).reshape(shape),
             dtypes=(int64,),
         )
         for name, given in (
@@ -118,20 +130,45 @@ SAMPLES = [
         )
     ),
     drawn("_uniform", "from 0 to 1", SHAPE, 0, 1, reference=uniform),
-    drawn("_uniform", "other bounds", SHAPE, -2.0, 3.0, reference=uniform, steps=2, magnitude=lambda *given, **kwargs: 5.0),
+    drawn(
+        "_uniform", "other bounds", SHAPE, -2.0, 3.0, reference=uniform, steps=2, magnitude=lambda *given, **kwargs: 5.0
+    ),
     drawn("_uniform", "nothing", (0, 2), 0, 1, reference=uniform),
     drawn("_uniform", "one number", (), 0, 1, reference=uniform),
     drawn("_normal", "standard", SHAPE, 0, 1, reference=normal, steps=8, magnitude=lambda *given, **kwargs: 8.0),
-    drawn("_normal", "mean and deviation", SHAPE, 3.0, 0.5, reference=normal, steps=10, magnitude=lambda *given, **kwargs: 8.0),
+    drawn(
+        "_normal",
+        "mean and deviation",
+        SHAPE,
+        3.0,
+        0.5,
+        reference=normal,
+        steps=10,
+        magnitude=lambda *given, **kwargs: 8.0,
+    ),
     drawn("_exponential", "rate", SHAPE, 2.0, reference=exponential, steps=4, magnitude=lambda *given, **kwargs: 8.0),
     drawn("_integers", "few", SHAPE, 0, 10, reference=integers, dtypes=INTEGERS),
     drawn("_integers", "negative", SHAPE, -5, 2**20, reference=integers, dtypes=(int64, float32, float64)),
     drawn("_integers", "many", SHAPE, -3, 2**40, reference=integers, dtypes=(int64,)),
-    drawn("_integers", "all", SHAPE, 0, 2**63, reference=lambda shape, low, high, generator, dtype: np.array(keys(35), np.int64).reshape(shape), dtypes=(int64,)),
+    drawn(
+        "_integers",
+        "all",
+        SHAPE,
+        0,
+        2**63,
+        reference=lambda shape, low, high, generator, dtype: np.array(keys(35), np.int64).reshape(shape),
+        dtypes=(int64,),
+    ),
     drawn("_permutation", "some", 50, reference=permutation, dtypes=(int64,)),
     drawn("_permutation", "none", 0, reference=lambda n, generator, dtype: np.zeros(0, np.int64), dtypes=(int64,)),
     *(
-        Sample(op="_chances", name=f"p = {p}", inputs=lambda make, p=p: (SHAPE, p, source()), reference=chances, dtypes=(bool_,))
+        Sample(
+            op="_chances",
+            name=f"p = {p}",
+            inputs=lambda make, p=p: (SHAPE, p, source()),
+            reference=chances,
+            dtypes=(bool_,),
+        )
         for p in (0, 0.3, 1)
     ),
     *(
@@ -148,10 +185,28 @@ SAMPLES = [
         for op, name, given, dtypes, reference in (
             ("rand", "sizes", (2, 3), REAL_FLOATS, lambda *size, **kwargs: uniform(size, 0, 1, **kwargs)),
             ("randn", "a tuple", ((2, 3),), REAL_FLOATS, lambda size, **kwargs: normal(size, 0, 1, **kwargs)),
-            ("randint", "from 0", (5, (2, 3)), (int64, float32), lambda high, size, **kwargs: integers(size, 0, high, **kwargs)),
-            ("randint", "bounds", (-5, 5, (4,)), (int64, float32), lambda low, high, size, **kwargs: integers(size, low, high, **kwargs)),
+            (
+                "randint",
+                "from 0",
+                (5, (2, 3)),
+                (int64, float32),
+                lambda high, size, **kwargs: integers(size, 0, high, **kwargs),
+            ),
+            (
+                "randint",
+                "bounds",
+                (-5, 5, (4,)),
+                (int64, float32),
+                lambda low, high, size, **kwargs: integers(size, low, high, **kwargs),
+            ),
             ("randperm", "numbers", (9,), (int64, float32), permutation),
-            ("normal", "numbers", (1.0, 2.0, (3,)), (float32, float64), lambda mean, std, size, **kwargs: normal(size, mean, std, **kwargs)),
+            (
+                "normal",
+                "numbers",
+                (1.0, 2.0, (3,)),
+                (float32, float64),
+                lambda mean, std, size, **kwargs: normal(size, mean, std, **kwargs),
+            ),
         )
     ),
     *(
@@ -189,23 +244,89 @@ SAMPLES = [
         inputs=lambda make: (make.positive((3, 4)), 4),
         reference=lambda *given, **kwargs: OnlyShape((3, 4)),
         kwargs={"generator": source()},
-        holds=lambda out, weights, *rest, **kwargs: np.testing.assert_array_equal(np.sort(out, -1), np.tile(np.arange(4), (3, 1))),
+        holds=lambda out, weights, *rest, **kwargs: np.testing.assert_array_equal(
+            np.sort(out, -1), np.tile(np.arange(4), (3, 1))
+        ),
         dtypes=(float32, float64),
         result=as_int64,
     ),
 ]
 
 ERRORS = [
-    ErrorCase(op="rand", name="negative size", call=lambda op, tensor: op(2, -1), raises=RuntimeError, match=r"rand: size -1"),
-    ErrorCase(op="rand", name="integers", call=lambda op, tensor: op(2, dtype=int64), raises=RuntimeError, match=r"rand: int64"),
-    ErrorCase(op="rand", name="generator", call=lambda op, tensor: op(2, generator=3), raises=TypeError, match=r"rand: generator is int"),
-    ErrorCase(op="randint", name="empty range", call=lambda op, tensor: op(5, 5, (2,)), raises=RuntimeError, match=r"randint: low 5 must be below high 5"),
-    ErrorCase(op="randint", name="dtype too small", call=lambda op, tensor: op(0, 300, (2,), dtype=uint8), raises=RuntimeError, match=r"randint: uint8 holds \[0, 255\]"),
-    ErrorCase(op="randint", name="bound of a float", call=lambda op, tensor: op(0, 2.5, (2,)), raises=TypeError, match=r"randint: high is 2\.5"),
-    ErrorCase(op="randperm", name="negative", call=lambda op, tensor: op(-1), raises=RuntimeError, match=r"randperm: n -1"),
-    ErrorCase(op="normal", name="negative deviation", call=lambda op, tensor: op(0.0, -1.0, (2,)), raises=RuntimeError, match=r"normal: std -1\.0"),
-    ErrorCase(op="bernoulli", name="no probability", call=lambda op, tensor: op(tensor(3) * 0 + 2), raises=RuntimeError, match=r"bernoulli: input\[0\] = 2\.0 is not in \[0, 1\]\n.*input"),
-    ErrorCase(op="bernoulli", name="p", call=lambda op, tensor: op(tensor(3), 1.5), raises=RuntimeError, match=r"bernoulli: p 1\.5"),
-    ErrorCase(op="multinomial", name="too many", call=lambda op, tensor: op(tensor(3).abs() + 1, 4), raises=RuntimeError, match=r"multinomial: 4 samples of 3 positions\n.*input"),
-    ErrorCase(op="multinomial", name="negative weights", call=lambda op, tensor: op(-tensor(3).abs() - 1, 2), raises=RuntimeError, match=r"multinomial: weights must be 0 or more.*\n.*input"),
+    ErrorCase(
+        op="rand", name="negative size", call=lambda op, tensor: op(2, -1), raises=RuntimeError, match=r"rand: size -1"
+    ),
+    ErrorCase(
+        op="rand",
+        name="integers",
+        call=lambda op, tensor: op(2, dtype=int64),
+        raises=RuntimeError,
+        match=r"rand: int64",
+    ),
+    ErrorCase(
+        op="rand",
+        name="generator",
+        call=lambda op, tensor: op(2, generator=3),
+        raises=TypeError,
+        match=r"rand: generator is int",
+    ),
+    ErrorCase(
+        op="randint",
+        name="empty range",
+        call=lambda op, tensor: op(5, 5, (2,)),
+        raises=RuntimeError,
+        match=r"randint: low 5 must be below high 5",
+    ),
+    ErrorCase(
+        op="randint",
+        name="dtype too small",
+        call=lambda op, tensor: op(0, 300, (2,), dtype=uint8),
+        raises=RuntimeError,
+        match=r"randint: uint8 holds \[0, 255\]",
+    ),
+    ErrorCase(
+        op="randint",
+        name="bound of a float",
+        call=lambda op, tensor: op(0, 2.5, (2,)),
+        raises=TypeError,
+        match=r"randint: high is 2\.5",
+    ),
+    ErrorCase(
+        op="randperm", name="negative", call=lambda op, tensor: op(-1), raises=RuntimeError, match=r"randperm: n -1"
+    ),
+    ErrorCase(
+        op="normal",
+        name="negative deviation",
+        call=lambda op, tensor: op(0.0, -1.0, (2,)),
+        raises=RuntimeError,
+        match=r"normal: std -1\.0",
+    ),
+    ErrorCase(
+        op="bernoulli",
+        name="no probability",
+        call=lambda op, tensor: op(tensor(3) * 0 + 2),
+        raises=RuntimeError,
+        match=r"bernoulli: input\[0\] = 2\.0 is not in \[0, 1\]\n.*input",
+    ),
+    ErrorCase(
+        op="bernoulli",
+        name="p",
+        call=lambda op, tensor: op(tensor(3), 1.5),
+        raises=RuntimeError,
+        match=r"bernoulli: p 1\.5",
+    ),
+    ErrorCase(
+        op="multinomial",
+        name="too many",
+        call=lambda op, tensor: op(tensor(3).abs() + 1, 4),
+        raises=RuntimeError,
+        match=r"multinomial: 4 samples of 3 positions\n.*input",
+    ),
+    ErrorCase(
+        op="multinomial",
+        name="negative weights",
+        call=lambda op, tensor: op(-tensor(3).abs() - 1, 2),
+        raises=RuntimeError,
+        match=r"multinomial: weights must be 0 or more.*\n.*input",
+    ),
 ]
