@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .sample import Maker, Sample
+import numpy as np
+
+from polyad.interop.numpy import polyad_dtype
+
+from .sample import DTYPE, ErrorCase, Maker, Sample
 
 Draw = Callable[..., Any]
 
@@ -112,6 +116,42 @@ def reduction(
         )
         for name, (shape, given) in kwargs.items()
     ]
+
+
+def wrong_types(samples: list[Sample]) -> list[ErrorCase]:
+    """For each public function whose first argument is a tensor: a call with a string there, TypeError naming the argument.
+
+    `polyad_conformance.samples.families` adds these to every family.
+    """
+    cases = {}
+    for sample in samples:
+        if sample.op in cases or sample.op.startswith("_"):
+            continue
+        args = sample.inputs(Maker(np.random.default_rng(0), sample.dtypes[-1]))
+        if args and isinstance(args[0], np.ndarray):
+            cases[sample.op] = ErrorCase(
+                op=sample.op,
+                name="a string for a tensor",
+                call=lambda op, tensor, sample=sample: op("text", *_placed(sample, tensor)[1:], **_kwargs(sample)),
+                raises=TypeError,
+                match=r"^\w+: \w+",
+            )
+    return list(cases.values())
+
+
+def _placed(sample: Sample, tensor: Callable[..., Any]) -> list[Any]:
+    dtype = sample.dtypes[-1]
+
+    def one(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(one, value))
+        return tensor(*value.shape, dtype=polyad_dtype(value.dtype)) if isinstance(value, np.ndarray) else value
+
+    return [one(value) for value in sample.inputs(Maker(np.random.default_rng(0), dtype))]
+
+
+def _kwargs(sample: Sample) -> dict[str, Any]:
+    return {name: sample.dtypes[-1] if value is DTYPE else value for name, value in sample.kwargs.items()}
 
 
 def _count(shape: tuple[int, ...]) -> int:

@@ -47,6 +47,7 @@ import importlib
 import pkgutil
 from functools import cache
 
+from ..patterns import wrong_types
 from ..sample import ErrorCase, Sample
 
 
@@ -56,7 +57,7 @@ def families() -> dict[str, tuple[list[Sample], list[ErrorCase]]]:
     found = {}
     for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         family = importlib.import_module(f"{__name__}.{module.name}")
-        found[module.name] = (list(family.SAMPLES), list(family.ERRORS))
+        found[module.name] = (list(family.SAMPLES), [*family.ERRORS, *wrong_types(family.SAMPLES)])
         for listed in found[module.name]:
             labels = [entry.label for entry in listed]
             twice = sorted({label for label in labels if labels.count(label) > 1})
