@@ -1,0 +1,124 @@
+"""Reductions, sorting: their forms, named results, ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polyad
+
+x = polyad.tensor([[1.0, 5.0, 5.0], [4.0, 2.0, 0.0]])
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_three_forms(name):
+    call = getattr(polyad, name)
+    assert call(x).item() == {"max": 5, "min": 0}[name]
+    for result in (call(x, 1), call(x, dim=1), getattr(x, name)(1, False)):
+        assert type(result).__name__ == name
+        assert result.values.tolist() == {"max": [5, 4], "min": [1, 0]}[name]
+        assert result.indices.tolist() == {"max": [1, 0], "min": [0, 2]}[name]
+    assert call(x, 1, True).values.shape == (2, 1)
+    assert call(x, x * 0 + 3).tolist() == {"max": [[3, 5, 5], [4, 3, 3]], "min": [[1, 3, 3], [3, 2, 0]]}[name]
+    assert call(x, other=x).tolist() == x.tolist()
+    with pytest.raises(TypeError, match="neither"):
+        call(x, 0, 1)
+
+
+def test_named_results():
+    values, indices = x.sort(1)
+    assert indices.tolist() == [[0, 1, 2], [2, 1, 0]]
+    result = x.topk(2)
+    assert result.values is result[0]
+    assert repr(polyad.tensor([2, 1]).max(0)) == "polyad.return_types.max(\nvalues=tensor(2),\nindices=tensor(0))"
+
+
+def test_results_written_into_given_tensors():
+    values, indices = polyad.empty(2), polyad.empty(2, dtype=polyad.int64)
+    result = polyad.max(x, 1, out=(values, indices))
+    assert result.values is values
+    assert indices.tolist() == [1, 0]
+    total = polyad.empty(0)
+    assert polyad.sum(x, 1, out=total) is total
+    assert total.tolist() == [11, 6]
+
+
+def test_gradients_of_ties():
+    w = polyad.tensor([1.0, 3.0, 3.0], requires_grad=True)
+    for call, expected in (
+        (lambda: w.max(), [0, 0.5, 0.5]),
+        (lambda: w.amax(0), [0, 0.5, 0.5]),
+        (lambda: w.max(0).values, [0, 1, 0]),
+        (lambda: w.median(), [0, 0.5, 0.5]),
+    ):
+        (got,) = polyad.autograd.grad(call(), w)
+        assert got.tolist() == expected
+
+
+def test_indices_have_no_history():
+    w = polyad.tensor([1.0, 3.0], requires_grad=True)
+    values, indices = w.max(0)
+    assert values.requires_grad
+    assert not indices.requires_grad
+    assert not w.argmax().requires_grad
+
+
+def test_halves_add_up_in_single_precision():
+    many = polyad.full((4096,), 1.0, dtype=polyad.float16)
+    assert many.sum().item() == 4096  # in float16 the sum would stop at 2048
+    assert (many * 100).mean().item() == 100  # and the sum of these overflow
+    assert polyad.ones(512, dtype=polyad.bfloat16).sum().item() == 512  # in bfloat16 it would stop at 256
+    assert polyad.ones(512, dtype=polyad.bfloat16).cumsum(0)[-1].item() == 512
+
+
+def test_uint8_truth_stays_uint8():
+    assert polyad.tensor([0, 3], dtype=polyad.uint8).any().dtype is polyad.uint8
+    assert polyad.tensor([0, 3], dtype=polyad.uint8).any().item() == 1
+
+
+def test_0d_tensors_take_dim_0():
+    one = polyad.tensor(3.0)
+    for result in (one.sum(0), one.mean(-1), one.max(0).values, one.sort().values, one.cumsum(0), one.median(0).values):
+        assert result.shape == ()
+        assert result.item() == 3
+    with pytest.raises(IndexError, match=r"dim 1 is out of range \[-1, 0\]"):
+        one.sum(1)
+
+
+def test_median_of_nothing_is_nan():
+    assert np.isnan(polyad.zeros(0).median().item())
+
+
+def test_std_of_equal_elements_has_gradient_0():
+    w = polyad.ones(3, requires_grad=True)
+    w.std().backward()
+    assert w.grad.tolist() == [0, 0, 0]
+
+
+def test_sorting_is_stable_whatever_is_said():
+    keys = polyad.tensor([1, 0] * 50)
+    for descending in (False, True):
+        order = polyad.argsort(keys, descending=descending, stable=False)
+        first = order[:50]
+        assert (first[1:] > first[:-1]).all()
+
+
+def test_unique_consistency():
+    values, inverse, counts = polyad.unique(polyad.tensor([[3, 1], [3, 2]]), return_inverse=True, return_counts=True)
+    assert values.tolist() == [1, 2, 3]
+    assert values[inverse].tolist() == [[3, 1], [3, 2]]
+    assert counts.tolist() == [1, 1, 2]
+    assert polyad.unique(polyad.zeros(0)).shape == (0,)
+
+
+def test_conversions_by_name():
+    one = polyad.tensor([1.5])
+    for name in "bool byte char short int long half bfloat16 float double cfloat cdouble".split():
+        assert getattr(one, name)().numel() == 1
+    assert one.type() == "polyad.FloatTensor"
+    assert one.type("polyad.DoubleTensor").dtype is polyad.float64
+    assert one.type(polyad.int64).tolist() == [1]
+    with pytest.raises(ValueError, match="is no type's name"):
+        one.type("polyad.QuadTensor")
+    assert polyad.is_floating_point(one)
+    assert not one.is_complex()

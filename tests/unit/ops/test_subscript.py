@@ -1,0 +1,195 @@
+"""``x[...]`` and ``x[...] = v``: what may stand between the brackets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import polyad
+from polyad.dispatch.op import op_of
+from polyad.ops import indexing
+
+VALUES = np.arange(24.0).reshape(2, 3, 4)
+
+
+def tensor():
+    return polyad.tensor(VALUES)
+
+
+@given(st.data())
+def test_basic_subscripts_are_numpys(data):
+    shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    index = data.draw(hnp.basic_indices(shape, allow_newaxis=True))
+    parts = index if isinstance(index, tuple) else (index,)
+    x = polyad.tensor(values)
+    if any(isinstance(part, slice) and (part.step or 1) < 0 for part in parts):
+        with pytest.raises(ValueError, match="is not positive"):
+            x[index]
+        return
+    got = x[index]
+    np.testing.assert_array_equal(got.numpy(), values[index])
+    if got.numel():
+        got.fill_(-1)
+        values[index] = -1
+        np.testing.assert_array_equal(x.numpy(), values)
+
+
+@given(st.data())
+def test_index_tensors_are_numpys(data):
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=4))
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    count = data.draw(st.integers(1, len(shape)))
+    arrays = data.draw(hnp.integer_array_indices(shape[:count], result_shape=hnp.array_shapes(min_dims=1, max_dims=2, max_side=3)))
+    index = tuple(polyad.tensor(array) for array in arrays)
+    np.testing.assert_array_equal(polyad.tensor(values)[index].numpy(), values[arrays])
+
+
+@pytest.mark.parametrize(
+    ("index", "shape"),
+    [
+        ((0, slice(None), [0, 1, 2]), (3, 3)),  # an int is taken first, then one index tensor is left: no transposition
+        (([0, 1], slice(None), [0, 1]), (2, 3)),
+        ((slice(None), [0, 1], [0, 1]), (2, 2)),
+        ((slice(None), [[0], [1]], [0, 1]), (2, 2, 2)),
+        ((None, [0], slice(None), None, [1]), (1, 1, 3, 1)),
+        (True, (1, 2, 3, 4)),
+        (False, (0, 2, 3, 4)),
+        ((True, 0), (1, 3, 4)),
+        ((Ellipsis, [0, 1]), (2, 3, 2)),
+        ([], (0, 3, 4)),
+        (range(2), (2, 3, 4)),
+        (np.int64(1), (3, 4)),
+        (np.array([1, 0]), (2, 3, 4)),
+        ((np.bool_(True),), (1, 2, 3, 4)),
+    ],
+)
+def test_shapes_as_in_pytorch(index, shape):
+    assert tensor()[index].shape == shape
+
+
+def test_zero_dim_integer_tensor_is_an_int():
+    x = tensor()
+    row = x[polyad.tensor(1)]
+    assert row._base is x
+    np.testing.assert_array_equal(row.numpy(), VALUES[1])
+
+
+def test_masks():
+    x = tensor()
+    mask = polyad.tensor(VALUES[:, :, 0] > 4)
+    np.testing.assert_array_equal(x[mask].numpy(), VALUES[VALUES[:, :, 0] > 4])
+    as_bytes = mask.to(polyad.uint8)
+    np.testing.assert_array_equal(x[as_bytes].numpy(), VALUES[VALUES[:, :, 0] > 4])
+    np.testing.assert_array_equal(x[0, [True, False, True]].numpy(), VALUES[0, [0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("index", "kind", "message"),
+    [
+        (2, IndexError, r"index: 2 is not in \[-2, 2\) of dimension 0\n.*input +float64 \(2, 3, 4\)"),
+        ((0, -4), IndexError, r"index: -4 is not in \[-3, 3\) of dimension 1"),
+        ((0, 0, 0, 0), IndexError, r"index: 4 indices for 3 dimensions"),
+        ((Ellipsis, Ellipsis), IndexError, "more than one ellipsis"),
+        (1.0, IndexError, r"index: 1\.0 is float, which is no index"),
+        ("a", TypeError, "which is no index"),
+        ([0, slice(None)], IndexError, "cannot be read as an index tensor"),
+        ([0.5], IndexError, r"index: indices\[0\] is float32; index tensors are integers"),
+        (slice(None, None, -1), ValueError, "the step of the slice .* is not positive"),
+        (slice(None, None, 0), ValueError, "is not positive"),
+        (slice(0.5, None), TypeError, "has a bound that is not an int"),
+        ([0, 2], IndexError, r"index: indices\[0\]\[1\] = 2 is not in \[-2, 2\) of dimension 0"),
+        ((0, [[0], [-4]]), IndexError, r"index: indices\[0\]\[1, 0\] = -4 is not in \[-3, 3\)"),
+        ([True, False, True], IndexError, r"the mask \(3,\) does not match the dimensions \(2,\)"),
+        (([0, 1], [0, 1, 2]), IndexError, r"the index tensors \(2,\), \(3,\) do not broadcast"),
+    ],
+)
+@pytest.mark.parametrize("write", [False, True])
+def test_refused(index, kind, message, write):
+    x = tensor()
+    with pytest.raises(kind, match=message.replace("index: indices", r"index(_put)?: indices") if write else message):
+        if write:
+            x[index] = 0
+        else:
+            x[index]
+    np.testing.assert_array_equal(x.numpy(), VALUES)
+
+
+@pytest.mark.parametrize(
+    ("index", "value"),
+    [
+        (0, 5),
+        ((slice(None), 1), 2.5),
+        ((0, 1), [9.0, 8.0, 7.0, 6.0]),
+        (Ellipsis, np.arange(4.0)),
+        ((slice(None), [0, 2]), 1.0),
+        ((slice(None), [0, 2]), np.arange(4.0)),
+        (([1, 0], [2, 0]), np.arange(8.0).reshape(2, 4)),
+        (VALUES > 7, 0.0),
+        ((0, VALUES[0] > 7), 3.0),
+        ((slice(None), slice(None, None, 2), 3), np.array([[1.0], [2.0]])),
+    ],
+)
+def test_writes_are_numpys(index, value):
+    x, expected = tensor(), VALUES.copy()
+    x[index] = polyad.tensor(value) if isinstance(value, np.ndarray) else value
+    expected[index] = value
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_writes_convert_as_slices_do():
+    x = polyad.zeros(3, dtype=polyad.int64)
+    x[0] = 1.7
+    x[1:] = polyad.tensor([2.5, 3.5])
+    x[[0]] = 5
+    assert x.tolist() == [5, 2, 3]
+    with pytest.raises(RuntimeError, match=r"the values are float32, which self \(int64\) cannot hold"):
+        x[[0, 1]] = polyad.tensor([2.5, 3.5])
+    assert x.tolist() == [5, 2, 3]
+
+
+def test_refused_values_leave_the_target():
+    x = tensor()
+    for index in (0, [0, 1]):
+        with pytest.raises(RuntimeError):
+            x[index] = polyad.zeros(5, dtype=polyad.float64)
+    with pytest.raises((TypeError, ValueError)):
+        x[0] = "text"
+    np.testing.assert_array_equal(x.numpy(), VALUES)
+
+
+def test_overlapping_write():
+    x = polyad.arange(6.0)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4]
+    x = polyad.arange(4.0)
+    x[[1, 2, 3]] = x[:3]
+    assert x.tolist() == [0, 0, 1, 2]
+
+
+def test_advanced_write_goes_into_the_same_memory():
+    x = polyad.zeros(4)
+    alias = x[1:]
+    address = x.data_ptr()
+    x[polyad.tensor([1, 2])] = 7
+    assert alias.tolist() == [7, 7, 0]
+    assert x.data_ptr() == address
+    assert x._version == 1
+
+
+@pytest.mark.parametrize("index", [([0, 1], [2, 0]), (slice(None), [2, 0]), ([1], slice(None), [0])])
+def test_decompositions_name_wrong_indices(index):
+    """A backend without kernels for index and index_put gets the same error from their decompositions."""
+    x = tensor()
+    indices = [None if isinstance(part, slice) else polyad.tensor(part) + 9 for part in index]
+    with pytest.raises(IndexError, match=r"indices\[\d\]\[0\] = \d+ is not in \[-\d, \d\) of dimension \d"):
+        op_of(indexing._index).body(x, indices)
+
+
+def test_iteration_and_unpacking():
+    a, b = tensor()
+    np.testing.assert_array_equal(b.numpy(), VALUES[1])
+    assert [len(row) for row in a] == [4, 4, 4]
