@@ -11,6 +11,7 @@ import functools
 import inspect
 import linecache
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import record, record_many
@@ -62,9 +63,48 @@ _MANY = """\
 
 
 def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that carries out calls of *op*; it has the definition's signature, name and docstring."""
+    """The function that carries out calls of *op*; it has the definition's signature, name and docstring.
+
+    Its code is generated and compiled by its first call: a program uses few of all ops, and should not wait for the others when
+    it imports polyad.
+    """
     if op.kind == "view":
         return _view_caller(op, definition)
+    filename = f"polyad-op:{op.name}"
+    scope: dict[str, Any] = {
+        "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
+        "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan, "describe_failure": describe_failure,
+        "write_out": write_out, "__name__": __name__,
+    }  # fmt: skip
+
+    def compile_caller() -> Callable[..., Any]:
+        exec(compile(_source(op, definition), filename, "exec"), scope)
+        # Defaults first: another thread that calls in between still finds the code that takes any arguments.
+        caller.__defaults__ = definition.__defaults__
+        caller.__kwdefaults__ = definition.__kwdefaults__
+        caller.__code__ = scope[definition.__name__].__code__
+        return caller
+
+    scope["compile_caller"] = compile_caller
+    # Tracebacks and inspect.getsource ask linecache, which asks for the source when it is wanted.
+    linecache.cache[filename] = (lambda: _source(op, definition),)  # type: ignore[assignment]
+    code = _first_call.__code__.replace(co_filename=filename, co_firstlineno=1, co_name=definition.__name__)
+    caller = FunctionType(code, scope, definition.__name__)
+    caller.__doc__ = definition.__doc__
+    caller.__module__ = definition.__module__
+    caller.__qualname__ = definition.__qualname__
+    caller.__annotations__ = definition.__annotations__
+    caller.__signature__ = op.signature  # type: ignore[attr-defined]
+    return caller
+
+
+def _first_call(*args: Any, **kwargs: Any) -> Any:
+    # The code of every caller until its first call, run with that caller's globals.
+    return compile_caller()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _source(op: Op, definition: Callable[..., Any]) -> str:
+    """The source of *op*'s caller."""
     unpack, keys, arguments, needs = "", [], [], []
     for name, given in op.operands.items():
         if given == "tensor":
@@ -106,22 +146,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
     )
     if op.signature.parameters:
         source = source.replace("(,)", "()")
-    filename = f"<polyad op {op.name}>"
-    scope: dict[str, Any] = {
-        "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
-        "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan, "describe_failure": describe_failure,
-        "write_out": write_out, "__name__": __name__,
-    }  # fmt: skip
-    exec(compile(source, filename, "exec"), scope)
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    caller: Callable[..., Any] = scope[definition.__name__]
-    caller.__defaults__ = definition.__defaults__
-    caller.__kwdefaults__ = definition.__kwdefaults__
-    caller.__doc__ = definition.__doc__
-    caller.__module__ = definition.__module__
-    caller.__annotations__ = definition.__annotations__
-    caller.__signature__ = op.signature  # type: ignore[attr-defined]
-    return caller
+    return source
 
 
 def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
