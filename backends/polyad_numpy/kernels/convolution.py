@@ -22,7 +22,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from .workers import spread
+from .workers import WORTH_THREADS, spread
 
 Pair = tuple[int, int]
 
@@ -102,7 +102,9 @@ class _Plan:
         self.step = (dilation[0] * width, dilation[1])
         self.depth = channels * len(self.taps)
         patch_bytes = self.depth * dtype.itemsize
-        self.block = max(1, min(images, _BLOCK_BYTES // max(patch_bytes * self.area, 1)))
+        # At least eight blocks of a large batch, so that every core gets some.
+        most_images = images if images * self.area * self.depth < WORTH_THREADS else -(-images // 8)
+        self.block = max(1, min(most_images, _BLOCK_BYTES // max(patch_bytes * self.area, 1)))
         out_rows = self.vertical.out
         self.block_rows = (
             out_rows if self.block > 1 else max(1, min(out_rows, _BLOCK_BYTES // max(patch_bytes * width, 1)))
@@ -121,8 +123,16 @@ class _Plan:
             yield first, min(first + self.block, end)
 
     def spread(self, work: Callable[[int, int], Any], parts: int = 0) -> list[Any]:
-        """Run ``work(first image, end)`` on all images, in several threads if there is enough to do."""
-        return spread(work, self.images, parts, self.images * self.area * self.depth)
+        """Run ``work(first image, end)`` on whole blocks, in several threads if there is enough to do.
+
+        Blocks do not depend on the number of threads, so neither do the products' roundings.
+        """
+        block, images = self.block, self.images
+
+        def on_blocks(first: int, end: int) -> Any:
+            return work(first * block, min(end * block, images))
+
+        return spread(on_blocks, -(-images // block), parts, images * self.area * self.depth)
 
     def strips(self, images: int) -> Iterator[tuple[int, int]]:
         """(first row, end) of the results that are computed at once in a block of that many images."""

@@ -15,6 +15,9 @@ from polyad.backend import Kernel
 
 from .workers import spread
 
+_PARTS = 8
+"""Into how many parts sums are split: a fixed number, so that rounding does not depend on the number of threads."""
+
 
 def _wide(array: Any) -> Any:
     """float16 and bfloat16 as float32; others as they are."""
@@ -41,7 +44,7 @@ def batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, An
         if bias is not None:
             centred += bias[here].astype(out.dtype, copy=False)[:, None]
 
-    spread(work, channels, cost=2 * x.size)
+    spread(work, channels, _PARTS, 2 * x.size)
     return out.astype(x.dtype, copy=False).reshape(x.shape), mean, variance
 
 
@@ -66,7 +69,7 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
         centred -= (scale * total / count)[:, None]
         centred += gradient * scale[:, None]
 
-    spread(work, channels, cost=2 * x.size)
+    spread(work, channels, _PARTS, 2 * x.size)
     dtype = mean.dtype if weight is None else weight.dtype
     return (
         out.astype(x.dtype, copy=False).reshape(x.shape),
@@ -142,8 +145,7 @@ def layer_norm_backward(
         normalized *= scale
         return of_weight, of_bias
 
-    # A fixed number of parts, so that the sums' rounding does not depend on the number of threads.
-    (of_weight, of_bias), *more = spread(work, len(rows), 8, 2 * x.size)
+    (of_weight, of_bias), *more = spread(work, len(rows), _PARTS, 2 * x.size)
     for part_of_weight, part_of_bias in more:
         of_weight += part_of_weight
         of_bias += part_of_bias

@@ -24,6 +24,9 @@ import numpy as np
 
 from .quiet import quiet
 
+WORTH_THREADS = 1 << 20
+"""From how many elements handled on work is spread over threads."""
+
 
 def _allowed() -> int:
     try:
@@ -109,8 +112,8 @@ def spread(work: Callable[[int, int], Any], count: int, parts: int = 0, cost: fl
     if _workers.blas is None:
         _workers.start()
     pool = _workers.pool
-    if cost < _WORTH_THREADS or count < 2:
-        if pool is None:
+    if cost < WORTH_THREADS or count < 2:
+        if pool is None or cost >= WORTH_THREADS:
             return [_quietly(work, 0, count)]
         with _workers.blas:  # type: ignore[union-attr]
             return [_quietly(work, 0, count)]
@@ -138,9 +141,6 @@ def spread(work: Callable[[int, int], Any], count: int, parts: int = 0, cost: fl
     for other in others:
         other.result()
     return results
-
-
-_WORTH_THREADS = 1 << 20
 
 
 @quiet

@@ -14,7 +14,7 @@ from ..layout import Shape
 from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
@@ -117,7 +117,7 @@ def _reflected(position: int, size: int) -> int:
     return position if position < size else 2 * (size - 1) - position
 
 
-_SOURCES = {
+_SOURCES: dict[str, Callable[[int, int], int]] = {
     "reflect": _reflected,
     "replicate": lambda position, size: min(max(position, 0), size - 1),
     "circular": lambda position, size: position % size,

@@ -101,19 +101,18 @@ def random_(
     """
     check_writable("random_", self)
     kind = self._type
-    if to is None:
-        from_, to = 0, from_
-    if to is None:
+    low, high = (0, from_) if to is None else (from_, to)
+    if high is None:
         dtype = kind.dtype
         signed = dtype.name.startswith("int")
-        to = (
+        high = (
             2 ** _EXACT_BITS[dtype] + 1
             if dtype.category == FLOATING
             else 2
             if dtype.category == BOOL
             else 2 ** (8 * dtype.itemsize - signed)
         )
-    bounds = _range("random_", from_, to)
+    bounds = _range("random_", low, high)
     made = _integers(
         self._array.shape,
         *bounds,
