@@ -1,11 +1,11 @@
 """The memory behind one or more tensors, and the record of writes to it.
 
-A tensor made by an op owns its array alone and has no `Storage` until one is needed: when a view of it is taken, when its
-value is saved as an op's result, or when it is written to. From then on all aliases share the same `Storage`, so a write through
-any of them is seen by all: that is how a stale saved tensor is noticed.
+A tensor made by an op owns its array alone and has no `Storage` until one is needed: when a view of it is taken, when
+its value is saved as an op's result, or when it is written to. From then on all aliases share the same `Storage`, so a
+write through any of them is seen by all: that is how a stale saved tensor is noticed.
 
-Invariant: ``written`` is drawn from the same counter as the sequence numbers of autograd nodes, so "was it changed after that
-node saved it?" is one comparison and saving costs nothing.
+Invariant: ``written`` is drawn from the same counter as the sequence numbers of autograd nodes, so "was it changed
+after that node saved it?" is one comparison and saving costs nothing.
 """
 
 from __future__ import annotations

@@ -206,7 +206,10 @@ def test_saved_values_that_were_overwritten_are_noticed():
     y = w * 2
     z = y * y
     y[0].fill_(1)
-    with pytest.raises(AutogradError, match=r"MulBackward0 needs was changed in place\n(.*\n)*.*changed  by fill_ \(test_autograd_views"):
+    with pytest.raises(
+        AutogradError,
+        match=r"MulBackward0 needs was changed in place\n(.*\n)*.*changed  by fill_ \(test_autograd_views",
+    ):
         z.sum().backward()
 
 

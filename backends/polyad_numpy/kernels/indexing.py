@@ -1,7 +1,7 @@
 """Reading and writing at indices that arrays hold.
 
-NumPy counts negative indices from the end; where the op does not, they are refused first. An index out of range is looked for only
-once it is known that there is one.
+NumPy counts negative indices from the end; where the op does not, they are refused first. An index out of range is
+looked for only once it is known that there is one.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
     try:
         if not accumulate:
             out[key] = values
-        elif all([one is None or one.dtype == np.bool_ for one in indices]):
+        elif all(one is None or one.dtype == np.bool_ for one in indices):
             out[key] += values
         elif len(indices) == 1 and indices[0].size and out.size:
             _add_rows(out, indices[0], values)

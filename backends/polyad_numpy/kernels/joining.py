@@ -24,7 +24,11 @@ def stack(arrays: list[Any], dim: int) -> Any:
 
 
 def flip(array: Any, dims: tuple[int, ...]) -> Any:
-    return np.ascontiguousarray(array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])]) if dims else array.copy()
+    return (
+        np.ascontiguousarray(array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])])
+        if dims
+        else array.copy()
+    )
 
 
 def tril(array: Any, diagonal: int) -> Any:

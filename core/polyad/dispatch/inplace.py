@@ -1,9 +1,11 @@
-"""Writing into tensors: the op, then a write into the storage, then a version bump, then the history of what aliases it.
+"""Writing into tensors: the op, then a write into the storage, then a version bump, then the history of what aliases
+it.
 
-A tensor's history changes when it is written to, and so does the history of its base and of the base's other views. Invariant:
-of two tensors that share memory and were made with gradients on, both show the history of what the memory holds. The base gets
-a CopySlices node: its old history outside of the written window, the result's inside. Every other view becomes a window of the
-base as it is now. Views made under ``no_grad`` are not renewed, therefore a recorded write through one is refused.
+A tensor's history changes when it is written to, and so does the history of its base and of the base's other views.
+Invariant: of two tensors that share memory and were made with gradients on, both show the history of what the memory
+holds. The base gets a CopySlices node: its old history outside of the written window, the result's inside. Every other
+view becomes a window of the base as it is now. Views made under ``no_grad`` are not renewed, therefore a recorded write
+through one is refused.
 """
 
 from __future__ import annotations
@@ -85,12 +87,13 @@ def _recorded(
     args = tuple([before if arg is target else arg for arg in args])
     result: Tensor = call(before, *args, **kwargs)
     node = result._node
-    if single and node is not None:
-        if node.name != op.grad_name:  # type: ignore[union-attr]
-            before._array = _copy_of(target)
-        elif any(value is before for _, _, saved in node.calls or () for value in saved):
-            before._array = _copy_of(target)
+    if op is not None and single and node is not None and (node.name != op.grad_name or _saves(node, before)):
+        before._array = _copy_of(target)
     return result
+
+
+def _saves(node: Node, tensor: Tensor) -> bool:
+    return any(value is tensor for _, _, saved in node.calls or () for value in saved)
 
 
 def _copy_of(tensor: Tensor) -> Any:
@@ -115,7 +118,7 @@ def _broadcasts_to(shape: tuple[int, ...], arg: Any) -> bool:
         return True
     have = arg._array.shape
     lead = len(shape) - len(have)
-    return lead >= 0 and all([size in (1, want) for size, want in zip(have, shape[lead:], strict=True)])
+    return lead >= 0 and all(size in (1, want) for size, want in zip(have, shape[lead:], strict=True))
 
 
 def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -129,17 +132,21 @@ def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any]
         return None
     shape = target._array.shape
     # An op with a list of tensors (index_put) has shapes of its own; its kernel checks them before it writes.
-    if "list" not in op.operands.values() and not all([_broadcasts_to(shape, arg) for arg in args]):
+    if "list" not in op.operands.values() and not all(_broadcasts_to(shape, arg) for arg in args):
         return None
     return plan.out_kernel
 
 
 def check_writable(name: str, target: Any) -> None:
-    """Raise unless *target* may be written in place: no leaf that requires a gradient (unless recording is off), no expanded tensor."""
+    """Raise unless *target* may be written in place: no leaf that requires a gradient (unless recording is off), no
+    expanded tensor.
+    """
     if not isinstance(target, Tensor):
         from ..errors import ArgumentTypeError
 
-        raise ArgumentTypeError(f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor")
+        raise ArgumentTypeError(
+            f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor"
+        )
     if state.grad_enabled:
         _check_history(name, target)
     if target._storage is not None and has_internal_overlap(target._array.shape, target._array.strides):
@@ -179,7 +186,9 @@ def _made_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
 
 
 def write(name: str, target: Tensor, result: Tensor) -> Tensor:
-    """Write *result* into *target* and give target the result's history. Raises if shape, dtype or device do not fit."""
+    """Write *result* into *target* and give target the result's history. Raises if shape, dtype or device do not
+    fit.
+    """
     if state.modes:
         return WRITE.through_modes(name, target, result)  # type: ignore[no-any-return]
     return _write(name, target, result)
@@ -188,13 +197,21 @@ def write(name: str, target: Tensor, result: Tensor) -> Tensor:
 def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
     if result._array.shape != target._array.shape:
         raise ShapeError(
-            f"{name}: the result {tuple(result.shape)} does not fit into self {tuple(target.shape)}", operands={"self": target}, fix="use the out-of-place form, which may broadcast self"
+            f"{name}: the result {tuple(result.shape)} does not fit into self {tuple(target.shape)}",
+            operands={"self": target},
+            fix="use the out-of-place form, which may broadcast self",
         )
     if result._type.device != target._type.device:
-        raise DeviceError(f"{name}: result and self are on different devices", operands={"self": target, "result": result}, fix="move one of them with .to(device)")
+        raise DeviceError(
+            f"{name}: result and self are on different devices",
+            operands={"self": target, "result": result},
+            fix="move one of them with .to(device)",
+        )
     if not can_cast(result._type.dtype, target._type.dtype):
         raise DTypeError(
-            f"{name}: the result is {result._type.dtype.name}, which self ({target._type.dtype.name}) cannot hold", operands={"self": target}, fix="convert self first, or use the out-of-place form"
+            f"{name}: the result is {result._type.dtype.name}, which self ({target._type.dtype.name}) cannot hold",
+            operands={"self": target},
+            fix="convert self first, or use the out-of-place form",
         )
     if result._type.dtype is not target._type.dtype and result._node is not None:
         result = result.to(target._type.dtype)
@@ -300,7 +317,9 @@ def _view_of_base(base: Tensor, view: Tensor) -> Node | None:
 
 
 def take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
-    """Give *target* itself the layout and history of *view*, a view of all of it; counts as a write, for the shape is saved too."""
+    """Give *target* itself the layout and history of *view*, a view of all of it; counts as a write, for the shape is
+    saved too.
+    """
     if state.modes:
         return TAKE_LAYOUT.through_modes(name, target, view)  # type: ignore[no-any-return]
     return _take_layout(name, target, view)

@@ -70,8 +70,9 @@ def apply_views(
 ) -> tuple[Tensor, ...]:
     """Several views of *input* with one node, whose ``formula(gradients, *saved)`` sees all their gradients at once.
 
-    A gradient that did not arrive is None. ``unbind`` and ``split`` are made of this: one node a view would add up as many
-    gradients of the whole input. Modes do not see it: while any is active, callers call one view op a result instead.
+    A gradient that did not arrive is None. ``unbind`` and ``split`` are made of this: one node a view would add up as
+    many gradients of the whole input. Modes do not see it: while any is active, callers call one view op a result
+    instead.
     """
     outs = tuple([alias(input, *layout) for layout in layouts])
     node = input._node

@@ -47,8 +47,10 @@ def _cumprod(input: Tensor, dim: int) -> Tensor:
 
 
 def _cumprod_grad(g: Tensor, input: Tensor, dim: int) -> Tensor:
-    """The product before each element, times what follows it: r[i] = g[i] + input[i + 1] * r[i + 1], solved without dividing."""
-    input = conjugate(input)  # type: ignore[assignment]
+    """The product before each element, times what follows it: r[i] = g[i] + input[i + 1] * r[i + 1], solved without
+    dividing.
+    """
+    input = conjugate(input)
     following = _shifted(input, dim, 1, 0)
     result = g
     step, size = 1, input._array.shape[dim]
@@ -78,7 +80,8 @@ def _shifted(input: Tensor, dim: int, by: int, value: float) -> Tensor:
 
 @function(inplace=True)
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
-    """The product of all elements up to each, along *dim*; integers multiply in int64. *dtype* converts the elements first.
+    """The product of all elements up to each, along *dim*; integers multiply in int64. *dtype* converts the elements
+    first.
 
     Raises IndexError for a dim out of range.
 

@@ -51,9 +51,11 @@ def _unpadded(g: Tensor, input: Tensor, padding_idx: int) -> Tensor:
 
 @function(method=False)
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """The rows of *weight* (rows, size) that the integers *input* (*) name: (*, size). The row *padding_idx* gets no gradient.
+    """The rows of *weight* (rows, size) that the integers *input* (*) name: (*, size). The row *padding_idx* gets no
+    gradient.
 
-    Raises IndexError for an index out of range, RuntimeError for an input that is not integer or a weight that is no matrix.
+    Raises IndexError for an index out of range, RuntimeError for an input that is not integer or a weight that is no
+    matrix.
 
     >>> import polyad
     >>> polyad.nn.functional.embedding(polyad.tensor([1, 0]), polyad.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -63,20 +65,25 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     check_tensor(weight, "embedding", "weight")
     check_index("embedding", weight, 0, input, "input")
     if weight.ndim != 2:
-        raise ShapeError(f"embedding: weight has {weight.ndim} dimensions, not two", operands={"weight": weight}, fix="reshape it")
+        raise ShapeError(
+            f"embedding: weight has {weight.ndim} dimensions, not two", operands={"weight": weight}, fix="reshape it"
+        )
     rows = weight._array.shape[0]
     if padding_idx is None:
         return _embedding(weight, input, -1)
     if not -rows <= padding_idx < rows:
         raise IndexOutOfRange(
-            f"embedding: padding_idx = {padding_idx} is not in [{-rows}, {rows})", operands={"weight": weight}, fix="name a row"
+            f"embedding: padding_idx = {padding_idx} is not in [{-rows}, {rows})",
+            operands={"weight": weight},
+            fix="name a row",
         )
     return _embedding(weight, input, padding_idx % rows)
 
 
 @function(method=False)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 zeros of shape (*, num_classes) with a 1 where the integers *tensor* (*) say; -1 takes the largest of them plus one.
+    """int64 zeros of shape (*, num_classes) with a 1 where the integers *tensor* (*) say; -1 takes the largest of them
+    plus one.
 
     Raises IndexError for a class out of range.
 
@@ -88,7 +95,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     check_index("one_hot", tensor, 0, tensor, "tensor")
     if num_classes == -1:
         if not tensor.numel():
-            raise ShapeError("one_hot: no elements to count classes from", operands={"tensor": tensor}, fix="give num_classes")
+            raise ShapeError(
+                "one_hot: no elements to count classes from", operands={"tensor": tensor}, fix="give num_classes"
+            )
         num_classes = int(tensor.max().item()) + 1
     wrong = _nonzero((tensor < 0) | (tensor >= num_classes))
     if wrong._array.shape[0]:

@@ -1,10 +1,10 @@
 """Reading and writing at indices that tensors hold.
 
-Primitives: index_select, index_add, gather, scatter, scatter_add, nonzero. ``x[i, j]`` with tensors is the composite ``index``, and
-``x[i, j] = v`` is ``index_put``; subscript.py reads what stands between the brackets.
+Primitives: index_select, index_add, gather, scatter, scatter_add, nonzero. ``x[i, j]`` with tensors is the composite
+``index``, and ``x[i, j] = v`` is ``index_put``; subscript.py reads what stands between the brackets.
 
-An index out of range raises IndexError that names its place, value and range (`polyad.backend.bounds`); raising it is the kernels'
-part of the contract. Index tensors are int64 when a kernel sees them; masks are bool.
+An index out of range raises IndexError that names its place, value and range (`polyad.backend.bounds`); raising it is
+the kernels' part of the contract. Index tensors are int64 when a kernel sees them; masks are bool.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def _added(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
     wanted = _selected(input, index, dim)
     if source != wanted:
         raise ShapeError(
-            f"index_add: source is {tuple(source)}, not {wanted}", fix=f"give one slice of source an index, along dimension {dim}"
+            f"index_add: source is {tuple(source)}, not {wanted}",
+            fix=f"give one slice of source an index, along dimension {dim}",
         )
     return input
 
@@ -80,7 +81,9 @@ def _gathered(input: Shape, index: Shape, dim: int) -> Shape:
 
 @primitive(dtype=typed_like_input(index=1), shape=_gathered, method=False)
 def _gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    """``input[i, index[i, j], k]`` at (i, j, k), for *dim* 1 of three; index is at most as large in the other dimensions."""
+    """``input[i, index[i, j], k]`` at (i, j, k), for *dim* 1 of three; index is at most as large in the other
+    dimensions.
+    """
 
 
 gradient(
@@ -95,7 +98,9 @@ def _scattered(input: Shape, index: Shape, src: Shape | None, dim: int) -> Shape
 
 @primitive(dtype=typed_like_input(index=1, values=2), shape=_scattered, method=False)
 def _scatter(input: Tensor, index: Tensor, src: Tensor | Number, dim: int) -> Tensor:
-    """*input* with ``src[i, j, k]`` written at ``(i, index[i, j, k], k)``, for *dim* 1 of three; the last write stays."""
+    """*input* with ``src[i, j, k]`` written at ``(i, index[i, j, k], k)``, for *dim* 1 of three; the last write
+    stays.
+    """
 
 
 gradient(
@@ -175,8 +180,8 @@ def argwhere(input: Tensor) -> Tensor:
 def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """``input[indices]``: each entry stands for the next dimension (a mask for as many as it has), None for all of it.
 
-    The broadcast shape of the index tensors takes the place of their dimensions if these are neighbours, else it comes first.
-    Negative indices count from the end.
+    The broadcast shape of the index tensors takes the place of their dimensions if these are neighbours, else it comes
+    first. Negative indices count from the end.
     """
     dims, linear, shape = _linear(input, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
@@ -241,9 +246,7 @@ def _values_like_input(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 
 @composite(dtype=_values_like_input, grad_name="IndexPutBackward0", method=False)
-def _index_put(
-    input: Tensor, indices: Sequence[Tensor | None], values: Tensor | Number, accumulate: bool
-) -> Tensor:
+def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor | Number, accumulate: bool) -> Tensor:
     """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
     dims, linear, shape = _linear(input, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
@@ -376,6 +379,7 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
 
 
 def check_index(op: str, input: Tensor, dim: Any, index: Any, name: str = "index") -> int:
+    """*dim* counted from the front; raises unless *index* is a tensor of integers and *input* has that dimension."""
     check_tensor(input, op, "input")
     check_tensor(index, op, name)
     at = normalize_dim(dim, input.ndim, op)
@@ -386,13 +390,16 @@ def check_index(op: str, input: Tensor, dim: Any, index: Any, name: str = "index
 
 def _check_vector(op: str, index: Tensor) -> Tensor:
     if index.ndim > 1:
-        raise IndexOutOfRange(f"{op}: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it")
+        raise IndexOutOfRange(
+            f"{op}: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it"
+        )
     return index if index.ndim else index.reshape(1)
 
 
 @function()
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The positions *index* (a vector of integers) of dimension *dim*, copied. Raises IndexError for an index out of range.
+    """The positions *index* (a vector of integers) of dimension *dim*, copied. Raises IndexError for an index out of
+    range.
 
     >>> import polyad
     >>> polyad.index_select(polyad.tensor([[1, 2, 3]]), 1, polyad.tensor([2, 0]))
@@ -460,10 +467,14 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
 
 
 def _check_extent(op: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:
-    """The sizes that gather and scatter want: as many dimensions, and the index no larger than what it stands beside."""
+    """The sizes that gather and scatter want: as many dimensions, and the index no larger than what it stands
+    beside.
+    """
     if (input.ndim or 1) != (index.ndim or 1) or (isinstance(src, Tensor) and (src.ndim or 1) != (index.ndim or 1)):
         operands = {"input": input, "index": index, **({"src": src} if isinstance(src, Tensor) else {})}
-        raise ShapeError(f"{op}: the numbers of dimensions differ", operands=operands, fix="give index as many dimensions")
+        raise ShapeError(
+            f"{op}: the numbers of dimensions differ", operands=operands, fix="give index as many dimensions"
+        )
     for at, size in enumerate(index._array.shape):
         if at != dim and size > input._array.shape[at]:
             raise ShapeError(
@@ -483,8 +494,8 @@ def _check_extent(op: str, input: Tensor, index: Tensor, dim: int, src: Any = No
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """The elements that *index* names along *dim*: ``input[i, index[i, j]]`` at (i, j) for dim 1 of two.
 
-    The result has the shape of index, which has as many dimensions as input and is no larger except along dim. Raises IndexError for
-    an index out of range, RuntimeError for shapes that do not fit.
+    The result has the shape of index, which has as many dimensions as input and is no larger except along dim. Raises
+    IndexError for an index out of range, RuntimeError for shapes that do not fit.
 
     >>> import polyad
     >>> polyad.gather(polyad.tensor([[1, 2], [3, 4]]), 1, polyad.tensor([[0, 0], [1, 0]]))
@@ -504,10 +515,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None
 ) -> Tensor:
-    """*input* with *src* (or one *value*) written where *index* says along *dim*: at ``(i, index[i, j])`` for dim 1 of two.
+    """*input* with *src* (or one *value*) written where *index* says along *dim*: at ``(i, index[i, j])`` for dim 1 of
+    two.
 
-    Where one place is named twice the last write stays. Raises IndexError for an index out of range, RuntimeError for shapes that
-    do not fit.
+    Where one place is named twice the last write stays. Raises IndexError for an index out of range, RuntimeError for
+    shapes that do not fit.
 
     >>> import polyad
     >>> polyad.scatter(polyad.zeros(2, 2), 1, polyad.tensor([[1], [0]]), 7)

@@ -36,7 +36,8 @@ def _cat_shape(tensors: Sequence[Shape], dim: int) -> Shape:
             one != other for at, (one, other) in enumerate(zip(shape, head, strict=False)) if at != dim
         ):
             raise ShapeError(
-                f"cat: tensors[0] {tuple(head)} and tensors[{position}] {tuple(shape)} must agree in all dimensions but {dim}",
+                f"cat: tensors[0] {tuple(head)} and tensors[{position}] {tuple(shape)} "
+                f"must agree in all dimensions but {dim}",
                 fix="reshape them, or join along another dimension",
             )
     return (*head[:dim], sum([shape[dim] for shape in tensors]), *head[dim + 1 :])
@@ -52,7 +53,8 @@ gradient(_cat, tensors=lambda g, tensors_shape, dim: _pieces(g, dim, [shape[dim]
 
 @function(method=False)
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The tensors one after another along *dim*; all other sizes agree, dtypes promote. 1-d tensors without elements are skipped.
+    """The tensors one after another along *dim*; all other sizes agree, dtypes promote. 1-d tensors without elements
+    are skipped.
 
     Raises RuntimeError for shapes that do not agree, ValueError for an empty list, IndexError for a dim out of range.
 
@@ -197,7 +199,8 @@ def atleast_2d(input: Tensor) -> Tensor:
 
 @function(method=False)
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids of 0-d or 1-d *tensors*: the k-th varies along dimension k; "xy" exchanges the first two dimensions.
+    """Coordinate grids of 0-d or 1-d *tensors*: the k-th varies along dimension k; "xy" exchanges the first two
+    dimensions.
 
     Raises RuntimeError for tensors of more dimensions, ValueError for an unknown indexing.
 
@@ -206,7 +209,9 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     tensor([[0, 0, 0],
             [1, 1, 1]])
     """
-    given = _check_tensors(tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors, "meshgrid")
+    given = _check_tensors(
+        tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors, "meshgrid"
+    )
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f"meshgrid: indexing is {indexing!r}", fix="use 'ij' or 'xy'")
     for position, tensor in enumerate(given):
@@ -264,7 +269,8 @@ def _repeated(shape: Shape, times: tuple[int, ...]) -> Shape:
 
 @function()
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """A copy of *input* repeated along its last dimensions; see ``Tensor.repeat``, which wants a number for each dimension.
+    """A copy of *input* repeated along its last dimensions; see ``Tensor.repeat``, which wants a number for each
+    dimension.
 
     >>> import polyad
     >>> polyad.tile(polyad.tensor([[1, 2]]), (2,))
@@ -276,7 +282,8 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
 @function()
 def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = None) -> Tensor:
-    """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened tensor.
+    """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened
+    tensor.
 
     Raises RuntimeError for negative numbers or as many as there are not positions.
 
@@ -295,13 +302,17 @@ def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = No
             raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
         spread = _expand(_unsqueeze(input, at + 1), (*shape[: at + 1], times, *shape[at + 1 :]))
         return _reshape(spread.clone(), (*shape[:at], shape[at] * times, *shape[at + 1 :]))
+    from .creation import _full
     from .cumulative import _cumsum
     from .indexing import _index_add, _index_select
     from .slicing import _slice
-    from .creation import _full
 
     counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
-    if counts.dtype.category != 1 or counts._array.shape != (shape[at],) or (counts.numel() and min(counts.tolist()) < 0):
+    if (
+        counts.dtype.category != 1
+        or counts._array.shape != (shape[at],)
+        or (counts.numel() and min(counts.tolist()) < 0)
+    ):
         raise ShapeError(
             f"repeat_interleave: repeats must be {shape[at]} integers of 0 or more",
             operands={"input": input, "repeats": repeats},
@@ -316,7 +327,8 @@ def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = No
     return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), at)
 
 
-# ---------------------------------------------------------------------------------------------------- reversing, rolling
+# ---------------------------------------------------------------------------------------------------- reversing,
+# rolling
 
 
 @primitive(shape=same, method=False)
@@ -378,7 +390,8 @@ gradient(_roll, input=lambda g, shifts, dims: _roll(g, tuple([-shift for shift i
 
 @function()
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-    """A copy shifted by *shifts* along *dims*; what leaves at the end comes in at the start. Without dims, of the flat tensor.
+    """A copy shifted by *shifts* along *dims*; what leaves at the end comes in at the start. Without dims, of the flat
+    tensor.
 
     Raises RuntimeError if shifts and dims differ in number, IndexError for a dim out of range.
 

@@ -27,7 +27,8 @@ def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
         given = dtype_of_number(value)
         if given.category > dtype.category and dtype.category != BOOL:
             raise DTypeError(
-                f"masked_fill: a {value.__name__} does not fit into {dtype.name}", fix="convert input, or the value, first"
+                f"masked_fill: a {value.__name__} does not fit into {dtype.name}",
+                fix="convert input, or the value, first",
             )
         return Typing((None, bool_, None), (dtype,))
     if value.dtype.category > dtype.category:
@@ -51,14 +52,17 @@ gradient(
 def _check_mask(op: str, input: Tensor, mask: Any) -> None:
     check_tensor(input, op, "input")
     if check_tensor(mask, op, "mask")._type.dtype not in (bool_, uint8):
-        raise DTypeError(f"{op}: mask is {mask.dtype.name}, not bool", operands={"mask": mask}, fix="compare first: mask != 0")
+        raise DTypeError(
+            f"{op}: mask is {mask.dtype.name}, not bool", operands={"mask": mask}, fix="compare first: mask != 0"
+        )
 
 
 @function(inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*input* with *value* (a number or a 0-d tensor) where *mask* holds; shapes broadcast, the dtype stays input's.
 
-    Raises RuntimeError for a mask that is not bool, a value of a higher kind than input's, or shapes that do not broadcast.
+    Raises RuntimeError for a mask that is not bool, a value of a higher kind than input's, or shapes that do not
+    broadcast.
 
     >>> import polyad
     >>> polyad.masked_fill(polyad.tensor([1.0, 2.0]), polyad.tensor([True, False]), 0)
@@ -67,7 +71,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     _check_mask("masked_fill", input, mask)
     if isinstance(value, Tensor) and value.ndim:
         raise ShapeError(
-            f"masked_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give a number, or use where"
+            f"masked_fill: value has {value.ndim} dimensions",
+            operands={"value": value},
+            fix="give a number, or use where",
         )
     return _masked_fill(input, mask, value)
 

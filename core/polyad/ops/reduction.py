@@ -1,10 +1,11 @@
 """Reductions: many elements to few, over all or some dimensions.
 
-Public functions take a dim, several dims or none; the primitives get them as sorted tuples counted from the front. Several of the
-functions have the names of Python's own (``sum``, ``any``, ``max``), which this module therefore cannot use.
+Public functions take a dim, several dims or none; the primitives get them as sorted tuples counted from the front.
+Several of the functions have the names of Python's own (``sum``, ``any``, ``max``), which this module therefore cannot
+use.
 
-To add a reduction: declare ``_name(input, dims, keepdim)`` with a gradient (`spread` brings a gradient back to the input's shape),
-front it with a function that normalises *dim*, and add its kernel to each backend's table.
+To add a reduction: declare ``_name(input, dims, keepdim)`` with a gradient (`spread` brings a gradient back to the
+input's shape), front it with a function that normalises *dim*, and add its kernel to each backend's table.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -
     order = (*[dim for dim in range(len(shape)) if dim not in dims], *dims)
     moved = _permute(input, order)
     flat = _reshape(moved, (*moved._array.shape[: len(shape) - len(dims)], count(shape, dims)))
-    others = _reshape(product_of_others(conjugate(flat)), moved._array.shape)  # type: ignore[arg-type]
+    others = _reshape(product_of_others(conjugate(flat)), moved._array.shape)
     back = tuple([order.index(dim) for dim in range(len(shape))])
     return spread(g, shape, dims, keepdim) * _permute(others, back)
 
@@ -150,7 +151,12 @@ gradient(_prod, input=_prod_grad)
 
 @function()
 def prod(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The product of all elements, or over *dim*. Integers multiply in int64; *dtype* converts the elements first.
 
@@ -229,9 +235,7 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
 
 
 @function()
-def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
-) -> return_types.aminmax:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> return_types.aminmax:
     """The smallest and the largest element of all, or over *dim*; see `amin` and `amax`.
 
     >>> import polyad
@@ -259,7 +263,8 @@ def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 @function()
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the largest element is, along *dim* or in the flattened tensor; the first of several. nan counts as largest.
+    """Where the largest element is, along *dim* or in the flattened tensor; the first of several. nan counts as
+    largest.
 
     The result is int64. Raises IndexError for a dim out of range or without elements.
 
@@ -272,7 +277,8 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out:
 
 @function()
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Where the smallest element is, along *dim* or in the flattened tensor; the first of several. nan counts as smallest.
+    """Where the smallest element is, along *dim* or in the flattened tensor; the first of several. nan counts as
+    smallest.
 
     The result is int64. Raises IndexError for a dim out of range or without elements.
 
@@ -363,12 +369,20 @@ def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: A
 
 
 @function()
-def max(input: Tensor, *args: Any, dim: int | None = None, keepdim: bool = False, other: Tensor | None = None, out: Any = None) -> Any:
-    """The largest element: ``max(x)`` of all, ``max(x, dim)`` with its position along *dim*, ``max(x, other)`` of each pair.
+def max(
+    input: Tensor,
+    *args: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    other: Tensor | None = None,
+    out: Any = None,
+) -> Any:
+    """The largest element: ``max(x)`` of all, ``max(x, dim)`` with its position along *dim*, ``max(x, other)`` of each
+    pair.
 
-    nan is larger than any number. ``max(x, dim, keepdim)`` gives a named tuple (values, indices), the first position of several equal
-    ones, which alone gets the gradient; ``max(x)`` shares it evenly; ``max(x, other)`` is `maximum`. Raises IndexError
-    for a dim out of range or without elements, RuntimeError for complex tensors.
+    nan is larger than any number. ``max(x, dim, keepdim)`` gives a named tuple (values, indices), the first position of
+    several equal ones, which alone gets the gradient; ``max(x)`` shares it evenly; ``max(x, other)`` is `maximum`.
+    Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
 
     >>> import polyad
     >>> x = polyad.tensor([[1, 5], [4, 2]])
@@ -381,12 +395,20 @@ def max(input: Tensor, *args: Any, dim: int | None = None, keepdim: bool = False
 
 
 @function()
-def min(input: Tensor, *args: Any, dim: int | None = None, keepdim: bool = False, other: Tensor | None = None, out: Any = None) -> Any:
-    """The smallest element: ``min(x)`` of all, ``min(x, dim)`` with its position along *dim*, ``min(x, other)`` of each pair.
+def min(
+    input: Tensor,
+    *args: Any,
+    dim: int | None = None,
+    keepdim: bool = False,
+    other: Tensor | None = None,
+    out: Any = None,
+) -> Any:
+    """The smallest element: ``min(x)`` of all, ``min(x, dim)`` with its position along *dim*, ``min(x, other)`` of each
+    pair.
 
-    nan is smaller than any number here. ``min(x, dim, keepdim)`` gives a named tuple (values, indices), the first position of several
-    equal ones, which alone gets the gradient; ``min(x)`` shares it evenly; ``min(x, other)`` is `minimum`. Raises IndexError
-    for a dim out of range or without elements, RuntimeError for complex tensors.
+    nan is smaller than any number here. ``min(x, dim, keepdim)`` gives a named tuple (values, indices), the first
+    position of several equal ones, which alone gets the gradient; ``min(x)`` shares it evenly; ``min(x, other)`` is
+    `minimum`. Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
 
     >>> import polyad
     >>> x = polyad.tensor([[1, 5], [4, 2]])

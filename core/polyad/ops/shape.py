@@ -1,10 +1,10 @@
 """Views that rearrange: the same elements under another shape or order of dimensions.
 
-Each op is layout arithmetic; public functions normalise and call it. What cannot be a view (a reshape of scattered memory) copies, as
-PyTorch's does. Views of a part are in slicing.py, what joins or repeats tensors in joining.py.
+Each op is layout arithmetic; public functions normalise and call it. What cannot be a view (a reshape of scattered
+memory) copies, as PyTorch's does. Views of a part are in slicing.py, what joins or repeats tensors in joining.py.
 
-To add a view: declare it with ``@view`` on layout arithmetic. It needs no gradient (`polyad.dispatch.views`), but may declare a
-cheaper one.
+To add a view: declare it with ``@view`` on layout arithmetic. It needs no gradient (`polyad.dispatch.views`), but may
+declare a cheaper one.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
     """The same memory in another shape, or its bits read as another dtype; never a copy. One size may be -1.
 
-    With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly; that view has no
-    gradient. Raises RuntimeError where only a copy could have the shape, or the sizes do not divide.
+    With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly; that view
+    has no gradient. Raises RuntimeError where only a copy could have the shape, or the sizes do not divide.
 
     >>> import polyad
     >>> x = polyad.arange(4)
@@ -149,8 +149,8 @@ def _view_dtype(input: Tensor, dtype: DType) -> Tensor:
         operands = {"input": input}
         if not shape or (strides[-1] != 1 and shape[-1] != 1):
             raise ShapeError(
-                f"view: elements of {have} bytes cannot be read as elements of {want} bytes: the last dimension must be there "
-                "and contiguous",
+                f"view: elements of {have} bytes cannot be read as elements of {want} bytes: "
+                "the last dimension must be there and contiguous",
                 operands=operands,
                 fix="use contiguous() first, or a dtype of the same size",
             )
@@ -481,9 +481,13 @@ def _matrix_transposed(self: Tensor) -> Tensor:
 
 
 def _adjoint(self: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix; a view if it is real. Raises RuntimeError unless it has two dimensions (or none)."""
+    """The conjugate transpose of a matrix; a view if it is real. Raises RuntimeError unless it has two dimensions (or
+    none).
+    """
     if self.ndim not in (0, 2):
-        raise ShapeError(f"H: it has {self.ndim} dimensions, not two", operands={"self": self}, fix="use .mH for batches")
+        raise ShapeError(
+            f"H: it has {self.ndim} dimensions, not two", operands={"self": self}, fix="use .mH for batches"
+        )
     return _conjugated(_transposed(self))
 
 
@@ -496,7 +500,7 @@ def _matrix_adjoint(self: Tensor) -> Tensor:
 def _conjugated(tensor: Tensor) -> Tensor:
     from .arithmetic import conjugate
 
-    return conjugate(tensor)  # type: ignore[return-value]
+    return conjugate(tensor)
 
 
 def _check_matrix(tensor: Tensor, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import function, gradient, view
@@ -213,8 +214,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @function()
-def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces of dimension *dim*: as many as given, as equal as can be, or cut before each of the given indices.
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of pieces of dimension *dim*: as many as given, as equal as can be, or cut before each of the given
+    indices.
 
     Raises RuntimeError unless the number of sections is positive.
 
@@ -228,10 +230,13 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int], dim: i
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, (tuple, list)):
-        cuts = [min(max(cut + size if cut < 0 else cut, 0), size) for cut in normalize_shape((indices_or_sections,), "tensor_split")]
+        cuts = [
+            min(max(cut + size if cut < 0 else cut, 0), size)
+            for cut in normalize_shape((indices_or_sections,), "tensor_split")
+        ]
         edges = [0, *cuts, size]
         # An edge before its predecessor makes an empty piece.
-        parts = [(start, max(end - start, 0)) for start, end in zip(edges[:-1], edges[1:], strict=True)]
+        parts = [(start, max(end - start, 0)) for start, end in pairwise(edges)]
         return tuple([_slice(input, at, start, length, 1) for start, length in parts])
     (count,) = normalize_shape((indices_or_sections,), "tensor_split")
     if count < 1:
@@ -298,7 +303,9 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     if ndim == 2:
         return _diagonal(input, diagonal, 0, 1).clone()
     if ndim != 1:
-        raise ShapeError(f"diag: input has {ndim} dimensions, not 1 or 2", operands={"input": input}, fix="use diagonal")
+        raise ShapeError(
+            f"diag: input has {ndim} dimensions, not 1 or 2", operands={"input": input}, fix="use diagonal"
+        )
     return diag_embed(input, diagonal)
 
 
@@ -375,7 +382,9 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 
 @view(grad_name="AsStridedBackward0")
-def _as_strided(input: Layout, shape: Shape, strides: Strides, offset: int, source: tuple[Shape, Strides, int]) -> Layout:
+def _as_strided(
+    input: Layout, shape: Shape, strides: Strides, offset: int, source: tuple[Shape, Strides, int]
+) -> Layout:
     """Any layout over the storage; *source* is the input's own, which the gradient needs."""
     return Layout(shape, strides, offset)
 
@@ -402,7 +411,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     offset = source.offset if storage_offset is None else normalize_shape((storage_offset,), "as_strided")[0]
     if len(shape) != len(strides) or any(one < 0 for one in (*shape, *strides, offset)):
         raise ShapeError(
-            f"as_strided: size {shape}, stride {strides} and storage_offset {offset} must be of one length and not negative",
+            f"as_strided: size {shape}, stride {strides} and storage_offset {offset} "
+            "must be of one length and not negative",
             operands={"input": input},
             fix="give one stride a size",
         )

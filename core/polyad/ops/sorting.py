@@ -1,6 +1,7 @@
 """Sorting and what follows from it: ranks, largest elements, medians, distinct elements.
 
-Sorting is always stable and counts nan as the largest element, in both directions, so results are the same on every backend.
+Sorting is always stable and counts nan as the largest element, in both directions, so results are the same on every
+backend.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ gradient(_sort, input=lambda g, input_shape, dim, indices: placed(g, input_shape
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
     """The elements in order along *dim*, with where each was: a named tuple (values, indices).
 
-    Always stable, whatever *stable* says; nan is larger than any number. Raises IndexError for a dim out of range, RuntimeError for
-    complex tensors.
+    Always stable, whatever *stable* says; nan is larger than any number. Raises IndexError for a dim out of range,
+    RuntimeError for complex tensors.
 
     >>> import polyad
     >>> values, indices = polyad.sort(polyad.tensor([3, 1, 2]), descending=True)
@@ -85,9 +86,7 @@ gradient(_topk, input=lambda g, input_shape, dim, indices: placed(g, input_shape
 
 
 @function()
-def topk(
-    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None
-) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The *k* largest (or smallest) elements along *dim*, always in order, with where they are: (values, indices).
 
     Of equal elements the first are taken; nan is largest. Raises RuntimeError for a k that the dimension has not.
@@ -133,7 +132,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     at = normalize_dim(dim, input.ndim, "kthvalue")
     rank = _rank("kthvalue", input, k, at, 1)
     values, indices = _sort(input if input.ndim else input.reshape(1), at, False)
-    return return_types.kthvalue(*[_at_rank(one, rank - 1, at, keepdim and input.ndim > 0) for one in (values, indices)])
+    return return_types.kthvalue(
+        *[_at_rank(one, rank - 1, at, keepdim and input.ndim > 0) for one in (values, indices)]
+    )
 
 
 def _at_rank(sorted_: Tensor, rank: int, dim: int, keepdim: bool) -> Tensor:
@@ -162,7 +163,8 @@ gradient(_median, input=lambda g, input, out: evenly(g, input, tuple(range(input
 
 @function()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The lower of the two middle elements: of all, or along *dim* with where it is, as (values, indices). nan if one is nan.
+    """The lower of the two middle elements: of all, or along *dim* with where it is, as (values, indices). nan if one
+    is nan.
 
     Raises IndexError for a dim out of range or without elements.
 
@@ -200,8 +202,8 @@ def unique(
 ) -> Any:
     """The distinct elements in rising order; on demand also which of them each element is, and how often each occurs.
 
-    nan differs from itself. The result has no gradient. Raises NotImplementedError for a *dim*: only elements are compared, not
-    slices.
+    nan differs from itself. The result has no gradient. Raises NotImplementedError for a *dim*: only elements are
+    compared, not slices.
 
     >>> import polyad
     >>> polyad.unique(polyad.tensor([3, 1, 3]), return_counts=True)

@@ -64,9 +64,7 @@ def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool)
     return _var(input, dims, correction, keepdim).sqrt()
 
 
-def _std_grad(
-    g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, out: Tensor
-) -> Tensor:
+def _std_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, out: Tensor) -> Tensor:
     """As the variance's; where all elements are equal PyTorch says 0, not infinity."""
     from .selection import _where
 
@@ -107,10 +105,11 @@ def var(
     correction: float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The variance of all elements, or over *dim*: squared deviations from the mean, divided by n - *correction* (1 by default).
+    """The variance of all elements, or over *dim*: squared deviations from the mean, divided by n - *correction* (1 by
+    default).
 
-    ``unbiased=False`` is an old way to say ``correction=0``. nan if n is not larger than correction. Raises RuntimeError for
-    integers, bool and complex tensors, IndexError for a dim out of range.
+    ``unbiased=False`` is an old way to say ``correction=0``. nan if n is not larger than correction. Raises
+    RuntimeError for integers, bool and complex tensors, IndexError for a dim out of range.
 
     >>> import polyad
     >>> polyad.var(polyad.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
@@ -213,13 +212,14 @@ gradient(_logsumexp, input=_logsumexp_grad)
 
 @function()
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """log(sum(exp(input))) over *dim* (an int or several), computed from the largest element down so that nothing overflows.
+    """log(sum(exp(input))) over *dim* (an int or several), computed from the largest element down so that nothing
+    overflows.
 
     Raises IndexError for a dim out of range.
 
     >>> import polyad
-    >>> polyad.logsumexp(polyad.tensor([1000.0, 1000.0]), 0)
-    tensor(1000.6931)
+    >>> polyad.logsumexp(polyad.tensor([1000.0, 1000.0], dtype=polyad.float64), 0)
+    tensor(1000.6931, dtype=polyad.float64)
     """
     check_tensor(input, "logsumexp", "input")
     return _logsumexp(input, normalize_dims(dim, input.ndim, "logsumexp"), keepdim)
@@ -300,12 +300,14 @@ def vector_norm(
     dtype: DType | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the extremes.
+    """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the
+    extremes.
 
     ``ord=0`` counts the elements that are not 0. Of complex x it is real. Raises RuntimeError for integers and bool.
 
     >>> import polyad
-    >>> polyad.linalg.vector_norm(polyad.tensor([3.0, 4.0]))
+    >>> from polyad.linalg import vector_norm
+    >>> vector_norm(polyad.tensor([3.0, 4.0]))
     tensor(5.)
     """
     check_tensor(x, "vector_norm", "x")

@@ -1,8 +1,9 @@
 """Windows: a strided layout laid over a tensor, read, written or cleared as a value.
 
-These three ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base strides* in which
-its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a ``view`` of a transposed
-tensor); offsets count from the base's first element and may be negative. Each op's gradient is again one of the three.
+These three ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base
+strides* in which its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a
+``view`` of a transposed tensor); offsets count from the base's first element and may be negative. Each op's gradient is
+again one of the three.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ def may_overlap(shape: Shape, strides: Strides) -> bool:
     return False
 
 
-def _memory(kind: Any, shape: Shape, strides: Strides, window: tuple[Shape, Strides, int], zero: bool) -> tuple[Any, ...]:
-    """New memory that holds a base and a window of it: (array of the base, array of the window, is the base all of it)."""
+def _memory(
+    kind: Any, shape: Shape, strides: Strides, window: tuple[Shape, Strides, int], zero: bool
+) -> tuple[Any, ...]:
+    """New memory that holds a base and a window of it: (array of the base, array of the window, is the base all of
+    it).
+    """
     window_shape, window_strides, offset = window
     lead = max(0, -offset)
     extent = max(lead + reach(shape, strides), lead + offset + reach(window_shape, window_strides), 1)

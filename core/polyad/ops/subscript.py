@@ -8,8 +8,8 @@
     mask (bool or uint8)        the positions where it holds; stands for as many dimensions as it has
     True, False                 a new dimension of size 1 or 0
 
-Everything in the first four rows is one view. Tensors and masks then index that view (`polyad.ops.indexing`), so that an int
-beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
+Everything in the first four rows is one view. Tensors and masks then index that view (`polyad.ops.indexing`), so that
+an int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for ints, slices, ``...`` and None; a copy where tensors, lists or masks index.
 
-    Raises IndexError for positions out of range, too many indices or a mask of the wrong shape, TypeError for anything that is no
-    index, ValueError for a slice with a step that is not positive.
+    Raises IndexError for positions out of range, too many indices or a mask of the wrong shape, TypeError for anything
+    that is no index, ValueError for a slice with a step that is not positive.
 
     >>> import polyad
     >>> x = polyad.arange(6).reshape(2, 3)
@@ -85,7 +85,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``self[index] = value``: writes a number, a tensor that broadcasts, or data that `polyad.tensor` takes.
 
-    Raises what reading raises; RuntimeError for a value that does not broadcast, and on a leaf that requires a gradient.
+    Raises what reading raises; RuntimeError for a value that does not broadcast, and on a leaf that requires a
+    gradient.
 
     >>> import polyad
     >>> x = polyad.zeros(2, 3)
@@ -192,7 +193,9 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
 
 
 def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
-    """The view that the subscript's basic part makes of *self*, and the index tensors that apply to it, None if there are none."""
+    """The view that the subscript's basic part makes of *self*, and the index tensors that apply to it, None if there
+    are none.
+    """
     shape = self._array.shape
     items = [_canonical(item, self) for item in (index if isinstance(index, tuple) else (index,))]
     named = sum([_consumed(item) for item in items])

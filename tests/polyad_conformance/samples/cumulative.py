@@ -22,7 +22,14 @@ def magnitude(x, dim):
     return np.cumsum(np.abs(x), axis=dim) if x.ndim else np.abs(x)
 
 
-SHAPES = {"last": ((3, 5), -1), "first": ((5, 3), 0), "middle": ((2, 4, 3), 1), "0-d": ((), 0), "empty": ((0, 3), 0), "long": ((2, 65), 1)}
+SHAPES = {
+    "last": ((3, 5), -1),
+    "first": ((5, 3), 0),
+    "middle": ((2, 4, 3), 1),
+    "0-d": ((), 0),
+    "empty": ((0, 3), 0),
+    "long": ((2, 65), 1),
+}
 
 SAMPLES = [
     *[

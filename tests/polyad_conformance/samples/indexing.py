@@ -111,7 +111,11 @@ PUT = {
 
 ACCUMULATE = {
     "rows, often the same": lambda make: (make((3, 4)), [make.index((7,), 3, True)], make((7, 4))),
-    "elements, often the same": lambda make: (make((3, 2)), [make.index((9,), 3), make.index((9,), 2, True)], make((9,))),
+    "elements, often the same": lambda make: (
+        make((3, 2)),
+        [make.index((9,), 3), make.index((9,), 2, True)],
+        make((9,)),
+    ),
     "columns": lambda make: (make((2, 3)), [None, make.index((5,), 3)], make((5,))),
     "mask": lambda make: (make((3, 4)), [make.mask((3, 4))], make(())),
     "one dimension": lambda make: (make((3,)), [make.index((8,), 3)], make((8,))),
@@ -265,7 +269,16 @@ SAMPLES = [
         for name, shape in (("2-d", (4, 5)), ("1-d", (9,)), ("empty", (0, 3)), ("3-d", (2, 3, 2)))
     ],
     *[
-        Sample(op="_index", name=name, inputs=inputs, reference=index, dtypes=EVERYTHING, gradient=(0,), length=8, expand=False)
+        Sample(
+            op="_index",
+            name=name,
+            inputs=inputs,
+            reference=index,
+            dtypes=EVERYTHING,
+            gradient=(0,),
+            length=8,
+            expand=False,
+        )
         for name, inputs in INDEX.items()
     ],
     *[
@@ -325,9 +338,18 @@ def refused(op, name, *, index, match, call=None):
 
 
 ERRORS = [
-    refused("index_select", "past the end", index=((2,), 4), match=r"index_select: index\[0\] = 4 is not in \[0, 4\)\n.*input"),
-    refused("index_select", "negative", index=((2,), -1), match=r"index\[0\] = -1 is not in \[0, 4\)\n(.*\n)*.*count from 0"),
-    refused("gather", "past the end", index=((3, 2), 7), match=r"gather: index\[0, 0\] = 7 is not in \[0, 4\)\n.*input"),
+    refused(
+        "index_select",
+        "past the end",
+        index=((2,), 4),
+        match=r"index_select: index\[0\] = 4 is not in \[0, 4\)\n.*input",
+    ),
+    refused(
+        "index_select", "negative", index=((2,), -1), match=r"index\[0\] = -1 is not in \[0, 4\)\n(.*\n)*.*count from 0"
+    ),
+    refused(
+        "gather", "past the end", index=((3, 2), 7), match=r"gather: index\[0, 0\] = 7 is not in \[0, 4\)\n.*input"
+    ),
     refused("gather", "negative", index=((3, 2), -1), match=r"gather: index\[0, 0\] = -1 is not in \[0, 4\)"),
     *[
         ErrorCase(
@@ -396,4 +418,3 @@ ERRORS = [
         match=r"index_add: source is \(2, 3\), not \(2, 4\)",
     ),
 ]
-

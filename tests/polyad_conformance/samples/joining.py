@@ -78,7 +78,12 @@ SAMPLES = [
     *[
         copied(op, f"{name}, diagonal {diagonal}", shape, diagonal, reference=reference)
         for op, reference in (("tril", np.tril), ("triu", np.triu))
-        for name, shape, diagonal in (("matrix", (3, 4), 0), ("batch", (2, 3, 3), 1), ("tall", (4, 2), -1), ("wide", (2, 4), 5))
+        for name, shape, diagonal in (
+            ("matrix", (3, 4), 0),
+            ("batch", (2, 3, 3), 1),
+            ("tall", (4, 2), -1),
+            ("wide", (2, 4), 5),
+        )
     ],
     Sample(
         op="meshgrid",

@@ -53,7 +53,11 @@ SAMPLES = [
             gradient=True,
             length=3,
         )
-        for name, shape, mask in (("equal shapes", (3, 4), (3, 4)), ("mask broadcast", (3, 4), (4,)), ("input broadcast", (4,), (3, 4)))
+        for name, shape, mask in (
+            ("equal shapes", (3, 4), (3, 4)),
+            ("mask broadcast", (3, 4), (4,)),
+            ("input broadcast", (4,), (3, 4)),
+        )
     ],
 ]
 

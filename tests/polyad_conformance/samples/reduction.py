@@ -107,9 +107,7 @@ SAMPLES = [
         dtypes=BOOL + INTEGERS,
         result=lambda _: float64,
     ),
-    *reduction(
-        "mean", average, dtypes=FLOATS, gradient=True, steps=3, magnitude=mean_magnitudes
-    ),
+    *reduction("mean", average, dtypes=FLOATS, gradient=True, steps=3, magnitude=mean_magnitudes),
     *reduction(
         "prod",
         lambda x, dim=None, keepdim=False: np.prod(
@@ -147,7 +145,9 @@ SAMPLES = [
         "amin", reduced(np.min), draw=distinct, dtypes=REAL, gradient=True, empty=False, length=False, special=True
     ),
     *[
-        Sample(op=op, name="bool", inputs=lambda make: (make((3, 4)),), kwargs={"dim": 1}, reference=reference, dtypes=BOOL)
+        Sample(
+            op=op, name="bool", inputs=lambda make: (make((3, 4)),), kwargs={"dim": 1}, reference=reference, dtypes=BOOL
+        )
         for op, reference in (("amax", reduced(np.any)), ("amin", reduced(np.all)))
     ],
     *[
@@ -226,7 +226,20 @@ ERRORS = [
             raises=IndexError,
             match=rf"{op}: dim 2 is out of range \[-2, 1\]",
         )
-        for op in ("sum", "mean", "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "count_nonzero")
+        for op in (
+            "sum",
+            "mean",
+            "prod",
+            "amax",
+            "amin",
+            "max",
+            "min",
+            "argmax",
+            "argmin",
+            "any",
+            "all",
+            "count_nonzero",
+        )
     ],
     *[
         ErrorCase(

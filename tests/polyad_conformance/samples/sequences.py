@@ -20,7 +20,13 @@ SAMPLES = [
             steps=2,
             magnitude=lambda *args, **kwargs: 3.0,
         )
-        for name, args in (("rising", (-1, 2, 7)), ("falling", (2.5, -0.5, 4)), ("one", (3, 5, 1)), ("none", (0, 1, 0)), ("equal", (1, 1, 3)))
+        for name, args in (
+            ("rising", (-1, 2, 7)),
+            ("falling", (2.5, -0.5, 4)),
+            ("one", (3, 5, 1)),
+            ("none", (0, 1, 0)),
+            ("equal", (1, 1, 3)),
+        )
     ],
     Sample(
         op="linspace",

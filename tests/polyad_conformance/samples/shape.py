@@ -30,7 +30,14 @@ def moved(x, source, destination):
 
 SAMPLES = [
     view("reshape", "smaller", (2, 6), (3, 4), reference=lambda x, shape: x.reshape(shape), aliasing="maybe"),
-    view("reshape", "one size inferred", (2, 3, 4), (4, -1), reference=lambda x, shape: x.reshape(shape), aliasing="maybe"),
+    view(
+        "reshape",
+        "one size inferred",
+        (2, 3, 4),
+        (4, -1),
+        reference=lambda x, shape: x.reshape(shape),
+        aliasing="maybe",
+    ),
     view("reshape", "0-d", (), (1, 1), reference=lambda x, shape: x.reshape(shape), aliasing="maybe"),
     view("reshape", "to 0-d", (1, 1), (), reference=lambda x, shape: x.reshape(shape), aliasing="maybe"),
     view("reshape", "empty", (0, 3), (3, 0, 2), reference=lambda x, shape: x.reshape(shape), aliasing="maybe"),

@@ -107,7 +107,13 @@ ERRORS = [
         raises=RuntimeError,
         match=r"split: sizes \[2, 2\] do not add up to 5.*\n.*input",
     ),
-    ErrorCase(op="chunk", name="none", call=lambda op, tensor: op(tensor(5), 0), raises=RuntimeError, match=r"chunk: chunks is 0"),
+    ErrorCase(
+        op="chunk",
+        name="none",
+        call=lambda op, tensor: op(tensor(5), 0),
+        raises=RuntimeError,
+        match=r"chunk: chunks is 0",
+    ),
     ErrorCase(
         op="diagonal",
         name="one dimension twice",

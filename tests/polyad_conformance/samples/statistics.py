@@ -96,7 +96,11 @@ SAMPLES = [
             length=5,
             magnitude=largest,
         )
-        for name, kwargs in (("whole", {}), ("last dim", {"dim": 1}), ("kept", {"dim": 0, "keepdim": True, "correction": 0}))
+        for name, kwargs in (
+            ("whole", {}),
+            ("last dim", {"dim": 1}),
+            ("kept", {"dim": 0, "keepdim": True, "correction": 0}),
+        )
     ],
     *[
         Sample(
@@ -117,7 +121,9 @@ SAMPLES = [
     Sample(
         op="logsumexp",
         name="large, and rows of -inf",
-        inputs=lambda make: (np.array([[1e4, 1e4], [-1e4, 0], [-np.inf, -np.inf], [-np.inf, 2]]).astype(make(()).dtype),),
+        inputs=lambda make: (
+            np.array([[1e4, 1e4], [-1e4, 0], [-np.inf, -np.inf], [-np.inf, 2]]).astype(make(()).dtype),
+        ),
         kwargs={"dim": 1},
         reference=log_sum_exp,
         dtypes=REAL_FLOATS,

@@ -26,7 +26,7 @@ def test_three_forms(name):
 
 
 def test_named_results():
-    values, indices = x.sort(1)
+    _, indices = x.sort(1)
     assert indices.tolist() == [[0, 1, 2], [2, 1, 0]]
     result = x.topk(2)
     assert result.values is result[0]
@@ -113,7 +113,20 @@ def test_unique_consistency():
 
 def test_conversions_by_name():
     one = polyad.tensor([1.5])
-    for name in "bool byte char short int long half bfloat16 float double cfloat cdouble".split():
+    for name in [
+        "bool",
+        "byte",
+        "char",
+        "short",
+        "int",
+        "long",
+        "half",
+        "bfloat16",
+        "float",
+        "double",
+        "cfloat",
+        "cdouble",
+    ]:
         assert getattr(one, name)().numel() == 1
     assert one.type() == "polyad.FloatTensor"
     assert one.type("polyad.DoubleTensor").dtype is polyad.float64

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import polyad
 
@@ -79,7 +78,15 @@ def test_copies_do_not(make):
 
 
 def test_what_changes_nothing_is_the_tensor_itself():
-    for same in (x.contiguous(), x.to(polyad.float32), x.float(), x.cpu(), x.type_as(x), x.flatten(1, 1), x.view(polyad.float32)):
+    for same in (
+        x.contiguous(),
+        x.to(polyad.float32),
+        x.float(),
+        x.cpu(),
+        x.type_as(x),
+        x.flatten(1, 1),
+        x.view(polyad.float32),
+    ):
         assert same is x
 
 
@@ -167,7 +174,13 @@ def test_meshgrid_and_names_of_indexing():
 
 def test_new_tensors_follow_their_model():
     model = polyad.zeros(2, dtype=polyad.float64)
-    for made in (model.new_zeros(3), model.new_ones(3), model.new_full((3,), 2), model.new_empty(3), model.new_tensor([1, 2, 3])):
+    for made in (
+        model.new_zeros(3),
+        model.new_ones(3),
+        model.new_full((3,), 2),
+        model.new_empty(3),
+        model.new_tensor([1, 2, 3]),
+    ):
         assert made.dtype is polyad.float64
         assert made.shape == (3,)
 
