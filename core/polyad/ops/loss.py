@@ -363,8 +363,9 @@ def huber_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", delta:
     Errors as in `mse_loss`; RuntimeError also unless *delta* is positive.
 
     >>> import polyad
-    >>> polyad.nn.functional.huber_loss(polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0]), reduction="none",
-    delta=2.0) tensor([0.5000, 4.0000])
+    >>> x, y = polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0])
+    >>> polyad.nn.functional.huber_loss(x, y, reduction="none", delta=2.0)
+    tensor([0.5000, 4.0000])
     """
     _check_pair("huber_loss", input, target, reduction)
     _positive("huber_loss", "delta", delta, 0, True)
