@@ -124,7 +124,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             plan.kernel, plan.origin = made, kernel.origin
             plan.out_kernel = made if kernel.out and not kernel.contiguous else None
             if op.body is not None:
-                plan.indirect = None if op.formulas else fused_unless_gradient
+                plan.indirect = fused_unless_gradient if not op.formulas and any(plan.differentiable_outputs) else None
             return plan
     if op.body is not None:
         plan.path, plan.indirect = "decomposition", _decompose
@@ -282,9 +282,13 @@ def _explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
     try:
         op.shape(*shapes, *values[len(op.operands) :])
     except PolyadError as found:
-        message = found.message.partition(": ")[2] if found.message.startswith("broadcast") else found.message
-        prefix = "" if message.startswith(op.name + ":") else f"{op.name}: "
-        return type(found)(prefix + message, operands=_shown_operands(op, values), fix=found.fix)
+        # A rule may name the op as users know it ("matmul: ..."); the others, which serve many ops, speak in this op's name.
+        named, _, rest = found.message.partition(": ")
+        if named == "broadcast":
+            message = f"{op.name}: {rest}"
+        else:
+            message = found.message if named.isidentifier() and rest else f"{op.name}: {found.message}"
+        return type(found)(message, operands=_shown_operands(op, values), fix=found.fix)
     except Exception:
         pass  # a shape rule that cannot read its arguments explains nothing
     return None
