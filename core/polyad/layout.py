@@ -98,9 +98,10 @@ def normalize_dim(dim: Any, ndim: int, op: str) -> int:
 
     Raises IndexError for a dim outside ``[-ndim, ndim)`` and TypeError for anything that is no int.
     """
-    if not isinstance(dim, SupportsIndex) or isinstance(dim, bool):
-        raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
-    dim = operator.index(dim)
+    if dim.__class__ is not int:  # asking for SupportsIndex takes several microseconds
+        if not isinstance(dim, SupportsIndex) or isinstance(dim, bool):
+            raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
+        dim = operator.index(dim)
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexOutOfRange(f"{op}: dim {dim} is out of range [{-limit}, {limit - 1}]", fix=f"the tensor has {ndim} dimensions; choose one of them")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..dispatch.inplace import check_writable, write
+from ..dispatch.inplace import inplace as write_over
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import floating_only, not_bool, not_complex
 from ..dtypes import INTEGER, DType
@@ -58,10 +58,7 @@ def _number(op: str, name: str, value: Any) -> float:
 
 def _finished(name: str, call: Callable[..., Tensor], input: Tensor, inplace: bool, *params: Any) -> Tensor:
     """``call(input, *params)``, written into *input* if *inplace*."""
-    if not inplace:
-        return call(input, *params)
-    check_writable(name + "_", input)
-    return write(name + "_", input, call(input, *params))
+    return write_over(name + "_", call, None, input, *params) if inplace else call(input, *params)
 
 
 # -------------------------------------------------------------------------------------------- rectifiers and bounds
@@ -133,7 +130,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.relu6(polyad.tensor([-1.0, 3.0, 9.0]))
     tensor([0., 3., 6.])
     """
-    return hardtanh(input, 0, 6, inplace)
+    return _finished("relu6", _hardtanh, check_tensor(input, "relu6", "input"), inplace, 0, 6)
 
 
 @composite(dtype=_real("leaky_relu"), shape=same, method=False)

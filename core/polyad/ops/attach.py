@@ -132,8 +132,8 @@ def attach_methods() -> None:
         setattr(TensorMethods, f"__{name}__", call)
     setattr(TensorMethods, "__matmul__", _binary_tensor(linear_algebra._matmul))  # noqa: B010
     for table in (METHODS, conversion.METHODS, creation.METHODS, shape.INPLACE, indexing.METHODS, joining.METHODS, random_inplace.METHODS, slicing.METHODS, subscript.METHODS):
-        for name, call in table.items():
-            setattr(TensorMethods, name, call)
+        for name, attached in table.items():
+            setattr(TensorMethods, name, attached)
     for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES).items():
         setattr(TensorMethods, name, property(getter))
     for method in (conversion.copy_, conversion.fill_, conversion.zero_):
