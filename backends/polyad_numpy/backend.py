@@ -31,7 +31,11 @@ class NumpyBackend(Backend):
 
     def copy(self, target: Any, source: Any) -> None:
         with np.errstate(all="ignore"):
-            np.copyto(target, source.real if source.dtype.kind == "c" and target.dtype.kind not in "cb" else source, casting="unsafe")
+            np.copyto(
+                target,
+                source.real if source.dtype.kind == "c" and target.dtype.kind not in "cb" else source,
+                casting="unsafe",
+            )
 
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
         target.fill(value)

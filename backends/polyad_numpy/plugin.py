@@ -22,11 +22,13 @@ INFO = BackendInfo(
 
 @hookimpl
 def polyad_backend_info() -> BackendInfo:
+    """Say who the backend is."""
     return INFO
 
 
 @hookimpl
 def polyad_create_backend() -> Backend:
+    """Import NumPy's part and create it."""
     from .backend import NumpyBackend
 
     return NumpyBackend()

@@ -97,7 +97,9 @@ def _training_step(torch: Any, model: Any, inputs: Any) -> Step:
     return step
 
 
-WORKLOADS = {f.__name__: f for f in (add, add_recording, chain, perceptron, small_convnet, convolution, add_large, softmax)}
+WORKLOADS = {
+    f.__name__: f for f in (add, add_recording, chain, perceptron, small_convnet, convolution, add_large, softmax)
+}
 
 
 def median_time(step: Step, seconds: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
-from typing import Any
+from typing import ClassVar
 
 import polyad
 
@@ -29,8 +29,8 @@ class PerBackend:
     Timed methods end with ``self.wait(device)``, so that asynchronous work is counted.
     """
 
-    params: Any = [available()]
-    param_names = ["device"]
+    params: ClassVar[list[list[str]]] = [available()]
+    param_names: ClassVar[list[str]] = ["device"]
 
     def wait(self, device: str) -> None:
         from polyad.backend import registry

@@ -10,7 +10,7 @@ To add a dtype: add its `DType` below and its place in `_LATTICE`, then its NumP
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import ArgumentTypeError, DTypeError
 
@@ -148,7 +148,10 @@ def set_default_dtype(d: DType) -> None:
     """
     global _default
     if not isinstance(d, DType) or not d.is_floating_point:
-        raise ArgumentTypeError(f"set_default_dtype: d is {d!r}, which is no floating point dtype", fix="pass polyad.float32 or polyad.float64")
+        raise ArgumentTypeError(
+            f"set_default_dtype: d is {d!r}, which is no floating point dtype",
+            fix="pass polyad.float32 or polyad.float64",
+        )
     _default = d
     for listener in _default_listeners:
         listener()
@@ -164,7 +167,9 @@ def dtype_of_number(number_type: type) -> DType:
         return _default
     if number_type is complex:
         return _default.to_complex()
-    raise ArgumentTypeError(f"dtype: {number_type.__name__} is not a number type", fix="pass bool, int, float or complex")
+    raise ArgumentTypeError(
+        f"dtype: {number_type.__name__} is not a number type", fix="pass bool, int, float or complex"
+    )
 
 
 def _combine(higher: DType | None, lower: DType | None) -> DType | None:
@@ -211,7 +216,7 @@ class finfo:
     1.1920928955078125e-07
     """
 
-    _MANTISSA_EXPONENT = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
+    _MANTISSA_EXPONENT: ClassVar[dict[DType, tuple[int, int]]] = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
 
     def __init__(self, type: DType | None = None) -> None:
         dtype = (type or get_default_dtype()).to_real()

@@ -104,7 +104,10 @@ def normalize_dim(dim: Any, ndim: int, op: str) -> int:
         dim = operator.index(dim)
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
-        raise IndexOutOfRange(f"{op}: dim {dim} is out of range [{-limit}, {limit - 1}]", fix=f"the tensor has {ndim} dimensions; choose one of them")
+        raise IndexOutOfRange(
+            f"{op}: dim {dim} is out of range [{-limit}, {limit - 1}]",
+            fix=f"the tensor has {ndim} dimensions; choose one of them",
+        )
     return dim + limit if dim < 0 else dim
 
 
@@ -134,7 +137,9 @@ def normalize_shape(args: Iterable[Any], op: str) -> Shape:
     result = []
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, SupportsIndex):
-            raise ArgumentTypeError(f"{op}: size {size!r} is not an int", fix="give sizes as ints or as one tuple of ints")
+            raise ArgumentTypeError(
+                f"{op}: size {size!r} is not an int", fix="give sizes as ints or as one tuple of ints"
+            )
         result.append(size.__index__())
     return tuple(result)
 
@@ -145,7 +150,9 @@ def check_sizes(shape: Shape, op: str) -> Shape:
         if size < 0:
             raise ShapeError(f"{op}: size {size} of dimension {dim} is negative", fix="sizes must be 0 or more")
     if math.prod(shape) >= 2**63:
-        raise ShapeError(f"{op}: shape {shape} has {math.prod(shape)} elements, more than 2**63 - 1", fix="use a smaller shape")
+        raise ShapeError(
+            f"{op}: shape {shape} has {math.prod(shape)} elements, more than 2**63 - 1", fix="use a smaller shape"
+        )
     return shape
 
 
@@ -167,7 +174,10 @@ def infer_shape(shape: Shape, numel: int, op: str) -> Shape:
             )
         return tuple(numel // known if size == -1 else size for size in shape)
     if known != numel:
-        raise ShapeError(f"{op}: shape {shape} holds {known} elements, the tensor has {numel}", fix="the product of the sizes must stay the same")
+        raise ShapeError(
+            f"{op}: shape {shape} holds {known} elements, the tensor has {numel}",
+            fix="the product of the sizes must stay the same",
+        )
     return shape
 
 

@@ -64,4 +64,6 @@ def warn_user(message: str, category: type[Warning]) -> None:
         warnings.warn(message, category, stacklevel=2)
     else:
         registry = frame.f_globals.setdefault("__warningregistry__", {})
-        warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"), registry)
+        warnings.warn_explicit(
+            message, category, frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"), registry
+        )

@@ -145,14 +145,24 @@ class Tensor(TensorMethods):
             REQUIRE_GRAD.through_modes(self, value)
             return
         if not isinstance(value, bool):
-            raise ArgumentTypeError(f"requires_grad: {value!r} is no bool", operands={"self": self}, fix="set True or False")
+            raise ArgumentTypeError(
+                f"requires_grad: {value!r} is no bool", operands={"self": self}, fix="set True or False"
+            )
         if not self.is_leaf:
             if not value:
-                raise AutogradError("requires_grad: only leaf tensors can stop requiring a gradient", operands={"self": self}, fix="use tensor.detach()")
+                raise AutogradError(
+                    "requires_grad: only leaf tensors can stop requiring a gradient",
+                    operands={"self": self},
+                    fix="use tensor.detach()",
+                )
             return
         if value and self._node is None:
             if self._type.dtype.category < FLOATING:
-                raise DTypeError("requires_grad: only floating point and complex tensors can require a gradient", operands={"self": self}, fix="convert it first: tensor.float()")
+                raise DTypeError(
+                    "requires_grad: only floating point and complex tensors can require a gradient",
+                    operands={"self": self},
+                    fix="convert it first: tensor.float()",
+                )
             self._node = Leaf(self)
         elif not value:
             self._node = None
@@ -187,9 +197,17 @@ class Tensor(TensorMethods):
             return
         if value is not None:
             if not isinstance(value, Tensor):
-                raise ArgumentTypeError("grad: it must be a tensor or None", operands={"self": self, "value": value}, fix="assign a tensor or None")
+                raise ArgumentTypeError(
+                    "grad: it must be a tensor or None",
+                    operands={"self": self, "value": value},
+                    fix="assign a tensor or None",
+                )
             if value._array.shape != self._array.shape or value._type is not self._type:
-                raise ShapeError("grad: the gradient must have the tensor's shape, dtype and device", operands={"self": self, "value": value}, fix="convert the value first")
+                raise ShapeError(
+                    "grad: the gradient must have the tensor's shape, dtype and device",
+                    operands={"self": self, "value": value},
+                    fix="convert the value first",
+                )
         self._grad = value
 
     @property
@@ -275,7 +293,13 @@ class Tensor(TensorMethods):
         self.requires_grad = requires_grad
         return self
 
-    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+    def backward(
+        self,
+        gradient: Tensor | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
         """Add the gradient of this tensor to ``.grad`` of the leaves it was computed from; see `polyad.autograd.backward`.
 
         >>> import polyad
@@ -299,7 +323,9 @@ class Tensor(TensorMethods):
         if state.modes:
             return DETACH_IN_PLACE.through_modes(self)  # type: ignore[no-any-return]
         if self._view is not None and self._view.base is not None and self._node is not None:
-            raise AutogradError("detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()")
+            raise AutogradError(
+                "detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()"
+            )
         self._node = None
         return self
 
@@ -311,7 +337,11 @@ class Tensor(TensorMethods):
         import weakref
 
         if self._node is None:
-            raise AutogradError("retain_grad: the tensor requires no gradient", operands={"self": self}, fix="call requires_grad_() on a leaf before computing it")
+            raise AutogradError(
+                "retain_grad: the tensor requires no gradient",
+                operands={"self": self},
+                fix="call requires_grad_() on a leaf before computing it",
+            )
         if not isinstance(self._node, Leaf):
             self._node.retain = weakref.ref(self)
 
@@ -330,7 +360,11 @@ class Tensor(TensorMethods):
         if state.modes:
             return REGISTER_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
         if self._node is None:
-            raise AutogradError("register_hook: the tensor requires no gradient", operands={"self": self}, fix="call requires_grad_() first")
+            raise AutogradError(
+                "register_hook: the tensor requires no gradient",
+                operands={"self": self},
+                fix="call requires_grad_() first",
+            )
         return add_hook(self._node, hook)
 
     # ------------------------------------------------------------------------------------------------ Python's protocols
@@ -338,7 +372,9 @@ class Tensor(TensorMethods):
     def __bool__(self) -> bool:
         if self.numel() != 1:
             raise ShapeError(
-                f"bool: the truth of a tensor with {self.numel()} elements is not defined", operands={"self": self}, fix="use .any(), .all() or compare one element"
+                f"bool: the truth of a tensor with {self.numel()} elements is not defined",
+                operands={"self": self},
+                fix="use .any(), .all() or compare one element",
             )
         return bool(self.item())
 
@@ -353,17 +389,25 @@ class Tensor(TensorMethods):
 
     def __index__(self) -> int:
         if self._type.dtype.category >= FLOATING or self.numel() != 1:
-            raise ArgumentTypeError("index: only an integer tensor of one element can be an index", operands={"self": self}, fix="use .item() on one integer element")
+            raise ArgumentTypeError(
+                "index: only an integer tensor of one element can be an index",
+                operands={"self": self},
+                fix="use .item() on one integer element",
+            )
         return int(self.item())
 
     def __len__(self) -> int:
         if not self._array.shape:
-            raise ArgumentTypeError("len: a 0-d tensor has no length", operands={"self": self}, fix="use .numel() or .item()")
+            raise ArgumentTypeError(
+                "len: a 0-d tensor has no length", operands={"self": self}, fix="use .numel() or .item()"
+            )
         return int(self._array.shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self._array.shape:
-            raise ArgumentTypeError("iteration: a 0-d tensor cannot be iterated", operands={"self": self}, fix="use .item()")
+            raise ArgumentTypeError(
+                "iteration: a 0-d tensor cannot be iterated", operands={"self": self}, fix="use .item()"
+            )
         return iter([self[position] for position in range(len(self))])
 
     def __hash__(self) -> int:
@@ -378,7 +422,11 @@ class Tensor(TensorMethods):
         return format(self.item(), spec) if self.numel() == 1 and spec else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotSupported("pickle: tensors are not pickled, since reading a pickle can run any code", operands={"self": self}, fix="use polyad.save and polyad.load")
+        raise NotSupported(
+            "pickle: tensors are not pickled, since reading a pickle can run any code",
+            operands={"self": self},
+            fix="use polyad.save and polyad.load",
+        )
 
     def __copy__(self) -> Tensor:
         made = self._alias(type(self))
@@ -392,7 +440,11 @@ class Tensor(TensorMethods):
         import copy
 
         if not self.is_leaf:
-            raise AutogradError("deepcopy: only leaf tensors can be deep-copied", operands={"self": self}, fix="copy tensor.detach(), or clone() to keep the history")
+            raise AutogradError(
+                "deepcopy: only leaf tensors can be deep-copied",
+                operands={"self": self},
+                fix="copy tensor.detach(), or clone() to keep the history",
+            )
         made = self.detach().clone()._alias(type(self))
         made._storage = made._view = None
         memo[id(self)] = made
@@ -407,7 +459,11 @@ class Tensor(TensorMethods):
     def item(self) -> Any:
         """The only element as a Python number; waits for it. Raises RuntimeError unless there is exactly one."""
         if self.numel() != 1:
-            raise ShapeError(f"item: the tensor has {self.numel()} elements, not one", operands={"self": self}, fix="index one element first, or use .tolist()")
+            raise ShapeError(
+                f"item: the tensor has {self.numel()} elements, not one",
+                operands={"self": self},
+                fix="index one element first, or use .tolist()",
+            )
         if state.modes:
             return ITEM.through_modes(self)
         return self._type.backend.to_host(self._array).reshape(()).item()
@@ -436,11 +492,15 @@ class Tensor(TensorMethods):
             return ARRAY.through_modes(self, dtype, copy)
         return as_array(self, dtype, copy)
 
-    def new_tensor(self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    def new_tensor(
+        self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:
         """A tensor of *data* with this tensor's dtype and device unless others are given."""
         from .ops import creation
 
-        return creation.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+        return creation.tensor(
+            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        )
 
 
 def _resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -471,7 +531,11 @@ SET_DATA = Effect("set_data", _with_data)
 def check_tensor(value: Any, op: str, name: str) -> Tensor:
     """*value* itself if it is a tensor; raises TypeError naming op and argument otherwise."""
     if not isinstance(value, Tensor):
-        raise ArgumentTypeError(f"{op}: {name} is {type(value).__name__}, not a tensor", operands={name: value}, fix="wrap it in polyad.tensor(...)")
+        raise ArgumentTypeError(
+            f"{op}: {name} is {type(value).__name__}, not a tensor",
+            operands={name: value},
+            fix="wrap it in polyad.tensor(...)",
+        )
     return value
 
 
@@ -481,4 +545,6 @@ def check_same_device(op: str, **tensors: Tensor | None) -> None:
     if len({tensor.device for tensor in present.values()}) > 1:
         from .errors import DeviceError
 
-        raise DeviceError(f"{op}: operands are on different devices", operands=present, fix="move them to one device with .to(device)")
+        raise DeviceError(
+            f"{op}: operands are on different devices", operands=present, fix="move them to one device with .to(device)"
+        )

@@ -1,11 +1,11 @@
 """Reverse-mode differentiation.
 
-    node.py       the graph: one node an op call
-    gradients.py  backward and grad: what a user calls
-    engine.py     the backward pass
-    grad_mode.py  no_grad and its kin
-    hooks.py      functions that see gradients on their way
-    function.py   ops with a hand-written backward: `Function`
+node.py       the graph: one node an op call
+gradients.py  backward and grad: what a user calls
+engine.py     the backward pass
+grad_mode.py  no_grad and its kin
+hooks.py      functions that see gradients on their way
+function.py   ops with a hand-written backward: `Function`
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .function import Function as Function
-    from .gradients import backward as backward
-    from .gradients import grad as grad
+    from .gradients import backward as backward, grad as grad
 
 __all__ = ["Function", "backward", "grad"]
 

@@ -125,7 +125,11 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
     present = tensor._grad
     if present is None:
         # A fresh gradient that nothing else holds is taken as it is; views and shared ones are copied.
-        if gradient._storage is None and id(gradient) not in shared and gradient._array.strides == tensor._array.strides:
+        if (
+            gradient._storage is None
+            and id(gradient) not in shared
+            and gradient._array.strides == tensor._array.strides
+        ):
             tensor._grad = gradient
             shared.add(id(gradient))
         else:
@@ -144,9 +148,16 @@ def _run_hooks(node: Node, gradient: Any) -> Any:
         replacement = hook(gradient)
         if replacement is not None:
             if not isinstance(replacement, Tensor):
-                raise AutogradError(f"hook of {node.name}: it returned {type(replacement).__name__}", fix="return a tensor of the gradient's shape, or None")
+                raise AutogradError(
+                    f"hook of {node.name}: it returned {type(replacement).__name__}",
+                    fix="return a tensor of the gradient's shape, or None",
+                )
             if replacement._array.shape != gradient._array.shape:
-                raise ShapeError(f"hook of {node.name}: its result has another shape", operands={"gradient": gradient, "result": replacement}, fix="return a tensor of the gradient's shape")
+                raise ShapeError(
+                    f"hook of {node.name}: its result has another shape",
+                    operands={"gradient": gradient, "result": replacement},
+                    fix="return a tensor of the gradient's shape",
+                )
             gradient = replacement
     return gradient
 
@@ -181,7 +192,11 @@ def _fit(node: Node, target: Node, gradient: Tensor) -> Tensor:
         if gradient.dtype.is_complex and not wanted.is_complex:
             gradient = gradient.real
         if gradient.dtype.category < 2:
-            raise DTypeError(f"backward: {node.name} gave a gradient that is neither floating nor complex", operands={"gradient": gradient}, fix="return a floating point tensor")
+            raise DTypeError(
+                f"backward: {node.name} gave a gradient that is neither floating nor complex",
+                operands={"gradient": gradient},
+                fix="return a floating point tensor",
+            )
         gradient = gradient.to(wanted)
     return gradient
 

@@ -35,7 +35,10 @@ class Context:
             if tensor is not None and tensor._storage is not None and tensor._storage.written > self.saved_at:
                 op, line = tensor._storage.writer
                 raise AutogradError(
-                    "saved_tensors: a saved tensor was changed in place", operands={"saved": tensor}, notes={"changed": f"by {op} ({line})"}, fix="clone() it before saving or changing it"
+                    "saved_tensors: a saved tensor was changed in place",
+                    operands={"saved": tensor},
+                    notes={"changed": f"by {op} ({line})"},
+                    fix="clone() it before saving or changing it",
                 )
         return self.to_save
 
@@ -72,7 +75,9 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Compute the gradients; override it."""
-        raise NotSupported("Function: backward is not defined", fix="define a static method backward(ctx, *grad_outputs)")
+        raise NotSupported(
+            "Function: backward is not defined", fix="define a static method backward(ctx, *grad_outputs)"
+        )
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -102,7 +107,9 @@ class Function:
         return tuple(results) if isinstance(result, tuple) else results[0]
 
     @classmethod
-    def _record(cls, ctx: Context, args: tuple[Any, ...], targets: list[Node | None], results: list[Any], several: bool) -> None:
+    def _record(
+        cls, ctx: Context, args: tuple[Any, ...], targets: list[Node | None], results: list[Any], several: bool
+    ) -> None:
         name = cls.__name__
 
         def formula(gradient: Any) -> list[Tensor | None]:
@@ -111,18 +118,36 @@ class Function:
             returned = cls.backward(ctx, *filled)
             parts = list(returned) if isinstance(returned, tuple) else [returned]
             if len(parts) < len(args) or any(part is not None for part in parts[len(args) :]):
-                raise AutogradError(f"{name}.backward: it returned {len(parts)} gradients for {len(args)} arguments of forward", fix="return one gradient (or None) an argument")
+                raise AutogradError(
+                    f"{name}.backward: it returned {len(parts)} gradients for {len(args)} arguments of forward",
+                    fix="return one gradient (or None) an argument",
+                )
             for position, part in enumerate(parts[: len(args)]):
                 if part is not None and not isinstance(part, Tensor):
-                    raise AutogradError(f"{name}.backward: gradient {position} is {type(part).__name__}, not a tensor", fix="return tensors or None")
+                    raise AutogradError(
+                        f"{name}.backward: gradient {position} is {type(part).__name__}, not a tensor",
+                        fix="return tensors or None",
+                    )
             return parts[: len(args)]
 
-        results_like = [(tensor._array.shape, tensor._type) if isinstance(tensor, Tensor) else None for tensor in results]
+        results_like = [
+            (tensor._array.shape, tensor._type) if isinstance(tensor, Tensor) else None for tensor in results
+        ]
         tensors = [tensor for tensor in results if isinstance(tensor, Tensor)]
         first = tensors[0]
-        node = make_node(f"{name}Backward", [(targets, formula, ())], first._array.shape, first._type, len(results) if several else None)
+        node = make_node(
+            f"{name}Backward",
+            [(targets, formula, ())],
+            first._array.shape,
+            first._type,
+            len(results) if several else None,
+        )
         for number, tensor in enumerate(results):
-            if isinstance(tensor, Tensor) and tensor._type.dtype.category >= FLOATING and id(tensor) not in ctx.non_differentiable:
+            if (
+                isinstance(tensor, Tensor)
+                and tensor._type.dtype.category >= FLOATING
+                and id(tensor) not in ctx.non_differentiable
+            ):
                 tensor._node = Output(node, number, tensor._array.shape, tensor._type) if several else node
 
 

@@ -25,7 +25,9 @@ class _GradMode:
         self._before.append(state.grad_enabled)
         state.grad_enabled = self._enabled
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         state.grad_enabled = self._before.pop()
 
     def __call__(self, function: F) -> F:

@@ -16,29 +16,63 @@ from .node import Node
 
 
 def _roots(op: str, tensors: Sequence[Tensor], gradients: Any) -> list[tuple[Node, Tensor]]:
-    given = [gradients] if isinstance(gradients, Tensor) else [None] * len(tensors) if gradients is None else list(gradients)
+    given = (
+        [gradients]
+        if isinstance(gradients, Tensor)
+        else [None] * len(tensors)
+        if gradients is None
+        else list(gradients)
+    )
     if len(given) != len(tensors):
-        raise ArgumentError(f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give one gradient (or None) a tensor")
+        raise ArgumentError(
+            f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give one gradient (or None) a tensor"
+        )
     roots = []
     for tensor, gradient in zip(tensors, given, strict=True):
         if not isinstance(tensor, Tensor):
-            raise ArgumentTypeError(f"{op}: {type(tensor).__name__} is no tensor", operands={"tensor": tensor}, fix="pass the tensors to differentiate")
+            raise ArgumentTypeError(
+                f"{op}: {type(tensor).__name__} is no tensor",
+                operands={"tensor": tensor},
+                fix="pass the tensors to differentiate",
+            )
         if tensor._node is None:
-            raise AutogradError(f"{op}: the tensor requires no gradient and has no history", operands={"tensor": tensor}, fix="set requires_grad=True on a leaf that it is computed from")
+            raise AutogradError(
+                f"{op}: the tensor requires no gradient and has no history",
+                operands={"tensor": tensor},
+                fix="set requires_grad=True on a leaf that it is computed from",
+            )
         if gradient is None:
             if tensor.numel() != 1:
                 raise AutogradError(
-                    f"{op}: a gradient can be made up only for a tensor of one element", operands={"tensor": tensor}, fix="reduce it first (.sum(), .mean()), or pass gradient="
+                    f"{op}: a gradient can be made up only for a tensor of one element",
+                    operands={"tensor": tensor},
+                    fix="reduce it first (.sum(), .mean()), or pass gradient=",
                 )
             if tensor.dtype.category != FLOATING:
-                raise AutogradError(f"{op}: a gradient can be made up only for a real tensor", operands={"tensor": tensor}, fix="pass gradient=")
+                raise AutogradError(
+                    f"{op}: a gradient can be made up only for a real tensor",
+                    operands={"tensor": tensor},
+                    fix="pass gradient=",
+                )
             gradient = ones_like(tensor)
         elif not isinstance(gradient, Tensor):
-            raise ArgumentTypeError(f"{op}: gradient is {type(gradient).__name__}, not a tensor", operands={"tensor": tensor, "gradient": gradient}, fix="pass a tensor or None")
+            raise ArgumentTypeError(
+                f"{op}: gradient is {type(gradient).__name__}, not a tensor",
+                operands={"tensor": tensor, "gradient": gradient},
+                fix="pass a tensor or None",
+            )
         elif gradient._array.shape != tensor._array.shape:
-            raise ShapeError(f"{op}: the gradient must have the tensor's shape", operands={"tensor": tensor, "gradient": gradient}, fix="reshape the gradient")
+            raise ShapeError(
+                f"{op}: the gradient must have the tensor's shape",
+                operands={"tensor": tensor, "gradient": gradient},
+                fix="reshape the gradient",
+            )
         elif gradient.device != tensor.device:
-            raise AutogradError(f"{op}: the gradient is on another device", operands={"tensor": tensor, "gradient": gradient}, fix="move it with .to(device)")
+            raise AutogradError(
+                f"{op}: the gradient is on another device",
+                operands={"tensor": tensor, "gradient": gradient},
+                fix="move it with .to(device)",
+            )
         elif gradient.dtype is not tensor.dtype:
             gradient = gradient.to(tensor.dtype)
         roots.append((tensor._node, gradient))
@@ -131,18 +165,28 @@ def _grad(
             if materialize_grads:
                 found[position] = zeros_like(tensor)
             elif not allow_unused:
-                raise AutogradError(f"grad: inputs[{position}] was not used to compute outputs", operands={f"inputs[{position}]": tensor}, fix="pass allow_unused=True to get None for it")
+                raise AutogradError(
+                    f"grad: inputs[{position}] was not used to compute outputs",
+                    operands={f"inputs[{position}]": tensor},
+                    fix="pass allow_unused=True to get None for it",
+                )
     return tuple(found)
 
 
-def _capture(op: str, roots: list[tuple[Node, Tensor]], wanted: Sequence[Tensor], keep: bool, create_graph: bool) -> list[Tensor | None]:
+def _capture(
+    op: str, roots: list[tuple[Node, Tensor]], wanted: Sequence[Tensor], keep: bool, create_graph: bool
+) -> list[Tensor | None]:
 
     positions: dict[Node, int] = {}
     order = []
     for position, tensor in enumerate(wanted):
         node = check_tensor(tensor, op, f"inputs[{position}]")._node
         if node is None:
-            raise AutogradError(f"{op}: inputs[{position}] requires no gradient", operands={f"inputs[{position}]": tensor}, fix="set requires_grad=True before computing with it")
+            raise AutogradError(
+                f"{op}: inputs[{position}] requires no gradient",
+                operands={f"inputs[{position}]": tensor},
+                fix="set requires_grad=True before computing with it",
+            )
         order.append(positions.setdefault(node, len(positions)))
     found = run(roots, keep_graph=keep, create_graph=create_graph, capture=positions, accumulate=False)
     return [found[position] for position in order]

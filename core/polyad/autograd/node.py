@@ -78,7 +78,12 @@ class Node:
 
     def targets(self) -> list[Node]:
         """The nodes that this node sends gradients to."""
-        return [node for target, _, _ in self.calls or () for node in (target if isinstance(target, list) else (target,)) if node is not None]
+        return [
+            node
+            for target, _, _ in self.calls or ()
+            for node in (target if isinstance(target, list) else (target,))
+            if node is not None
+        ]
 
 
 class Leaf(Node):
@@ -133,7 +138,11 @@ class Output(Node):
 
 
 def make_node(
-    name: str, calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]], shape: tuple[int, ...], type: TensorType, count: int | None = None
+    name: str,
+    calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]],
+    shape: tuple[int, ...],
+    type: TensorType,
+    count: int | None = None,
 ) -> Node:
     """A node from its parts, for histories that no op declaration describes; with a *count*, one of several results."""
     if count is None:
@@ -191,7 +200,7 @@ def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., 
             target = operand._node
         elif given == "several":
             target = [getattr(tensor, "_node", None) for tensor in operand]
-            if not any([node is not None for node in target]):
+            if not any(node is not None for node in target):
                 continue
         else:
             target = getattr(operand, "_node", None)

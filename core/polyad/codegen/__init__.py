@@ -10,7 +10,7 @@ geometry. The simplest use is one op, a fused chain of ops is the same call with
 """
 
 from .collapse import collapse
-from .dialects import C, CUDA_C, DIALECTS, OPENCL_C, Dialect
+from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
 from .elementwise import KernelSource, generate
 from .expression import Apply, Expression, Literal, Operand, apply
 

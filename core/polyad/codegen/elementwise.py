@@ -71,11 +71,16 @@ def generate(
     """
     for which, strides in (("output", output_strides), *((f"operand {n}", s) for n, s in enumerate(operand_strides))):
         if len(strides) != len(shape):
-            raise ArgumentError(f"codegen: strides {strides} of {which} do not match shape {shape}", fix="give one stride a dimension")
+            raise ArgumentError(
+                f"codegen: strides {strides} of {which} do not match shape {shape}", fix="give one stride a dimension"
+            )
     dtypes = _operand_dtypes(expression, len(operand_strides))
     for dtype in (*dtypes, expression.dtype):
         if dtype not in dialect.types:
-            raise DTypeError(f"codegen: {dialect.name} has no {dtype.name}", fix="cast to a dtype it has, or run the op as a kernel of its own")
+            raise DTypeError(
+                f"codegen: {dialect.name} has no {dtype.name}",
+                fix="cast to a dtype it has, or run the op as a kernel of its own",
+            )
     sizes, steps = collapse(shape, [output_strides, *operand_strides])
     rank = len(sizes)
     rows = math.prod(sizes[:-1])
@@ -97,7 +102,9 @@ def generate(
     inner = rank - 1
     lines.append(f"        for ({index} j = 0; j < n{inner}; ++j) {{")
     for n, dtype in enumerate(dtypes):
-        lines.append(f"            const {dialect.types[dtype]} x{n} = in{n}[{_place(f'i{n}', inner, steps[n + 1][inner])}];")
+        lines.append(
+            f"            const {dialect.types[dtype]} x{n} = in{n}[{_place(f'i{n}', inner, steps[n + 1][inner])}];"
+        )
     lines.append(f"            out[{_place('o', inner, steps[0][inner])}] = {_write(expression, dialect)};")
     lines += ["        }", "    }", "}", ""]
     arguments = (rows, *sizes, *(stride for operand in steps for stride in operand))
@@ -112,9 +119,15 @@ def _operand_dtypes(expression: Expression, count: int) -> list[DType]:
     found: dict[int, DType] = {}
     for operand in operands_of(expression):
         if found.setdefault(operand.position, operand.dtype) is not operand.dtype:
-            raise DTypeError(f"codegen: operand {operand.position} occurs as {operand.dtype.name} and {found[operand.position].name}", fix="use one dtype, and casts")
+            raise DTypeError(
+                f"codegen: operand {operand.position} occurs as {operand.dtype.name} and {found[operand.position].name}",
+                fix="use one dtype, and casts",
+            )
     if sorted(found) != list(range(count)):
-        raise ArgumentError(f"codegen: the expression uses operands {sorted(found)}, strides are given for {count}", fix="number operands from 0 without gaps")
+        raise ArgumentError(
+            f"codegen: the expression uses operands {sorted(found)}, strides are given for {count}",
+            fix="number operands from 0 without gaps",
+        )
     return [found[position] for position in range(count)]
 
 
@@ -131,10 +144,18 @@ def _write(expression: Expression, dialect: Dialect) -> str:
     if expression.op in ("add", "mul") and kind.category == BOOL:
         return f"({arguments[0]} {'||' if expression.op == 'add' else '&&'} {arguments[1]})"
     if expression.op in (*MATH, "div") and kind.category < FLOATING:
-        raise DTypeError(f"codegen: {expression.op} of {kind.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)')
-    text = TEMPLATES[expression.op].format(*arguments, type=dialect.types[expression.dtype], **{op: op + dialect.suffixes.get(kind, "") for op in MATH})
+        raise DTypeError(
+            f"codegen: {expression.op} of {kind.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)'
+        )
+    text = TEMPLATES[expression.op].format(
+        *arguments, type=dialect.types[expression.dtype], **{op: op + dialect.suffixes.get(kind, "") for op in MATH}
+    )
     # C computes small integers in int: bring the result back to its own width, where it wraps.
-    return f"(({dialect.types[expression.dtype]}){text})" if expression.dtype.category == INTEGER and expression.op != "cast" else text
+    return (
+        f"(({dialect.types[expression.dtype]}){text})"
+        if expression.dtype.category == INTEGER and expression.op != "cast"
+        else text
+    )
 
 
 def _literal(literal: Literal, dialect: Dialect) -> str:

@@ -55,11 +55,17 @@ def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
     from ..dtypes import bool_
 
     if op not in TEMPLATES:
-        raise NotSupported(f"codegen: no formula for {op}", fix=f"use one of {', '.join(sorted(TEMPLATES))}, or run it as a kernel of its own")
+        raise NotSupported(
+            f"codegen: no formula for {op}",
+            fix=f"use one of {', '.join(sorted(TEMPLATES))}, or run it as a kernel of its own",
+        )
     values = arguments[1:] if op == "where" else arguments
     if len({argument.dtype for argument in values}) != 1:
         found = ", ".join(argument.dtype.name for argument in values)
-        raise DTypeError(f"codegen: {op} gets arguments of several dtypes: {found}", fix='promote them first: apply("cast", x, dtype=...)')
+        raise DTypeError(
+            f"codegen: {op} gets arguments of several dtypes: {found}",
+            fix='promote them first: apply("cast", x, dtype=...)',
+        )
     if op == "cast":
         if dtype is None:
             raise DTypeError("codegen: cast needs a dtype", fix='write apply("cast", x, dtype=polyad.float32)')

@@ -1,10 +1,10 @@
 """From a call to a kernel.
 
-    op.py         declarations: @primitive, @composite, @view, @function, gradient
-    caller.py     the generated function of each op: the path that every call takes
-    plan.py       what is decided once a call signature, and how a kernel's failure is explained
-    promotion.py  dtype rules
-    views.py      carrying out view ops
-    inplace.py    writing into tensors
-    modes.py      objects that see every op before it runs
+op.py         declarations: @primitive, @composite, @view, @function, gradient
+caller.py     the generated function of each op: the path that every call takes
+plan.py       what is decided once a call signature, and how a kernel's failure is explained
+promotion.py  dtype rules
+views.py      carrying out view ops
+inplace.py    writing into tensors
+modes.py      objects that see every op before it runs
 """

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import record, record_many
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError, DeviceError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
 from ..state import state
 from ..tensor import Tensor
 from .modes import through_modes
@@ -182,7 +182,9 @@ def write_out(out: Any, result: Any) -> Any:
     """
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise ArgumentTypeError(f"out: the op has {len(result)} results, out is {out!r}", fix="give a tuple with one tensor a result")
+            raise ArgumentTypeError(
+                f"out: the op has {len(result)} results, out is {out!r}", fix="give a tuple with one tensor a result"
+            )
         written = [write_out(one, part) for one, part in zip(out, result, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     if not isinstance(out, Tensor):
@@ -190,11 +192,23 @@ def write_out(out: Any, result: Any) -> Any:
     from ..dtypes import can_cast
 
     if out.device != result.device:
-        raise DeviceError("out: it is on another device than the result", operands={"out": out, "result": result}, fix=f"make out on {result.device}")
+        raise DeviceError(
+            "out: it is on another device than the result",
+            operands={"out": out, "result": result},
+            fix=f"make out on {result.device}",
+        )
     if not can_cast(result.dtype, out.dtype):
-        raise DTypeError("out: its dtype cannot hold the result", operands={"out": out, "result": result}, fix=f"make out with dtype {result.dtype}")
+        raise DTypeError(
+            "out: its dtype cannot hold the result",
+            operands={"out": out, "result": result},
+            fix=f"make out with dtype {result.dtype}",
+        )
     if result.requires_grad or out.requires_grad:
-        raise ArgumentError("out: a result written to out has no gradient, but an operand requires one", operands={"out": out}, fix="drop out=, or work under polyad.no_grad()")
+        raise ArgumentError(
+            "out: a result written to out has no gradient, but an operand requires one",
+            operands={"out": out},
+            fix="drop out=, or work under polyad.no_grad()",
+        )
     if out._array.shape != result._array.shape:
         out._resize(result._array.shape)
     out.copy_(result)

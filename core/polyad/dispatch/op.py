@@ -91,7 +91,9 @@ class Op:
             if given is None:
                 self.params = (*self.params, name)
             elif self.params:
-                raise TypeError(f"op {self.name}: tensor parameter {name} comes after {self.params[-1]}; tensors come first")
+                raise TypeError(
+                    f"op {self.name}: tensor parameter {name} comes after {self.params[-1]}; tensors come first"
+                )
             else:
                 self.operands[name] = given
         self.takes_out = "out" in self.signature.parameters
@@ -125,7 +127,9 @@ class Function:
 
     __slots__ = ("call", "inplace", "method", "module", "name", "op")
 
-    def __init__(self, name: str, call: Callable[..., Any], op: Op | None, method: bool, inplace: bool, module: str) -> None:
+    def __init__(
+        self, name: str, call: Callable[..., Any], op: Op | None, method: bool, inplace: bool, module: str
+    ) -> None:
         self.name, self.call, self.op, self.method, self.inplace, self.module = name, call, op, method, inplace, module
 
 
@@ -276,7 +280,9 @@ def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[
             at = f"v[{names.index(want[:-6])}]"
             parts.append(f"[t._array.shape for t in {at}]" if given == "list" else f"{at}._array.shape")
         else:
-            raise TypeError(f"gradient of {op.name}: the formula for {operand} asks for {want!r}, which is none of {names + result_names}")
+            raise TypeError(
+                f"gradient of {op.name}: the formula for {operand} asks for {want!r}, which is none of {names + result_names}"
+            )
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] = eval(f"lambda v: ({''.join(part + ', ' for part in parts)})")
     return pick
 

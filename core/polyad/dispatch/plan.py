@@ -17,7 +17,17 @@ from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType
-from ..errors import ArgumentTypeError, DeviceError, DTypeError, IndexOutOfRange, KernelFailure, MissingKernel, OutOfMemory, PolyadError, ShapeError
+from ..errors import (
+    ArgumentTypeError,
+    DeviceError,
+    DTypeError,
+    IndexOutOfRange,
+    KernelFailure,
+    MissingKernel,
+    OutOfMemory,
+    PolyadError,
+    ShapeError,
+)
 from ..state import state
 from ..tensor import Tensor
 from .promotion import Typing
@@ -42,7 +52,19 @@ class Plan:
         path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for `polyad.explain`.
     """
 
-    __slots__ = ("casts", "differentiable", "differentiable_outputs", "indirect", "kernel", "nd", "origin", "out_kernel", "path", "types", "zd")
+    __slots__ = (
+        "casts",
+        "differentiable",
+        "differentiable_outputs",
+        "indirect",
+        "kernel",
+        "nd",
+        "origin",
+        "out_kernel",
+        "path",
+        "types",
+        "zd",
+    )
 
     def __init__(self, types: tuple[TensorType, ...], formulas: bool) -> None:
         self.types = types
@@ -59,11 +81,18 @@ class Plan:
 
     def wrap(self, arrays: Any) -> Any:
         """The tensors of several result arrays, in the op's result type."""
-        return tuple(Tensor._of(array, t.nd if array.ndim else t.zd) for array, t in zip(arrays, self.types, strict=True))
+        return tuple(
+            Tensor._of(array, t.nd if array.ndim else t.zd) for array, t in zip(arrays, self.types, strict=True)
+        )
 
 
 _NONE, _NUMBER = type(None), numbers.Complex
-_ALSO: dict[str, tuple[type, ...]] = {"tensor": (), "number": (_NUMBER,), "optional": (_NONE,), "flexible": (_NUMBER, _NONE)}
+_ALSO: dict[str, tuple[type, ...]] = {
+    "tensor": (),
+    "number": (_NUMBER,),
+    "optional": (_NONE,),
+    "flexible": (_NUMBER, _NONE),
+}
 """What an operand may be besides a tensor, by how it is given."""
 
 
@@ -73,20 +102,34 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
     for (name, given), value in zip(op.operands.items(), values, strict=False):
         if isinstance(value, Tensor):
             if given == "list":
-                raise ArgumentTypeError(f"{op.name}: {name} is one tensor", operands={name: value}, fix="pass a list or tuple of tensors")
+                raise ArgumentTypeError(
+                    f"{op.name}: {name} is one tensor", operands={name: value}, fix="pass a list or tuple of tensors"
+                )
             types.append(value._type)
         elif given == "list":
             if not isinstance(value, (list, tuple)):
-                raise ArgumentTypeError(f"{op.name}: {name} is no list of tensors", operands={name: value}, fix="pass a list or tuple of tensors")
+                raise ArgumentTypeError(
+                    f"{op.name}: {name} is no list of tensors",
+                    operands={name: value},
+                    fix="pass a list or tuple of tensors",
+                )
             for position, item in enumerate(value):
                 if item is not None and not isinstance(item, Tensor):
-                    raise ArgumentTypeError(f"{op.name}: {name}[{position}] is no tensor", operands={f"{name}[{position}]": item}, fix="wrap it in polyad.tensor(...)")
+                    raise ArgumentTypeError(
+                        f"{op.name}: {name}[{position}] is no tensor",
+                        operands={f"{name}[{position}]": item},
+                        fix="wrap it in polyad.tensor(...)",
+                    )
             types.append(tuple(type(None) if item is None else item._type for item in value))
         elif isinstance(value, _ALSO[given]):
             types.append(type(value))
         else:
             wanted = {"tensor": "a tensor", "optional": "a tensor or None"}.get(given, "a tensor or a number")
-            raise ArgumentTypeError(f"{op.name}: {name} is {type(value).__name__}, not {wanted}", operands={name: value}, fix="wrap it in polyad.tensor(...)")
+            raise ArgumentTypeError(
+                f"{op.name}: {name} is {type(value).__name__}, not {wanted}",
+                operands={name: value},
+                fix="wrap it in polyad.tensor(...)",
+            )
     return tuple(types)
 
 
@@ -99,7 +142,9 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
     try:
         found = op.plans.get(key)
     except TypeError:
-        raise ArgumentTypeError(f"{op.name}: {dict(zip(op.keyed, keyed, strict=True))} cannot be read", fix="pass a dtype or device") from None
+        raise ArgumentTypeError(
+            f"{op.name}: {dict(zip(op.keyed, keyed, strict=True))} cannot be read", fix="pass a dtype or device"
+        ) from None
     if found is None:
         found = op.plans[key] = _make_plan(op, types, dict(zip(op.keyed, keyed, strict=True)), values)
     return found
@@ -143,7 +188,11 @@ def _common_device(op: Op, types: Signature, keyed: dict[str, Any], values: tupl
                 operands.update({f"{name}[{i}]": item for i, item in enumerate(value)})
             else:
                 operands[name] = value
-        raise DeviceError(f"{op.name}: operands are on different devices", operands=operands, fix="move them to one device with .to(device)")
+        raise DeviceError(
+            f"{op.name}: operands are on different devices",
+            operands=operands,
+            fix="move them to one device with .to(device)",
+        )
     return devices.pop() if devices else keyed["device"]
 
 
@@ -156,7 +205,13 @@ def _plain_numbers(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     plain = list(values)
     for position, value in enumerate(values[: len(op.operands)]):
         if isinstance(value, numbers.Complex) and type(value) not in PLAIN:
-            plain[position] = int(value) if isinstance(value, numbers.Integral) else float(value) if isinstance(value, numbers.Real) else complex(value)
+            plain[position] = (
+                int(value)
+                if isinstance(value, numbers.Integral)
+                else float(value)
+                if isinstance(value, numbers.Real)
+                else complex(value)
+            )
     return op.call(*plain)
 
 
@@ -259,19 +314,38 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     if explained is not None:
         return explained
     if isinstance(error, OverflowError):
-        return DTypeError(f"{op.name}: a number is outside the range of the operands' dtype: {error}", operands=operands, fix="use a number that the dtype can hold, or convert the tensor first")
+        return DTypeError(
+            f"{op.name}: a number is outside the range of the operands' dtype: {error}",
+            operands=operands,
+            fix="use a number that the dtype can hold, or convert the tensor first",
+        )
     if isinstance(error, MemoryError):
-        return OutOfMemory(f"{op.name}: the device has not enough memory", operands=operands, notes={"device said": str(error)}, fix="use smaller tensors or free some")
+        return OutOfMemory(
+            f"{op.name}: the device has not enough memory",
+            operands=operands,
+            notes={"device said": str(error)},
+            fix="use smaller tensors or free some",
+        )
     if isinstance(error, IndexError):
-        return IndexOutOfRange(f"{op.name}: {error}", operands=operands, fix="check the index tensor against the indexed dimension")
+        return IndexOutOfRange(
+            f"{op.name}: {error}", operands=operands, fix="check the index tensor against the indexed dimension"
+        )
     if isinstance(error, (NotImplementedError, MissingKernel)):
         return MissingKernel(f"{op.name}: {error}", operands=operands, fix="use another dtype or device")
     kind = ShapeError if isinstance(error, ValueError) else KernelFailure
-    return kind(f"{op.name}: the kernel failed: {type(error).__name__}: {error}", operands=operands, fix="check shapes and dtypes; if they are right, report the backend")
+    return kind(
+        f"{op.name}: the kernel failed: {type(error).__name__}: {error}",
+        operands=operands,
+        fix="check shapes and dtypes; if they are right, report the backend",
+    )
 
 
 def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:
-    return {name: value for name, value in zip(op.operands, values, strict=False) if value is not None and not isinstance(value, (list, tuple))}
+    return {
+        name: value
+        for name, value in zip(op.operands, values, strict=False)
+        if value is not None and not isinstance(value, (list, tuple))
+    }
 
 
 def _explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:

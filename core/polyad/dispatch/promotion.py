@@ -94,7 +94,10 @@ def floating_only(op: str, rule: Rule = promoted) -> Rule:
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
         typing = rule(types, params)
         if typing.outputs[0].category < FLOATING:
-            raise DTypeError(f"{op}: input is {typing.outputs[0].name}; only floating point and complex tensors have this", fix="convert it first: input.float()")
+            raise DTypeError(
+                f"{op}: input is {typing.outputs[0].name}; only floating point and complex tensors have this",
+                fix="convert it first: input.float()",
+            )
         return typing
 
     return checked
@@ -106,7 +109,10 @@ def not_bool(op: str, rule: Rule = promoted) -> Rule:
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
         typing = rule(types, params)
         if typing.outputs[0].category == BOOL:
-            raise DTypeError(f"{op}: bool tensors have no such operation", fix="use logical_not, logical_xor or ^, or convert to an integer dtype")
+            raise DTypeError(
+                f"{op}: bool tensors have no such operation",
+                fix="use logical_not, logical_xor or ^, or convert to an integer dtype",
+            )
         return typing
 
     return checked
@@ -116,8 +122,13 @@ def no_bool_operand(op: str, rule: Rule = promoted) -> Rule:
     """*rule*, refusing any bool among the operands, even beside other dtypes."""
 
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
-        if any(entry is bool or (isinstance(entry, TensorType) and entry.dtype.category == BOOL) for entry in flat(types)):
-            raise DTypeError(f"{op}: an operand is bool", fix="use logical_xor, ^ or ~ to invert a mask, or convert to an integer dtype")
+        if any(
+            entry is bool or (isinstance(entry, TensorType) and entry.dtype.category == BOOL) for entry in flat(types)
+        ):
+            raise DTypeError(
+                f"{op}: an operand is bool",
+                fix="use logical_xor, ^ or ~ to invert a mask, or convert to an integer dtype",
+            )
         return rule(types, params)
 
     return checked
@@ -129,7 +140,10 @@ def not_complex(op: str, rule: Rule = promoted) -> Rule:
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
         for entry in flat(types):
             if entry is complex or (isinstance(entry, TensorType) and entry.dtype.is_complex):
-                raise DTypeError(f"{op}: complex numbers have no order, so they have no such operation", fix="take the real part or the absolute value first")
+                raise DTypeError(
+                    f"{op}: complex numbers have no order, so they have no such operation",
+                    fix="take the real part or the absolute value first",
+                )
         return rule(types, params)
 
     return checked
@@ -142,7 +156,10 @@ def integral_only(op: str, rule: Rule = promoted, *, bools: bool = True) -> Rule
         typing = rule(types, params)
         dtype = typing.outputs[0]
         if dtype.category > INTEGER or (dtype.category == BOOL and not bools):
-            raise DTypeError(f"{op}: operands are {dtype.name}; only integer{' and bool' if bools else ''} tensors have this", fix="convert them first, for example with .to(polyad.int64)")
+            raise DTypeError(
+                f"{op}: operands are {dtype.name}; only integer{' and bool' if bools else ''} tensors have this",
+                fix="convert them first, for example with .to(polyad.int64)",
+            )
         return typing
 
     return checked

@@ -37,7 +37,10 @@ def polyad_dtype(dtype: np.dtype[Any]) -> DType:
     """The polyad twin of a NumPy dtype; raises TypeError if there is none."""
     found = _FROM_NUMPY.get(dtype.name)
     if found is None:
-        raise ArgumentTypeError(f"dtype: numpy's {dtype} has no twin in polyad", fix="convert the array first, for example with .astype(numpy.int64)")
+        raise ArgumentTypeError(
+            f"dtype: numpy's {dtype} has no twin in polyad",
+            fix="convert the array first, for example with .astype(numpy.int64)",
+        )
     return found
 
 
@@ -51,11 +54,19 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
     try:
         array = np.asarray(data)
     except (ValueError, TypeError) as error:
-        raise ArgumentError(f"tensor: data cannot be read as an array: {error}", fix="give numbers, or nested lists whose lengths agree") from error
+        raise ArgumentError(
+            f"tensor: data cannot be read as an array: {error}", fix="give numbers, or nested lists whose lengths agree"
+        ) from error
     except OverflowError as error:
-        raise ArgumentError(f"tensor: a number is too large: {error}", fix="use a float, or a smaller integer") from error
-    if array.dtype == object or array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16":
-        raise ArgumentTypeError(f"tensor: data is no array of numbers (NumPy reads it as {array.dtype})", operands={"data": data}, fix="give numbers, or nested lists of numbers whose lengths agree")
+        raise ArgumentError(
+            f"tensor: a number is too large: {error}", fix="use a float, or a smaller integer"
+        ) from error
+    if array.dtype == object or (array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16"):
+        raise ArgumentTypeError(
+            f"tensor: data is no array of numbers (NumPy reads it as {array.dtype})",
+            operands={"data": data},
+            fix="give numbers, or nested lists of numbers whose lengths agree",
+        )
     if dtype is None:
         if is_array:
             dtype = polyad_dtype(array.dtype)
@@ -68,13 +79,22 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
         else:
             dtype = dtypes.bool_ if array.dtype.kind == "b" else dtypes.int64
     elif array.dtype.kind == "c" and not dtype.is_complex:
-        raise ArgumentTypeError(f"tensor: complex data does not fit {dtype}", fix="use a complex dtype, or give the real parts")
+        raise ArgumentTypeError(
+            f"tensor: complex data does not fit {dtype}", fix="use a complex dtype, or give the real parts"
+        )
     with np.errstate(all="ignore"):
         return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
 
 
 def _without_tensors(data: Any, tensor_type: type[Tensor]) -> Any:
-    return [item.tolist() if isinstance(item, tensor_type) else _without_tensors(item, tensor_type) if isinstance(item, (list, tuple)) else item for item in data]
+    return [
+        item.tolist()
+        if isinstance(item, tensor_type)
+        else _without_tensors(item, tensor_type)
+        if isinstance(item, (list, tuple))
+        else item
+        for item in data
+    ]
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -93,16 +113,31 @@ def from_numpy(ndarray: Any) -> Tensor:
     from ..tensor import Tensor, ViewOf
 
     if not isinstance(ndarray, np.ndarray):
-        raise ArgumentTypeError(f"from_numpy: {type(ndarray).__name__} is no numpy.ndarray", fix="pass an ndarray, or use polyad.tensor to copy other data")
+        raise ArgumentTypeError(
+            f"from_numpy: {type(ndarray).__name__} is no numpy.ndarray",
+            fix="pass an ndarray, or use polyad.tensor to copy other data",
+        )
     dtype = polyad_dtype(ndarray.dtype.newbyteorder("="))
     if not ndarray.dtype.isnative or any(stride < 0 or stride % ndarray.itemsize for stride in ndarray.strides):
-        raise ArgumentError("from_numpy: strides must be non-negative multiples of the item size, in native byte order", fix="pass array.copy()")
+        raise ArgumentError(
+            "from_numpy: strides must be non-negative multiples of the item size, in native byte order",
+            fix="pass array.copy()",
+        )
     kind = registry.tensor_type(dtype, registry.resolve_device("cpu"), ndarray.ndim == 0)
     out = Tensor._of(ndarray, kind)
     if not ndarray.flags.c_contiguous:
         # The storage is the span of memory from the first element to the last.
-        span = sum((size - 1) * stride for size, stride in zip(ndarray.shape, ndarray.strides, strict=True)) + ndarray.itemsize if ndarray.size else 0
-        flat = np.lib.stride_tricks.as_strided(ndarray.reshape(-1)[:0] if not ndarray.size else ndarray[(slice(0, 1),) * ndarray.ndim].view(), (span // ndarray.itemsize,), (ndarray.itemsize,))
+        span = (
+            sum((size - 1) * stride for size, stride in zip(ndarray.shape, ndarray.strides, strict=True))
+            + ndarray.itemsize
+            if ndarray.size
+            else 0
+        )
+        flat = np.lib.stride_tricks.as_strided(
+            ndarray.reshape(-1)[:0] if not ndarray.size else ndarray[(slice(0, 1),) * ndarray.ndim].view(),
+            (span // ndarray.itemsize,),
+            (ndarray.itemsize,),
+        )
         out._storage, out._view = Storage(flat, kind.backend), ViewOf(None, 0)
     return out
 
@@ -131,7 +166,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     try:
         view = memoryview(buffer)
     except TypeError:
-        raise ArgumentTypeError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data") from None
+        raise ArgumentTypeError(
+            f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data"
+        ) from None
     if view.readonly:
         raise ArgumentError("frombuffer: the buffer is read-only", fix="pass bytearray(buffer), which is a copy")
     room = view.nbytes - offset
@@ -149,10 +186,18 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
     """See ``Tensor.numpy``."""
     if tensor.requires_grad and not force:
-        raise AutogradError("numpy: the tensor requires a gradient, which NumPy would not track", operands={"self": tensor}, fix="use tensor.detach().numpy(), or numpy(force=True)")
+        raise AutogradError(
+            "numpy: the tensor requires a gradient, which NumPy would not track",
+            operands={"self": tensor},
+            fix="use tensor.detach().numpy(), or numpy(force=True)",
+        )
     kind = tensor._type
     if "shared_host_memory" not in kind.backend.capabilities(kind.device).features and not force:
-        raise ArgumentTypeError(f"numpy: the tensor is on {kind.device}, whose memory NumPy cannot see", operands={"self": tensor}, fix="use tensor.cpu().numpy(), or numpy(force=True)")
+        raise ArgumentTypeError(
+            f"numpy: the tensor is on {kind.device}, whose memory NumPy cannot see",
+            operands={"self": tensor},
+            fix="use tensor.cpu().numpy(), or numpy(force=True)",
+        )
     result: np.ndarray[Any, Any] = kind.backend.to_host(tensor._array)
     if isinstance(tensor._array, np.ndarray):
         tensor._storage or tensor._make_storage()
@@ -164,8 +209,8 @@ def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, A
     array = to_numpy(tensor, force=False)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise ArgumentError("__array__: another dtype needs a copy, but copy=False", operands={"self": tensor}, fix="allow the copy")
+            raise ArgumentError(
+                "__array__: another dtype needs a copy, but copy=False", operands={"self": tensor}, fix="allow the copy"
+            )
         return array.astype(dtype)
     return array.copy() if copy else array
-
-

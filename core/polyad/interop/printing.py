@@ -31,7 +31,12 @@ options = PrintOptions()
 
 
 def set_printoptions(
-    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
 ) -> None:
     """Set how tensors print; *profile* "default", "short" or "full" first, then what else is given.
 
@@ -47,9 +52,16 @@ def set_printoptions(
     if profile is not None:
         profiles = {"default": PrintOptions(), "short": PrintOptions(2, 1000, 2), "full": PrintOptions(4, math.inf)}
         if profile not in profiles:
-            raise ArgumentError(f"set_printoptions: profile {profile!r} is not known", fix='use "default", "short" or "full"')
+            raise ArgumentError(
+                f"set_printoptions: profile {profile!r} is not known", fix='use "default", "short" or "full"'
+            )
         options = profiles[profile]
-    for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
+    for name, value in (
+        ("precision", precision),
+        ("threshold", threshold),
+        ("edgeitems", edgeitems),
+        ("linewidth", linewidth),
+    ):
         if value is not None:
             setattr(options, name, value)
     if profile is None or sci_mode is not None:

@@ -11,7 +11,24 @@ from ..dispatch.inplace import inplace
 from ..dispatch.op import PUBLIC, Function, op_of
 from ..tensor import Tensor
 from ..tensor_methods import TensorMethods
-from . import arithmetic, bitwise, comparison, complex_parts, conversion, creation, indexing, joining, linear_algebra, powers, random_inplace, rounding, selection, shape, slicing, subscript
+from . import (
+    arithmetic,
+    bitwise,
+    comparison,
+    complex_parts,
+    conversion,
+    creation,
+    indexing,
+    joining,
+    linear_algebra,
+    powers,
+    random_inplace,
+    rounding,
+    selection,
+    shape,
+    slicing,
+    subscript,
+)
 
 _NUMBERS = (Tensor, float, int, complex, numbers.Complex)
 """What an operator takes on its other side; the last are NumPy scalars, fractions and the like."""
@@ -131,7 +148,17 @@ def attach_methods() -> None:
     for name, call in UNARY.items():
         setattr(TensorMethods, f"__{name}__", call)
     setattr(TensorMethods, "__matmul__", _binary_tensor(linear_algebra._matmul))  # noqa: B010
-    for table in (METHODS, conversion.METHODS, creation.METHODS, shape.INPLACE, indexing.METHODS, joining.METHODS, random_inplace.METHODS, slicing.METHODS, subscript.METHODS):
+    for table in (
+        METHODS,
+        conversion.METHODS,
+        creation.METHODS,
+        shape.INPLACE,
+        indexing.METHODS,
+        joining.METHODS,
+        random_inplace.METHODS,
+        slicing.METHODS,
+        subscript.METHODS,
+    ):
         for name, attached in table.items():
             setattr(TensorMethods, name, attached)
     for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES).items():

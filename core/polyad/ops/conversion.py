@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..autograd.node import make_node
 from .. import dtypes
+from ..autograd.node import make_node
 from ..backend import registry
 from ..device import Device
 from ..dispatch.effects import Effect
@@ -13,7 +13,7 @@ from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import function, gradient, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .shape_rules import same
@@ -61,7 +61,14 @@ def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 @function()
-def to(input: Tensor, *args: Any, dtype: DType | None = None, device: Any = None, non_blocking: bool = False, copy: bool = False) -> Tensor:
+def to(
+    input: Tensor,
+    *args: Any,
+    dtype: DType | None = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+) -> Tensor:
     """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
 
     Itself when nothing changes, unless *copy*. Raises TypeError for arguments that are none of these.
@@ -81,7 +88,11 @@ def to(input: Tensor, *args: Any, dtype: DType | None = None, device: Any = None
         elif isinstance(arg, bool):
             copy = copy or (arg and arg is args[-1] and len(args) > 2)
         elif arg is not None:
-            raise ArgumentTypeError(f"to: {arg!r} is neither a dtype, a device nor a tensor", operands={"input": input}, fix="write to(polyad.float64), to('cpu') or to(other)")
+            raise ArgumentTypeError(
+                f"to: {arg!r} is neither a dtype, a device nor a tensor",
+                operands={"input": input},
+                fix="write to(polyad.float64), to('cpu') or to(other)",
+            )
     result = input
     if dtype is not None and dtype is not input._type.dtype:
         result = _cast(result, dtype)
@@ -108,7 +119,9 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
         from ..autograd.node import make_node
 
         source = kind.device
-        out._node = make_node("ToCopyBackward0", [(input._node, lambda g: to_device(g, source), ())], array.shape, made_type)
+        out._node = make_node(
+            "ToCopyBackward0", [(input._node, lambda g: to_device(g, source), ())], array.shape, made_type
+        )
     return out
 
 
@@ -160,12 +173,30 @@ def _fill(self: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return copy_(self, value)
     if not isinstance(value, (bool, int, float, complex)):
-        raise ArgumentTypeError(f"fill_: value is {type(value).__name__}, not a number", operands={"self": self}, fix="pass a number or a 0-d tensor")
+        raise ArgumentTypeError(
+            f"fill_: value is {type(value).__name__}, not a number",
+            operands={"self": self},
+            fix="pass a number or a 0-d tensor",
+        )
+    check_fits("fill_", value, self._type.dtype)
     self._type.backend.fill(self._array, value)
     wrote("fill_", self)
     if state.grad_enabled and self._node is not None:
         take_history(self, None)
     return self
+
+
+def check_fits(op: str, value: Any, dtype: DType) -> None:
+    """Raise DTypeError unless the number *value* can be an element of *dtype*: an integer's range, a complex number's parts."""
+    if dtype.category == dtypes.INTEGER and not isinstance(value, (bool, complex)):
+        limits = dtypes.iinfo(dtype)
+        if not limits.min <= value < limits.max + 1:
+            raise DTypeError(
+                f"{op}: {value} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
+                fix="use a number that the dtype can hold, or another dtype",
+            )
+    elif isinstance(value, complex) and dtype.category < dtypes.COMPLEX:
+        raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 
 def zero_(self: Tensor) -> Tensor:

@@ -29,6 +29,10 @@ def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
 @composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
 def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     """A tensor filled with one number: tier 0's allocate and fill."""
+    if value:  # 0 fits everywhere
+        from .conversion import check_fits
+
+        check_fits("full", value, dtype)
     kind = registry.tensor_type(dtype, device, not shape)
     array = kind.backend.empty(shape, dtype, device)
     kind.backend.fill(array, value)
@@ -45,7 +49,15 @@ def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
 
 
 @function(method=False)
-def full(size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
     """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless one is given.
 
     Raises RuntimeError for a negative size.
@@ -59,11 +71,16 @@ def full(size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any 
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
         raise ArgumentTypeError(f"full: fill_value is {type(fill_value).__name__}, not a number", fix="pass a number")
-    return _made(_full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)), requires_grad)
+    return _made(
+        _full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)),
+        requires_grad,
+    )
 
 
 @function(method=False)
-def zeros(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def zeros(
+    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """A tensor of zeros, float32 (the default dtype) unless *dtype* is given.
 
     >>> import polyad
@@ -76,7 +93,9 @@ def zeros(*size: Any, dtype: DType | None = None, device: Any = None, requires_g
 
 
 @function(method=False)
-def ones(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def ones(
+    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """A tensor of ones, float32 (the default dtype) unless *dtype* is given.
 
     >>> import polyad
@@ -88,7 +107,9 @@ def ones(*size: Any, dtype: DType | None = None, device: Any = None, requires_gr
 
 
 @function(method=False)
-def empty(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def empty(
+    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """A tensor whose elements are not set.
 
     >>> import polyad
@@ -114,7 +135,9 @@ EMPTY = Effect("empty", _allocate, _allocated)
 
 
 @function(method=False)
-def full_like(input: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor filled with *fill_value*, with input's shape, dtype and device unless others are given.
 
     >>> import polyad
@@ -134,7 +157,9 @@ def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Any = None,
     >>> polyad.zeros_like(polyad.ones(2))
     tensor([0., 0.])
     """
-    return full_like(check_tensor(input, "zeros_like", "input"), 0, dtype=dtype, device=device, requires_grad=requires_grad)
+    return full_like(
+        check_tensor(input, "zeros_like", "input"), 0, dtype=dtype, device=device, requires_grad=requires_grad
+    )
 
 
 @function(method=False)
@@ -145,7 +170,9 @@ def ones_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, 
     >>> polyad.ones_like(polyad.zeros(2))
     tensor([1., 1.])
     """
-    return full_like(check_tensor(input, "ones_like", "input"), 1, dtype=dtype, device=device, requires_grad=requires_grad)
+    return full_like(
+        check_tensor(input, "ones_like", "input"), 1, dtype=dtype, device=device, requires_grad=requires_grad
+    )
 
 
 @function(method=False)
@@ -157,12 +184,24 @@ def empty_like(input: Tensor, *, dtype: DType | None = None, device: Any = None,
     polyad.Size([2, 3])
     """
     check_tensor(input, "empty_like", "input")
-    return empty(input.shape, dtype=dtype or input.dtype, device=input.device if device is None else device, requires_grad=requires_grad)
+    return empty(
+        input.shape,
+        dtype=dtype or input.dtype,
+        device=input.device if device is None else device,
+        requires_grad=requires_grad,
+    )
 
 
 @function(method=False)
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
 
@@ -178,10 +217,19 @@ def arange(
         start, end = 0, start
     start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
     if step == 0 or (end - start) * step < 0:
-        raise ArgumentError(f"arange: step {step} does not lead from {start} to {end}", fix="give a step of the right sign that is not 0")
+        raise ArgumentError(
+            f"arange: step {step} does not lead from {start} to {end}",
+            fix="give a step of the right sign that is not 0",
+        )
     if dtype is None:
-        dtype = get_default_dtype() if any(isinstance(value, float) for value in (start, end, step)) else dtype_of_number(int)
-    return _made(_arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad)
+        dtype = (
+            get_default_dtype()
+            if any(isinstance(value, float) for value in (start, end, step))
+            else dtype_of_number(int)
+        )
+    return _made(
+        _arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad
+    )
 
 
 @function(method=False)
@@ -308,7 +356,13 @@ def empty_strided(
 
 
 def new_full(
-    self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
     return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)

@@ -19,6 +19,7 @@ from ..dtypes import INTEGER, bool_, int64, uint8
 from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ..layout import Shape, broadcast_shapes, normalize_dim
 from ..tensor import Tensor, check_tensor
+from .conversion import check_fits
 from .creation import _full
 from .shape import _expand, _permute, _reshape
 
@@ -366,7 +367,9 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
     from ..dispatch.inplace import inplace
     from ..dispatch.op import op_of
 
-    if isinstance(values, Tensor) and values._type.dtype.category > target._type.dtype.category:
+    if not isinstance(values, Tensor):
+        check_fits(name, values, target._type.dtype)
+    elif values._type.dtype.category > target._type.dtype.category:
         raise DTypeError(
             f"{name}: the values are {values.dtype.name}, which self ({target.dtype.name}) cannot hold",
             operands={"self": target, "values": values},

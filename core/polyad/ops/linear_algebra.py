@@ -56,10 +56,20 @@ def _matmul(input: Tensor, other: Tensor) -> Tensor:
     if left >= 2 and right >= 2:
         return _gemm(input, other, False, False)
     if not left or not right:
-        raise ShapeError("matmul: both operands need at least one dimension", operands={"input": input, "other": other}, fix="use * for a product with a scalar")
+        raise ShapeError(
+            "matmul: both operands need at least one dimension",
+            operands={"input": input, "other": other},
+            fix="use * for a product with a scalar",
+        )
     if left == 1 and right == 1 and input._array.shape != other._array.shape:
-        raise ShapeError("matmul: two vectors must have the same length", operands={"input": input, "other": other}, fix="make the lengths equal")
-    result = _gemm(input.unsqueeze(0) if left == 1 else input, other.unsqueeze(1) if right == 1 else other, False, False)
+        raise ShapeError(
+            "matmul: two vectors must have the same length",
+            operands={"input": input, "other": other},
+            fix="make the lengths equal",
+        )
+    result = _gemm(
+        input.unsqueeze(0) if left == 1 else input, other.unsqueeze(1) if right == 1 else other, False, False
+    )
     if right == 1:
         result = result.squeeze(-1)
     return result.squeeze(-1 if right == 1 else -2) if left == 1 else result
@@ -98,7 +108,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     check_tensor(input, "linear", "input")
     check_tensor(weight, "linear", "weight")
-    if input.ndim == 0 or weight.ndim not in (1, 2) or input.shape[-1] != weight.shape[-1] or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0])):
+    if (
+        input.ndim == 0
+        or weight.ndim not in (1, 2)
+        or input.shape[-1] != weight.shape[-1]
+        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0]))
+    ):
         operands = {"input": input, "weight": weight, "bias": bias}
         inner = f": {input.shape[-1]} != {weight.shape[-1]}" if input.ndim and weight.ndim else ""
         raise ShapeError(

@@ -37,6 +37,7 @@ def gemm(input: Shape, other: Shape, transpose_input: bool, transpose_other: boo
     if inner != other_inner:
         raise ShapeError(
             f"matmul: input {input} and other {other} do not agree: {inner} != {other_inner}",
-            fix=f"make the last dimension of input {other_inner}" + (", or transpose one of them" if inner in other[-2:] or other_inner in input[-2:] else ""),
+            fix=f"make the last dimension of input {other_inner}"
+            + (", or transpose one of them" if inner in other[-2:] or other_inner in input[-2:] else ""),
         )
     return (*broadcast_shapes(input[:-2], other[:-2]), rows, columns)

@@ -58,7 +58,9 @@ def _annotation(text: object) -> str:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    prefix = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    prefix = (
+        "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    )
     text = f"{prefix}{parameter.name}: {_annotation(parameter.annotation)}"
     if parameter.default is not parameter.empty:
         simple = parameter.default is None or isinstance(parameter.default, (bool, int, float, str))
@@ -70,7 +72,11 @@ def _method(name: str, signature: inspect.Signature, returns: str) -> str:
     parts = ["self"]
     parameters = list(signature.parameters.values())[1:]
     for parameter in parameters:
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts and not any(part.startswith("*") for part in parts):
+        if (
+            parameter.kind is parameter.KEYWORD_ONLY
+            and "*" not in parts
+            and not any(part.startswith("*") for part in parts)
+        ):
             parts.append("*")
         parts.append(_parameter(parameter))
     return f"    def {name}({', '.join(parts)}) -> {returns}: ...\n"
@@ -81,7 +87,11 @@ def functions_source() -> str:
     by_module: dict[str, list[str]] = {}
     for public in PUBLIC.values():
         by_module.setdefault(public.module.removeprefix("polyad."), []).append(public.name)
-    lines = [f"from .{module} import {name} as {name}\n" for module in sorted(by_module) for name in sorted(by_module[module])]
+    lines = [
+        f"from .{module} import {name} as {name}\n"
+        for module in sorted(by_module)
+        for name in sorted(by_module[module])
+    ]
     return _FUNCTIONS_HEADER + "".join(lines)
 
 
@@ -97,7 +107,11 @@ def methods_source() -> str:
             lines.append(f"    @property\n    def {name}(self) -> {returns}: ...\n")
         elif callable(value):
             signature = inspect.signature(value)
-            returns = "Tensor" if name.startswith("__") and name != "__contains__" else _annotation(signature.return_annotation)
+            returns = (
+                "Tensor"
+                if name.startswith("__") and name != "__contains__"
+                else _annotation(signature.return_annotation)
+            )
             if name in ("__setitem__", "__delitem__"):
                 returns = "None"
             ignore = name in ("__eq__", "__ne__")
@@ -124,6 +138,4 @@ def main(arguments: Iterable[str]) -> int:
 
 
 if __name__ == "__main__":
-    import polyad.ops
-
     sys.exit(main(sys.argv[1:]))

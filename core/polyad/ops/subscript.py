@@ -18,9 +18,10 @@ from typing import Any
 
 from ..dispatch.inplace import check_writable
 from ..dispatch.op import view
-from ..dispatch.views import Layout
+from ..dispatch.views import Layout, alias
 from ..dtypes import BOOL, INTEGER, bool_, uint8
 from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError
+from ..state import state
 from ..tensor import Tensor
 from .conversion import copy_, fill_
 from .indexing import _index, index_tensors, write_at
@@ -75,7 +76,15 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if kind is int:
         shape = self._array.shape
         if shape and -shape[0] <= index < shape[0]:
-            return _select(self, 0, index if index >= 0 else index + shape[0])
+            if index < 0:
+                index += shape[0]
+            if self._node is None and not state.modes:
+                # Rows are what programs take most: the view without an op in between.
+                first, *rest = self._array.strides
+                size, place = self._type.dtype.itemsize, self._view
+                offset = index * first // size if place is None else place.offset + index * first // size
+                return alias(self, shape[1:], tuple([stride // size for stride in rest]), offset)
+            return _select(self, 0, index)
     elif kind is slice and self._array.shape:
         return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
     seen, indices = _read(self, index)

@@ -11,7 +11,7 @@ import pytest
 
 import polyad
 from polyad import codegen
-from polyad.codegen import C, CUDA_C, OPENCL_C, Literal, Operand, apply, generate
+from polyad.codegen import CUDA_C, OPENCL_C, C, Literal, Operand, apply, generate
 from polyad.codegen.tables import TEMPLATES
 from polyad.dispatch.op import OPS
 
@@ -44,7 +44,10 @@ def run(expression, arrays, dialect, folder: Path, out_dtype) -> np.ndarray:
     source.write_text(SHIMS.get(dialect.name, "") + text)
     # A library that is loaded must not be overwritten: each gets a name of its own.
     library = folder / f"kernel{len(list(folder.glob('*.so')))}.so"
-    subprocess.run([CC, "-O2", "-fwrapv", "-Wall", "-Werror=implicit", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    subprocess.run(
+        [CC, "-O2", "-fwrapv", "-Wall", "-Werror=implicit", "-shared", "-fPIC", "-o", library, source, "-lm"],
+        check=True,
+    )
     kernel = ctypes.CDLL(str(library))[made.name]
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (out, *spread)]
     kernel(*pointers, *(ctypes.c_longlong(n) for n in made.sizes))
@@ -81,7 +84,9 @@ def test_a_fused_chain_over_any_layout(layout: str, dialect: codegen.Dialect, tm
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", [polyad.int8, polyad.uint8, polyad.int16, polyad.int32, polyad.int64], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "dtype", [polyad.int8, polyad.uint8, polyad.int16, polyad.int32, polyad.int64], ids=lambda d: d.name
+)
 def test_integers_wrap_as_eager_ones_do(dtype: polyad.dtype, tmp_path: Path) -> None:
     limits = polyad.iinfo(dtype)
     x = np.array([limits.min, limits.max, 3, 100], dtype.name)

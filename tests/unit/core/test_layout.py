@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from polyad import layout
@@ -103,5 +102,5 @@ def test_size_is_a_tuple_that_knows_its_elements() -> None:
     size = layout.Size((2, 3, 4))
     assert size.numel() == 24
     assert isinstance(size[1:], layout.Size)
-    assert size + (5,) == (2, 3, 4, 5)
+    assert size + (5,) == (2, 3, 4, 5)  # noqa: RUF005  (the operator is what is tested)
     assert repr(size) == "polyad.Size([2, 3, 4])"
