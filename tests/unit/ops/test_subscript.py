@@ -192,3 +192,19 @@ def test_iteration_and_unpacking():
     a, b = tensor()
     np.testing.assert_array_equal(b.numpy(), VALUES[1])
     assert [len(row) for row in a] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("index", [0, slice(None), [0, 1], [True, False, True]])
+def test_numbers_that_the_dtype_cannot_hold(index):
+    x = polyad.zeros(3, dtype=polyad.uint8)
+    for value, message in (
+        (300, r"300 is not in \[0, 255\]"),
+        (-1, "-1 is not in"),
+        (float("nan"), "nan is not in"),
+        (1j, "complex number"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            x[index] = value
+    assert x.tolist() == [0, 0, 0]
+    x[index] = 254.9
+    assert x.max().item() == 254
