@@ -216,7 +216,12 @@ class finfo:
     1.1920928955078125e-07
     """
 
-    _MANTISSA_EXPONENT: ClassVar[dict[DType, tuple[int, int]]] = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
+    _MANTISSA_EXPONENT: ClassVar[dict[DType, tuple[int, int]]] = {
+        float16: (10, 15),
+        bfloat16: (7, 127),
+        float32: (23, 127),
+        float64: (52, 1023),
+    }
 
     def __init__(self, type: DType | None = None) -> None:
         dtype = (type or get_default_dtype()).to_real()

@@ -23,6 +23,7 @@ from polyad.tensor import Tensor
 from .sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample
 from .tolerance import is_inexact, wide
 
+
 class UnsupportedByDeclaration(Exception):
     """The backend's capabilities say that this cannot work, so it is not tested."""
 
@@ -62,7 +63,9 @@ def as_float64(value: Any) -> Any:
     return value.astype(np.float64) if isinstance(value, np.ndarray) else value
 
 
-def kwargs_of(sample: Sample, dtype: DType, device: Any, args: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+def kwargs_of(
+    sample: Sample, dtype: DType, device: Any, args: tuple[Any, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The keyword arguments for the op and for the reference."""
     kwargs = {name: dtype if value is DTYPE else value for name, value in sample.kwargs.items()}
     references = {name: wide(value) for name, value in kwargs.items()}
@@ -196,7 +199,9 @@ class Target:
         """Raise `FellBack` if an op ran on the host."""
         names = sorted({name for path, name in self.taken if path == "fallback"})
         if names:
-            raise FellBack(f"{self.device} has no kernel for {', '.join(names)}: it ran on the host (--allow-fallback accepts that)")
+            raise FellBack(
+                f"{self.device} has no kernel for {', '.join(names)}: it ran on the host (--allow-fallback accepts that)"
+            )
 
 
 class FellBack(AssertionError):

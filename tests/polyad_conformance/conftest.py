@@ -69,7 +69,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
         return (yield)
     target: Target = pyfuncitem.funcargs["target"]
     entry = pyfuncitem.funcargs.get("sample") or pyfuncitem.funcargs.get("case")
-    noted = {"tier": facts["tier"], "counts": facts["counts"], "family": facts["family"], "op": entry.op if entry else "", "taken": []}
+    noted = {
+        "tier": facts["tier"],
+        "counts": facts["counts"],
+        "family": facts["family"],
+        "op": entry.op if entry else "",
+        "taken": [],
+    }
     if entry is not None:
         noted["family"] = family_of(entry)
     pyfuncitem.user_properties.append(("polyad_conformance", noted))

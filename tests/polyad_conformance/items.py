@@ -16,7 +16,9 @@ def _mark(test: Any, over: Any, tier: int, family: str, counts: bool) -> Any:
     return test
 
 
-def over_samples(dtypes: Callable[[Sample], Iterable[DType]], *, tier: int = 1, counts: bool = False) -> Callable[[Any], Any]:
+def over_samples(
+    dtypes: Callable[[Sample], Iterable[DType]], *, tier: int = 1, counts: bool = False
+) -> Callable[[Any], Any]:
     """Run the test for each sample and those of ``dtypes(sample)`` that the device declares.
 
     *counts* says that the way its ops go is counted in the score card: one test of each sample and dtype should.
@@ -50,7 +52,9 @@ def over_errors(test: Any) -> Any:
     return _mark(test, over, 1, "", False)
 
 
-def over_checks(family: str, name: str, checks: Iterable[Any], *, tier: int, dtypes: bool = False) -> Callable[[Any], Any]:
+def over_checks(
+    family: str, name: str, checks: Iterable[Any], *, tier: int, dtypes: bool = False
+) -> Callable[[Any], Any]:
     """Run the test for each of *checks*, given as argument *name*, and with *dtypes* for each declared dtype."""
 
     def over(metafunc: Any, families: Any, declared: list[DType]) -> None:

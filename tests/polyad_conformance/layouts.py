@@ -69,10 +69,14 @@ def transposed(values: np.ndarray, device: Any) -> Placed | None:
     return Placed(values, memory.permute(*reversed(range(values.ndim))), memory)
 
 
-def _window(values: np.ndarray, device: Any, sizes: tuple[int, ...], steps: tuple[int, ...], starts: tuple[int, ...]) -> Placed:
+def _window(
+    values: np.ndarray, device: Any, sizes: tuple[int, ...], steps: tuple[int, ...], starts: tuple[int, ...]
+) -> Placed:
     buffer = np.full(sizes, poison(values.dtype), values.dtype)
     if values.ndim:
-        buffer[tuple(slice(start, start + step * n, step) for start, step, n in zip(starts, steps, values.shape))] = values
+        buffer[tuple(slice(start, start + step * n, step) for start, step, n in zip(starts, steps, values.shape))] = (
+            values
+        )
         strides = [int(np.prod(sizes[d + 1 :])) for d in range(values.ndim)]
         offset = sum(start * stride for start, stride in zip(starts, strides))
         strides = [stride * step for stride, step in zip(strides, steps)]
@@ -87,7 +91,9 @@ def sliced(values: np.ndarray, device: Any) -> Placed:
     """Every second element along each dimension, beginning at the second: ``memory[1::2, 1::2]``."""
     if not values.ndim:
         return _window(values, device, (3,), (), (1,))
-    return _window(values, device, tuple(2 * max(n, 1) + 1 for n in values.shape), (2,) * values.ndim, (1,) * values.ndim)
+    return _window(
+        values, device, tuple(2 * max(n, 1) + 1 for n in values.shape), (2,) * values.ndim, (1,) * values.ndim
+    )
 
 
 def padded(values: np.ndarray, device: Any) -> Placed | None:

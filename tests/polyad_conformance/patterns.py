@@ -22,14 +22,23 @@ def draw(make: Maker, shape: Iterable[int]) -> Any:
     return make(shape)
 
 
-def unary(op: str, reference: Callable[..., Any], *, draw: Draw = draw, special: bool = True, **sample: Any) -> list[Sample]:
+def unary(
+    op: str, reference: Callable[..., Any], *, draw: Draw = draw, special: bool = True, **sample: Any
+) -> list[Sample]:
     """An elementwise op of one tensor: several dimensions, one, none, no elements, and a size past every vector width.
 
     *draw* makes an input from (make, shape); the default takes the whole range of `Maker.__call__`.
     """
     shapes = {"2-d": (3, 4), "0-d": (), "empty": (0, 3), "1-d": (37,), "4-d": (2, 1, 3, 2)}
     return [
-        Sample(op=op, name=name, inputs=lambda make, shape=shape: (draw(make, shape),), reference=reference, special=special, **sample)
+        Sample(
+            op=op,
+            name=name,
+            inputs=lambda make, shape=shape: (draw(make, shape),),
+            reference=reference,
+            special=special,
+            **sample,
+        )
         for name, shape in shapes.items()
     ]
 
@@ -68,7 +77,11 @@ def binary(
         for name, (left, right) in shapes.items()
     ]
     if number is not None:
-        samples.append(Sample(op=op, name="number", inputs=lambda make: (draw(make, (2, 3)), number), reference=reference, **sample))
+        samples.append(
+            Sample(
+                op=op, name="number", inputs=lambda make: (draw(make, (2, 3)), number), reference=reference, **sample
+            )
+        )
     return samples
 
 
@@ -100,7 +113,10 @@ def reduction(
     if whole:
         kwargs |= {"whole": ((2, 3, 4), {}), "whole 0-d": ((), {})}
     if several:
-        kwargs |= {"two dims": ((2, 3, 4), {"dim": (0, 2)}), "two dims, kept": ((2, 3, 4), {"dim": (0, -1), "keepdim": True})}
+        kwargs |= {
+            "two dims": ((2, 3, 4), {"dim": (0, 2)}),
+            "two dims, kept": ((2, 3, 4), {"dim": (0, -1), "keepdim": True}),
+        }
     if empty:
         kwargs |= {"of nothing": ((0, 3), {"dim": 0})} | ({"whole of nothing": ((0,), {})} if whole else {})
     sample.setdefault("special", True)

@@ -13,12 +13,28 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("polyad conformance")
-    group.addoption("--polyad-backend", metavar="DEVICE", help="device to test: cpu, opencl, opencl:1, ... (default: cpu)")
-    group.addoption("--polyad-tier", action="append", type=int, choices=(0, 1, 2), metavar="N", help="only this tier; may be repeated")
-    group.addoption("--polyad-family", action="append", metavar="NAME", help="only samples of this family, such as reduction; may be repeated")
+    group.addoption(
+        "--polyad-backend", metavar="DEVICE", help="device to test: cpu, opencl, opencl:1, ... (default: cpu)"
+    )
+    group.addoption(
+        "--polyad-tier",
+        action="append",
+        type=int,
+        choices=(0, 1, 2),
+        metavar="N",
+        help="only this tier; may be repeated",
+    )
+    group.addoption(
+        "--polyad-family",
+        action="append",
+        metavar="NAME",
+        help="only samples of this family, such as reduction; may be repeated",
+    )
     group.addoption("--polyad-seed", default=0, type=int, metavar="N", help="decides all inputs (default: 0)")
     group.addoption("--polyad-report", metavar="FILE", help="write the score card to FILE as JSON")
-    group.addoption("--allow-fallback", action="store_true", help="ops that run on the host for want of a kernel are no failures")
+    group.addoption(
+        "--allow-fallback", action="store_true", help="ops that run on the host for want of a kernel are no failures"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,7 +60,9 @@ def _check_options(options: Any) -> None:
 
         unknown = sorted(set(options.polyad_family) - families().keys())
         if unknown:
-            raise pytest.UsageError(f"--polyad-family: no family is called {', '.join(unknown)}; there are {', '.join(families())}")
+            raise pytest.UsageError(
+                f"--polyad-family: no family is called {', '.join(unknown)}; there are {', '.join(families())}"
+            )
 
 
 class ScoreCardPlugin:
@@ -61,7 +79,9 @@ class ScoreCardPlugin:
         known = hasattr(report, "wasxfail")
         outcome = "known bug" if known and report.outcome == "skipped" else report.outcome
         message = str(report.longrepr) if report.outcome == "failed" else ""
-        self.outcomes.append({**facts, "test": report.nodeid.rpartition("/")[2], "outcome": outcome, "message": message})
+        self.outcomes.append(
+            {**facts, "test": report.nodeid.rpartition("/")[2], "outcome": outcome, "message": message}
+        )
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self.outcomes:

@@ -65,7 +65,9 @@ class ScoreCard:
         width = max(map(len, [*names, "family"]))
         lines = [f"tier  {'family':<{width}}  " + "  ".join(f"{column:>13}" for column in COLUMNS)]
         for (tier, family), row in sorted(self.rows.items()):
-            lines.append(f"{tier:>4}  {family:<{width}}  " + "  ".join(f"{row[column] or '.':>13}" for column in COLUMNS))
+            lines.append(
+                f"{tier:>4}  {family:<{width}}  " + "  ".join(f"{row[column] or '.':>13}" for column in COLUMNS)
+            )
         fallen = sorted(name for name, ways in self.ops.items() if ways["fallback"])
         if fallen:
             lines.append(f"ran on the host for want of a kernel: {', '.join(fallen)}")
@@ -81,7 +83,10 @@ class ScoreCard:
             "polyad": polyad.__version__,
             "seed": self.seed,
             "passed": not self.failures,
-            "rows": [{"tier": tier, "family": family, **{c: row[c] for c in COLUMNS}} for (tier, family), row in sorted(self.rows.items())],
+            "rows": [
+                {"tier": tier, "family": family, **{c: row[c] for c in COLUMNS}}
+                for (tier, family), row in sorted(self.rows.items())
+            ],
             "ops": {name: dict(sorted(ways.items())) for name, ways in sorted(self.ops.items())},
             "failures": self.failures,
             "known_bugs": self.known_bugs,
@@ -99,4 +104,6 @@ def _count_undeclared(rows: dict[tuple[int, str], Counter[str]], options: Any) -
     declared = registry.get(device.type).capabilities(device).dtypes
     for family, (samples, _) in families().items():
         if (1, family) in rows:
-            rows[1, family]["unsupported"] += sum(dtype not in declared for sample in samples for dtype in sample.dtypes)
+            rows[1, family]["unsupported"] += sum(
+                dtype not in declared for sample in samples for dtype in sample.dtypes
+            )

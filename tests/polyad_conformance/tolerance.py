@@ -75,7 +75,9 @@ def allowed_error(dtype: DType, reference: np.ndarray, *, steps: int, length: in
     return (steps * eps(dtype) + length * eps(accumulator)) * size + finfo(dtype).smallest_normal
 
 
-def assert_equal(got: np.ndarray, reference: np.ndarray, dtype: DType, allowed: Any = 0.0, what: str = "result") -> None:
+def assert_equal(
+    got: np.ndarray, reference: np.ndarray, dtype: DType, allowed: Any = 0.0, what: str = "result"
+) -> None:
     """Assert dtype, shape and values; *reference* is wide and is converted to *dtype* as polyad's casts would."""
     twin = numpy_dtype(dtype)
     assert got.dtype == twin, f"{what} has memory of dtype {got.dtype}, expected {dtype}"
@@ -88,9 +90,13 @@ def assert_equal(got: np.ndarray, reference: np.ndarray, dtype: DType, allowed: 
         return
     value = wide(got)
     with np.errstate(all="ignore"):
-        overflow = np.isinf(value) & (np.abs(reference) >= finfo(dtype).max * (1 - eps(dtype))) & _same_sign(value, reference)
+        overflow = (
+            np.isinf(value) & (np.abs(reference) >= finfo(dtype).max * (1 - eps(dtype))) & _same_sign(value, reference)
+        )
         not_numbers = np.isnan(value) & np.isnan(reference)
-        infinite = (value == reference) | (np.isinf(value) & np.isinf(reference) if np.iscomplexobj(reference) else False)
+        infinite = (value == reference) | (
+            np.isinf(value) & np.isinf(reference) if np.iscomplexobj(reference) else False
+        )
         near = np.abs(value - reference) <= allowed
         wrong = ~(overflow | not_numbers | infinite | near)
     assert not wrong.any(), _difference(what, value, reference, wrong, allowed)

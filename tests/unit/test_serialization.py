@@ -12,8 +12,7 @@ import zlib
 from collections import OrderedDict, namedtuple
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import polyad
 from polyad import nn

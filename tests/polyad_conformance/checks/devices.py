@@ -52,7 +52,9 @@ def check_transfer(target: Target) -> None:
         moved = values.T.to(target.device)
         assert moved.device == target.full_device, f"to({target.device}) gives a tensor on {moved.device}"
         assert moved.dtype is dtype, f"to({target.device}) of {dtype.name} gives {moved.dtype}"
-        assert np.array_equal(to_host(moved), to_host(values).T), f"to({target.device}) of a transposed {dtype.name} tensor has other values"
+        assert np.array_equal(to_host(moved), to_host(values).T), (
+            f"to({target.device}) of a transposed {dtype.name} tensor has other values"
+        )
     leaf = polyad.ones(3, device=other, requires_grad=True)
     (leaf.to(target.device) * 3).sum().backward()
     assert leaf.grad is not None, "no gradient travelled back through to(device)"

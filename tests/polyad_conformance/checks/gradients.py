@@ -25,7 +25,11 @@ def gradient_dtypes(sample: Sample) -> tuple[DType, ...]:
 
 def second_gradient_dtypes(sample: Sample) -> tuple[DType, ...]:
     """The dtypes in which the second gradient is tested: differences of gradients need all the digits there are."""
-    return tuple(dtype for dtype in gradient_dtypes(sample) if dtype in (float64, complex128)) if sample.second_gradient else ()
+    return (
+        tuple(dtype for dtype in gradient_dtypes(sample) if dtype in (float64, complex128))
+        if sample.second_gradient
+        else ()
+    )
 
 
 def differentiable(sample: Sample, dtype: DType, args: tuple[Any, ...]) -> list[Path]:
@@ -63,7 +67,9 @@ def replaced(args: tuple[Any, ...], path: Path, value: Any) -> tuple[Any, ...]:
     return tuple(changed)
 
 
-def prepare(sample: Sample, dtype: DType, target: Target) -> tuple[Any, Any, list[Placed], list[Path], dict[str, Any], dict[str, Any]]:
+def prepare(
+    sample: Sample, dtype: DType, target: Target
+) -> tuple[Any, Any, list[Placed], list[Path], dict[str, Any], dict[str, Any]]:
     """Inputs on the device, those whose gradient is tested requiring it."""
     args = draw(sample, dtype, target.seed)
     tensors, wide_args, placed = place(args, (contiguous,), target.device)
@@ -91,7 +97,9 @@ def weights(sample: Sample, dtype: DType, seed: int, results: list[tuple[int, An
     return made
 
 
-def finite_differences(sample: Sample, args: Any, kwargs: dict[str, Any], path: Path, weighted: list[tuple[int, np.ndarray]]) -> np.ndarray:
+def finite_differences(
+    sample: Sample, args: Any, kwargs: dict[str, Any], path: Path, weighted: list[tuple[int, np.ndarray]]
+) -> np.ndarray:
     """Central differences of sum(weight * result), with respect to each element (real and imaginary part) of one argument."""
 
     def value(argument: np.ndarray) -> float:
@@ -127,15 +135,23 @@ def check_gradient(sample: Sample, dtype: DType, target: Target) -> None:
         what = f"{sample.label} {dtype.name}: gradient of input {'.'.join(map(str, path))}"
         assert gradient is not None, f"{what} is missing"
         assert gradient.dtype is dtype, f"{what} has dtype {gradient.dtype}"
-        assert gradient.shape == tensor.shape, f"{what} has shape {tuple(gradient.shape)}, expected {tuple(tensor.shape)}"
+        assert gradient.shape == tensor.shape, (
+            f"{what} has shape {tuple(gradient.shape)}, expected {tuple(tensor.shape)}"
+        )
         expected = finite_differences(sample, args, wide_kwargs, path, weighted)
         terms = sum(weight.size for _, weight in weighted)
         size = float(np.abs(expected).max(initial=0.0)) + 1.0
-        allowed = size * (4 * (sample.steps + 2) * eps(dtype) + (sample.length + terms) * eps(accumulator) + 10 * FINITE_DIFFERENCE_ERROR)
+        allowed = size * (
+            4 * (sample.steps + 2) * eps(dtype)
+            + (sample.length + terms) * eps(accumulator)
+            + 10 * FINITE_DIFFERENCE_ERROR
+        )
         got = wide(to_host(gradient))
         with np.errstate(all="ignore"):
             off = np.abs(got - expected)
-        assert np.all(off <= allowed), f"{what} is off by {np.max(off):.3g}, allowed {allowed:.3g}: got\n{got}\nfinite differences\n{expected}"
+        assert np.all(off <= allowed), (
+            f"{what} is off by {np.max(off):.3g}, allowed {allowed:.3g}: got\n{got}\nfinite differences\n{expected}"
+        )
 
 
 def check_second_gradient(sample: Sample, dtype: DType, target: Target) -> None:
@@ -147,7 +163,9 @@ def check_second_gradient(sample: Sample, dtype: DType, target: Target) -> None:
 
     def direction(shape: Any) -> np.ndarray:
         values = random.uniform(-1, 1, tuple(shape))
-        return np.asarray(values + 1j * random.uniform(-1, 1, tuple(shape)) if dtype.is_complex else values).astype(twin)
+        return np.asarray(values + 1j * random.uniform(-1, 1, tuple(shape)) if dtype.is_complex else values).astype(
+            twin
+        )
 
     inputs = [at(tensors, path) for path in paths]
     with target.watching():
@@ -159,7 +177,9 @@ def check_second_gradient(sample: Sample, dtype: DType, target: Target) -> None:
         second: Any = [None] * (len(inputs) + len(incoming))
         if live:  # else the first gradient is constant, as that of sign is: the differences below must be 0
             tested = [test for _, test in live]
-            second = polyad.autograd.grad([one for one, _ in live], [*inputs, *incoming], grad_outputs=tested, allow_unused=True)
+            second = polyad.autograd.grad(
+                [one for one, _ in live], [*inputs, *incoming], grad_outputs=tested, allow_unused=True
+            )
     hosts = [to_host(one) for one in (*inputs, *incoming)]
     found = [np.zeros_like(host) if one is None else wide(to_host(one)) for host, one in zip(hosts, second)]
 
@@ -170,7 +190,9 @@ def check_second_gradient(sample: Sample, dtype: DType, target: Target) -> None:
             changed = replaced(changed, path, polyad.tensor(values, device=target.device).requires_grad_())
         outgoing = [polyad.tensor(values, device=target.device) for values in moved[len(paths) :]]
         again = floating(function(*changed, **kwargs))
-        gradients = polyad.autograd.grad([one for _, one in again], [at(changed, path) for path in paths], grad_outputs=outgoing)
+        gradients = polyad.autograd.grad(
+            [one for _, one in again], [at(changed, path) for path in paths], grad_outputs=outgoing
+        )
         return sum(float(np.sum((np.conj(to_host(test)) * to_host(one)).real)) for test, one in zip(tests, gradients))
 
     h = FINITE_DIFFERENCE_STEP

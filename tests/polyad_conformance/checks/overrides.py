@@ -16,7 +16,9 @@ from ..tolerance import allowed_error, assert_equal, is_inexact, largest, wide
 from .gradients import at, differentiable, floating, weights
 
 
-def composites_in(sample: Sample, dtype: DType, target: Target, layouts: Any = (contiguous,), gradient: bool = True) -> list[Any]:
+def composites_in(
+    sample: Sample, dtype: DType, target: Target, layouts: Any = (contiguous,), gradient: bool = True
+) -> list[Any]:
     """The composites that the sample's call (and its gradient) reaches and that ran as one kernel: (op, args)."""
     args = draw(sample, dtype, target.seed)
     tensors, _, _ = place(args, layouts, target.device)

@@ -49,8 +49,17 @@ def check_round_trip(dtype: DType, target: Target) -> None:
         host.fill(0)
         assert_same(backend.to_host(array), before, f"from_host, then to_host, {dtype.name} {shape}")
     grid = values_of((6, 8), dtype)
-    for name, view in {"transposed": grid.T, "sliced": grid[1::2, ::3], "reversed": grid[::-1], "broadcast": np.broadcast_to(grid[0], (3, 8))}.items():
-        assert_same(backend.to_host(backend.from_host(view, dtype, device)), np.ascontiguousarray(view), f"from_host of a {name} host array, {dtype.name}")
+    for name, view in {
+        "transposed": grid.T,
+        "sliced": grid[1::2, ::3],
+        "reversed": grid[::-1],
+        "broadcast": np.broadcast_to(grid[0], (3, 8)),
+    }.items():
+        assert_same(
+            backend.to_host(backend.from_host(view, dtype, device)),
+            np.ascontiguousarray(view),
+            f"from_host of a {name} host array, {dtype.name}",
+        )
 
 
 def check_empty(dtype: DType, target: Target) -> None:
@@ -66,7 +75,11 @@ def check_empty(dtype: DType, target: Target) -> None:
             assert not wrong, f"empty {dtype.name} {shape}: strides {tuple(first.strides)}, expected {tuple(strides)}"
         backend.fill(first, 1)
         backend.fill(second, 0)
-        assert_same(backend.to_host(first), np.ones(shape, numpy_dtype(dtype)), f"two empty arrays {dtype.name} {shape} share memory: the first")
+        assert_same(
+            backend.to_host(first),
+            np.ones(shape, numpy_dtype(dtype)),
+            f"two empty arrays {dtype.name} {shape} share memory: the first",
+        )
 
 
 def windows(size: int) -> list[tuple[str, tuple[int, ...], tuple[int, ...], int]]:
@@ -93,15 +106,21 @@ def check_as_strided(dtype: DType, target: Target) -> None:
         root = backend.root(array)
         window = backend.as_strided(root, dtype, shape, strides, offset)
         expected = np.lib.stride_tricks.as_strided(host[offset:], shape, [s * host.itemsize for s in strides])
-        assert_same(backend.to_host(window), np.ascontiguousarray(expected).reshape(shape), f"as_strided {dtype.name} {name}")
+        assert_same(
+            backend.to_host(window), np.ascontiguousarray(expected).reshape(shape), f"as_strided {dtype.name} {name}"
+        )
         backend.fill(window, 0)
         after = host.copy()
         np.lib.stride_tricks.as_strided(after[offset:], shape, [s * host.itemsize for s in strides])[...] = 0
         whole = backend.as_strided(root, dtype, (60,), (1,), 0)
         assert_same(backend.to_host(whole), after, f"fill of a window, {dtype.name} {name}: the memory around it")
     pointers = {backend.data_ptr(backend.as_strided(root, dtype, (2,), (1,), offset)) for offset in (0, 1, 1, 5)}
-    assert len(pointers) == 3, f"data_ptr {dtype.name}: offsets 0, 1, 1, 5 give {len(pointers)} different values, expected 3"
-    assert backend.data_ptr(whole) == backend.data_ptr(array), f"data_ptr {dtype.name}: array and window at its start differ"
+    assert len(pointers) == 3, (
+        f"data_ptr {dtype.name}: offsets 0, 1, 1, 5 give {len(pointers)} different values, expected 3"
+    )
+    assert backend.data_ptr(whole) == backend.data_ptr(array), (
+        f"data_ptr {dtype.name}: array and window at its start differ"
+    )
 
 
 def check_fill(dtype: DType, target: Target) -> None:
@@ -131,22 +150,41 @@ def check_copy(dtype: DType, target: Target) -> None:
         for other_name, other_shape, other_strides, other_offset in windows(60):
             if other_shape != shape:
                 continue
-            source_host, target_host = values_of((60,), dtype, 5), np.full(60, poison(numpy_dtype(dtype)), numpy_dtype(dtype))
-            source, destination = backend.from_host(source_host, dtype, device), backend.from_host(target_host, dtype, device)
+            source_host, target_host = (
+                values_of((60,), dtype, 5),
+                np.full(60, poison(numpy_dtype(dtype)), numpy_dtype(dtype)),
+            )
+            source, destination = (
+                backend.from_host(source_host, dtype, device),
+                backend.from_host(target_host, dtype, device),
+            )
             root = backend.root(destination)
             window = backend.as_strided(backend.root(source), dtype, shape, strides, offset)
             backend.copy(backend.as_strided(root, dtype, shape, other_strides, other_offset), window)
             size = target_host.itemsize
-            written = np.lib.stride_tricks.as_strided(target_host[other_offset:], shape, [s * size for s in other_strides])
+            written = np.lib.stride_tricks.as_strided(
+                target_host[other_offset:], shape, [s * size for s in other_strides]
+            )
             written[...] = np.lib.stride_tricks.as_strided(source_host[offset:], shape, [s * size for s in strides])
             what = f"copy {dtype.name} {name} to {other_name}"
             assert_same(backend.to_host(backend.as_strided(root, dtype, (60,), (1,), 0)), target_host, what)
-    for source_shape, shape in (((), (2, 3)), ((3,), (2, 3)), ((2, 1), (2, 3)), ((1,), ()), ((3,), (0, 3)), ((2, 1, 3), (2, 4, 3))):
+    for source_shape, shape in (
+        ((), (2, 3)),
+        ((3,), (2, 3)),
+        ((2, 1), (2, 3)),
+        ((1,), ()),
+        ((3,), (0, 3)),
+        ((2, 1, 3), (2, 4, 3)),
+    ):
         host = values_of(source_shape, dtype)
         array = backend.empty(shape, dtype, device)
         backend.copy(array, backend.from_host(host, dtype, device))
         expected = np.broadcast_to(host, shape) if source_shape != (1,) else host.reshape(shape)
-        assert_same(backend.to_host(array), np.ascontiguousarray(expected).reshape(shape), f"copy {dtype.name} broadcast {source_shape} to {shape}")
+        assert_same(
+            backend.to_host(array),
+            np.ascontiguousarray(expected).reshape(shape),
+            f"copy {dtype.name} broadcast {source_shape} to {shape}",
+        )
 
 
 def check_overlap(dtype: DType, target: Target) -> None:
@@ -169,7 +207,11 @@ def check_overlap(dtype: DType, target: Target) -> None:
         size = host.itemsize
         moved = np.lib.stride_tricks.as_strided(host[offset:], shape, [s * size for s in strides]).copy()
         np.lib.stride_tricks.as_strided(host[other_offset:], shape, [s * size for s in other_strides])[...] = moved
-        assert_same(backend.to_host(backend.as_strided(root, dtype, (60,), (1,), 0)), host, f"overlapping copy {dtype.name}, {name}")
+        assert_same(
+            backend.to_host(backend.as_strided(root, dtype, (60,), (1,), 0)),
+            host,
+            f"overlapping copy {dtype.name}, {name}",
+        )
 
 
 # ------------------------------------------------------------------------------------------------ casts
@@ -206,16 +248,60 @@ def cast_inputs(source: DType, into: DType) -> np.ndarray:
     twin = numpy_dtype(source)
     if source.category == 1:
         limits = np.iinfo(twin)
-        numbers = {0, 1, 2, 7, 63, limits.max, limits.max - 1, limits.min, limits.max // 2 + 1, max(-5, limits.min), 100, 127}
+        numbers = {
+            0,
+            1,
+            2,
+            7,
+            63,
+            limits.max,
+            limits.max - 1,
+            limits.min,
+            limits.max // 2 + 1,
+            max(-5, limits.min),
+            100,
+            127,
+        }
         numbers |= {n for n in (2049, 2051, 257, 259, 33000, 2**24 + 1, 2**24 + 3, 65521) if n <= limits.max}
         if into is bfloat16:
             # By way of float32, which is what polyad promises, only numbers that float32 has are rounded once.
             numbers = {n for n in numbers if int(np.float32(n)) == n}
         return np.array(sorted(numbers), twin)
     limit = {1: 250.0}.get(into.itemsize, 30000.0) if into.category == 1 else 1e30
-    reals = [0.0, -0.0, 0.5, -0.5, 0.999, 1.0, -1.0, 1.5, 2.5, -2.5, 3.14159, -7.9, 100.25, 249.75, 3000.125, 65504.0, 65519.0, 65520.0, 7e4, 1e20]
+    reals = [
+        0.0,
+        -0.0,
+        0.5,
+        -0.5,
+        0.999,
+        1.0,
+        -1.0,
+        1.5,
+        2.5,
+        -2.5,
+        3.14159,
+        -7.9,
+        100.25,
+        249.75,
+        3000.125,
+        65504.0,
+        65519.0,
+        65520.0,
+        7e4,
+        1e20,
+    ]
     # Ties of float16 (11 bits) and bfloat16 (8 bits), and their neighbours.
-    reals += [1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-11 + 2.0**-20, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20, 2.0**-24, 2.0**-25, 6e-8]
+    reals += [
+        1 + 2.0**-11,
+        1 + 3 * 2.0**-11,
+        1 + 2.0**-11 + 2.0**-20,
+        1 + 2.0**-8,
+        1 + 3 * 2.0**-8,
+        1 + 2.0**-8 + 2.0**-20,
+        2.0**-24,
+        2.0**-25,
+        6e-8,
+    ]
     if into.category == 1:
         low = 0.0 if not into.is_signed else -limit if into.itemsize > 1 else -120.0
         high = limit if not into.is_signed or into.itemsize > 1 else 120.0
@@ -254,7 +340,9 @@ def check_casts(source: DType, target: Target) -> None:
             what = f"{how} from {source.name} to {into.name}"
             assert got.dtype == expected.dtype, f"{what}: dtype {got.dtype}"
             wrong = np.array([_differs(a, b) for a, b in zip(got, expected, strict=True)])
-            assert not wrong.any(), f"{what}: {host[wrong][0]!r} became {got[wrong][0]!r}, expected {expected[wrong][0]!r}"
+            assert not wrong.any(), (
+                f"{what}: {host[wrong][0]!r} became {got[wrong][0]!r}, expected {expected[wrong][0]!r}"
+            )
         assert result.dtype is into, f"to {into.name} gives {result.dtype}"
 
 

@@ -58,5 +58,9 @@ def check_training(target: Target) -> None:
     reference = losses_in_numpy()
     for step in range(10):
         off = abs(losses[step] - reference[step])
-        assert off <= 1e-4 * max(1.0, reference[step]), f"training: loss {losses[step]} at step {step}, the reference has {reference[step]}"
-    assert losses[-1] < GOAL, f"training: loss {losses[-1]} after {STEPS} steps, the reference has {reference[-1]}, the goal is {GOAL}"
+        assert off <= 1e-4 * max(1.0, reference[step]), (
+            f"training: loss {losses[step]} at step {step}, the reference has {reference[step]}"
+        )
+    assert losses[-1] < GOAL, (
+        f"training: loss {losses[-1]} after {STEPS} steps, the reference has {reference[-1]}, the goal is {GOAL}"
+    )

@@ -25,7 +25,9 @@ def assert_results(sample: Sample, dtype: DType, results: Any, args: Any, kwargs
     got = outputs_of(results)
     assert len(got) == len(expected), f"{what}: {len(got)} results, expected {len(expected)}"
     dtypes = result_dtypes(sample, dtype)
-    assert len(dtypes) == len(expected), f"{sample.label}: the sample gives {len(dtypes)} dtype rules for {len(expected)} results"
+    assert len(dtypes) == len(expected), (
+        f"{sample.label}: the sample gives {len(dtypes)} dtype rules for {len(expected)} results"
+    )
     magnitude = None
     if sample.magnitude is not None:
         with np.errstate(all="ignore"):
@@ -40,12 +42,16 @@ def assert_results(sample: Sample, dtype: DType, results: Any, args: Any, kwargs
         values = to_host(one)
         host.append(values)
         if isinstance(reference, OnlyShape):
-            assert tuple(one.shape) == reference.shape, f"{name} has shape {tuple(one.shape)}, expected {reference.shape}"
+            assert tuple(one.shape) == reference.shape, (
+                f"{name} has shape {tuple(one.shape)}, expected {reference.shape}"
+            )
             continue
         assert tuple(one.shape) == reference.shape, f"{name} has shape {tuple(one.shape)}, expected {reference.shape}"
         allowed = 0.0
         if is_inexact(result_dtype):
-            allowed = allowed_error(result_dtype, reference, steps=sample.steps, length=sample.length, magnitude=magnitude)
+            allowed = allowed_error(
+                result_dtype, reference, steps=sample.steps, length=sample.length, magnitude=magnitude
+            )
         assert_equal(values, reference, result_dtype, allowed, name)
     if sample.holds is not None:
         sample.holds(*host, *args, **kwargs)
@@ -78,7 +84,9 @@ def check_call(sample: Sample, dtype: DType, target: Target, args: tuple[Any, ..
         put.assert_unchanged(f"{what}: input {position}")
     for one in outputs_of(results):
         if isinstance(one, polyad.Tensor):
-            assert one.device == target.full_device, f"{what}: the result is on {one.device}, expected {target.full_device}"
+            assert one.device == target.full_device, (
+                f"{what}: the result is on {one.device}, expected {target.full_device}"
+            )
     assert_results(sample, dtype, results, wide_args, wide_kwargs, what)
     assert_aliasing(sample, results, placed, what)
 
@@ -109,9 +117,13 @@ def special_dtypes(sample: Sample) -> tuple[DType, ...]:
     return tuple(dtype for dtype in sample.dtypes if dtype in REAL_FLOATS) if sample.special else ()
 
 
-def special_inputs(sample: Sample, dtype: DType, args: tuple[Any, ...], seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def special_inputs(
+    sample: Sample, dtype: DType, args: tuple[Any, ...], seed: int
+) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The arguments with special values planted in the floating arrays."""
-    floating = [i for i, value in enumerate(args) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" and value.size]
+    floating = [
+        i for i, value in enumerate(args) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" and value.size
+    ]
     if not floating:
         return
     values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5]
@@ -119,7 +131,11 @@ def special_inputs(sample: Sample, dtype: DType, args: tuple[Any, ...], seed: in
         planted = list(args)
         for rank, position in enumerate(floating):
             array = args[position].copy()
-            cells = np.arange(array.size) if array.size > 1 else generator(sample, dtype, seed + shift + 7 * rank).integers(0, 6, 1)
+            cells = (
+                np.arange(array.size)
+                if array.size > 1
+                else generator(sample, dtype, seed + shift + 7 * rank).integers(0, 6, 1)
+            )
             array.flat = np.take(values, (cells + rank * shift) % len(values)).astype(array.dtype)
             planted[position] = array
         yield "special values everywhere", tuple(planted)

@@ -37,10 +37,15 @@ def fits_in_place(sample: Sample, dtype: DType, target: Target) -> bool:
     if not args or not isinstance(args[0], np.ndarray) or isinstance(sample.result, tuple):
         return False
     (result,) = result_dtypes(sample, dtype)
-    place_, kwargs, wide_kwargs = place(args, (contiguous,), target.device), *kwargs_of(sample, dtype, target.device, args)
+    place_, kwargs, wide_kwargs = (
+        place(args, (contiguous,), target.device),
+        *kwargs_of(sample, dtype, target.device, args),
+    )
     reference = reference_of(sample, place_[1], wide_kwargs)[0]
     del kwargs
-    return not isinstance(reference, OnlyShape) and reference.shape == args[0].shape and result.category <= dtype.category
+    return (
+        not isinstance(reference, OnlyShape) and reference.shape == args[0].shape and result.category <= dtype.category
+    )
 
 
 def has_inplace(sample: Sample) -> bool:
@@ -63,7 +68,12 @@ def check_inplace(sample: Sample, dtype: DType, target: Target) -> None:
         return
     args = draw(sample, dtype, target.seed)
     name = sample.op + "_"
-    ways = [(way, *entry) for way in (target.watching, target.unwatched) for entry in LAYOUTS.items() if entry[0] != "expanded"]
+    ways = [
+        (way, *entry)
+        for way in (target.watching, target.unwatched)
+        for entry in LAYOUTS.items()
+        if entry[0] != "expanded"
+    ]
     for way, layout, layouts in ways:
         what = f"{sample.label} {dtype.name} in place, {layout}"
         tensors, wide_args, placed = place(args, layouts, target.device)
@@ -77,7 +87,9 @@ def check_inplace(sample: Sample, dtype: DType, target: Target) -> None:
         assert first._version > version, f"{what}: the version is still {version} after the write"
         assert first.dtype is dtype, f"{what}: self became {first.dtype}"
         reference = reference_of(sample, wide_args, wide_kwargs)[0]
-        assert_equal(to_host(first), reference, dtype, tolerance_of(sample, dtype, reference, wide_args, wide_kwargs), what)
+        assert_equal(
+            to_host(first), reference, dtype, tolerance_of(sample, dtype, reference, wide_args, wide_kwargs), what
+        )
         assert to_host(alias).tobytes() == to_host(first).tobytes(), f"{what}: a view of self shows other values"
         assert np.array_equal(guarded(placed[0]), guards), f"{what}: memory outside of self was written"
         for position, put in enumerate(placed[1:], 1):
@@ -118,9 +130,13 @@ def check_inplace_history(sample: Sample, dtype: DType, target: Target) -> None:
     try:
         square.backward(polyad.ones_like(square))
     except RuntimeError as error:
-        assert sample.op + "_" in str(error), f"{sample.label}: the error about the changed tensor does not name {sample.op}_:\n{error}"
+        assert sample.op + "_" in str(error), (
+            f"{sample.label}: the error about the changed tensor does not name {sample.op}_:\n{error}"
+        )
     else:
-        raise AssertionError(f"{sample.label}: backward used a saved tensor that {sample.op}_ had overwritten, and did not raise")
+        raise AssertionError(
+            f"{sample.label}: backward used a saved tensor that {sample.op}_ had overwritten, and did not raise"
+        )
 
 
 def takes_out(sample: Sample) -> bool:
@@ -138,7 +154,11 @@ def check_out(sample: Sample, dtype: DType, target: Target) -> None:
     args = draw(sample, dtype, target.seed)
     dtypes = result_dtypes(sample, dtype)
     kwargs, wide_kwargs = kwargs_of(sample, dtype, target.device, args)
-    for way, layout in [(way, layout) for way in (target.watching, target.unwatched) for layout in (contiguous, sliced, transposed, None)]:
+    for way, layout in [
+        (way, layout)
+        for way in (target.watching, target.unwatched)
+        for layout in (contiguous, sliced, transposed, None)
+    ]:
         tensors, wide_args, placed = place(args, (contiguous,), target.device)
         expected = reference_of(sample, wide_args, wide_kwargs)
         if any(isinstance(one, OnlyShape) for one in expected):
@@ -148,14 +168,17 @@ def check_out(sample: Sample, dtype: DType, target: Target) -> None:
             outs = [contiguous(_filled((0,), result), target.device) for result in dtypes]
         else:
             outs = [
-                layout(_filled(one.shape, result), target.device) or contiguous(_filled(one.shape, result), target.device)
+                layout(_filled(one.shape, result), target.device)
+                or contiguous(_filled(one.shape, result), target.device)
                 for one, result in zip(expected, dtypes)
             ]
         guards = None if layout is None else [guarded(put) for put in outs]
         given = outs[0].tensor if len(outs) == 1 else tuple(put.tensor for put in outs)
         with way():
             results = outputs_of(function_of(sample)(*tensors, **kwargs, out=given))
-        for position, (one, put, reference, result_dtype) in enumerate(zip(results, outs, expected, dtypes, strict=True)):
+        for position, (one, put, reference, result_dtype) in enumerate(
+            zip(results, outs, expected, dtypes, strict=True)
+        ):
             name = what if len(outs) == 1 else f"{what}: result {position}"
             assert one is put.tensor, f"{name}: another tensor than out is returned"
             allowed = tolerance_of(sample, result_dtype, reference, wide_args, wide_kwargs)
@@ -184,7 +207,21 @@ def check_out_is_input(sample: Sample, dtype: DType, target: Target) -> None:
         with target.unwatched():
             result = function_of(sample)(*tensors, **kwargs, out=tensors[position])
         assert result is tensors[position], f"{what}: another tensor than out is returned"
-        assert_equal(to_host(result), reference, result_dtype, tolerance_of(sample, result_dtype, reference, wide_args, wide_kwargs), what)
+        assert_equal(
+            to_host(result),
+            reference,
+            result_dtype,
+            tolerance_of(sample, result_dtype, reference, wide_args, wide_kwargs),
+            what,
+        )
 
 
-__all__ = ["check_inplace", "check_inplace_history", "check_out", "check_out_is_input", "generator", "has_inplace", "takes_out"]
+__all__ = [
+    "check_inplace",
+    "check_inplace_history",
+    "check_out",
+    "check_out_is_input",
+    "generator",
+    "has_inplace",
+    "takes_out",
+]

@@ -1,4 +1,4 @@
-'''What is tested: samples and error cases by family, each family in the file that has its name in ``polyad.ops``.
+"""What is tested: samples and error cases by family, each family in the file that has its name in ``polyad.ops``.
 
 A family file has two lists, ``SAMPLES`` and ``ERRORS``; it is found by being here. ``linear_algebra.py`` is the pattern to copy.
 
@@ -39,7 +39,7 @@ nothing is decided by rounding: no argmax of near ties, no gradient at a kink (u
 
 For a gradient that has an op of its own (``softmax_backward``) a sample of the op whose gradient it is suffices: finite differences
 check it.
-'''
+"""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def families() -> dict[str, tuple[list[Sample], list[ErrorCase]]]:
             labels = [entry.label for entry in listed]
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
-                raise ValueError(f"polyad_conformance.samples.{module.name}: more than one entry is called {', '.join(twice)}")
+                raise ValueError(
+                    f"polyad_conformance.samples.{module.name}: more than one entry is called {', '.join(twice)}"
+                )
     return found
 
 

@@ -89,9 +89,32 @@ SAMPLES = [
 ]
 
 ERRORS = [
-    ErrorCase(op="clone", name="no tensor", call=lambda op, tensor: op([1, 2]), raises=TypeError, match=r"clone: input is list"),
-    ErrorCase(op="contiguous", name="no tensor", call=lambda op, tensor: op(1.0), raises=TypeError, match=r"contiguous: input is float"),
-    ErrorCase(op="to", name="no dtype", call=lambda op, tensor: op(tensor(2, 3), 3), raises=TypeError, match=r"to: 3 .*\n.*input"),
-    ErrorCase(op="to", name="unknown device", call=lambda op, tensor: op(tensor(2, 3), "nosuch"), raises=RuntimeError, match=r"device 'nosuch'"),
+    ErrorCase(
+        op="clone",
+        name="no tensor",
+        call=lambda op, tensor: op([1, 2]),
+        raises=TypeError,
+        match=r"clone: input is list",
+    ),
+    ErrorCase(
+        op="contiguous",
+        name="no tensor",
+        call=lambda op, tensor: op(1.0),
+        raises=TypeError,
+        match=r"contiguous: input is float",
+    ),
+    ErrorCase(
+        op="to",
+        name="no dtype",
+        call=lambda op, tensor: op(tensor(2, 3), 3),
+        raises=TypeError,
+        match=r"to: 3 .*\n.*input",
+    ),
+    ErrorCase(
+        op="to",
+        name="unknown device",
+        call=lambda op, tensor: op(tensor(2, 3), "nosuch"),
+        raises=RuntimeError,
+        match=r"device 'nosuch'",
+    ),
 ]
-

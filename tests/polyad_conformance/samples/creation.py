@@ -68,7 +68,14 @@ def arange(name, *given, dtypes=REAL, steps=2):
 
 def from_data(op):
     def sample(name, data, dtypes, **kwargs):
-        return Sample(op=op, name=name, inputs=lambda make: (data,), reference=lambda data, **kwargs: np.array(data), kwargs=kwargs, dtypes=dtypes)
+        return Sample(
+            op=op,
+            name=name,
+            inputs=lambda make: (data,),
+            reference=lambda data, **kwargs: np.array(data),
+            kwargs=kwargs,
+            dtypes=dtypes,
+        )
 
     return [
         sample("nested lists", [[1, 0], [2, 3]], EVERYTHING, dtype=DTYPE),
@@ -77,7 +84,14 @@ def from_data(op):
         sample("default dtype", [[1.5, 2.5]], (float32,)),
         sample("default dtype of integers", (1, 2, 3), (int64,)),
         sample("default dtype of bools", [True, False], EVERYTHING[:1]),
-        Sample(op=op, name="a tensor", inputs=lambda make: (make((2, 3)),), reference=lambda x: x, dtypes=EVERYTHING, aliasing="none" if op == "tensor" else "maybe"),
+        Sample(
+            op=op,
+            name="a tensor",
+            inputs=lambda make: (make((2, 3)),),
+            reference=lambda x: x,
+            dtypes=EVERYTHING,
+            aliasing="none" if op == "tensor" else "maybe",
+        ),
     ]
 
 
@@ -94,9 +108,24 @@ SAMPLES = [
     *like("zeros_like", 0),
     *like("ones_like", 1),
     *like("full_like", 3, 3),
-    Sample(op="empty", inputs=lambda make: ((2, 3),), reference=lambda shape, dtype: OnlyShape(shape), kwargs={"dtype": DTYPE}, dtypes=EVERYTHING),
-    Sample(op="empty", name="0-d", inputs=lambda make: ((),), reference=lambda shape, dtype: OnlyShape(shape), kwargs={"dtype": DTYPE}, dtypes=EVERYTHING),
-    Sample(op="empty_like", inputs=lambda make: (make((2, 3)),), reference=lambda x: OnlyShape(x.shape), dtypes=EVERYTHING),
+    Sample(
+        op="empty",
+        inputs=lambda make: ((2, 3),),
+        reference=lambda shape, dtype: OnlyShape(shape),
+        kwargs={"dtype": DTYPE},
+        dtypes=EVERYTHING,
+    ),
+    Sample(
+        op="empty",
+        name="0-d",
+        inputs=lambda make: ((),),
+        reference=lambda shape, dtype: OnlyShape(shape),
+        kwargs={"dtype": DTYPE},
+        dtypes=EVERYTHING,
+    ),
+    Sample(
+        op="empty_like", inputs=lambda make: (make((2, 3)),), reference=lambda x: OnlyShape(x.shape), dtypes=EVERYTHING
+    ),
     arange("an end", 5),
     arange("an interval", 2, 7),
     arange("steps", 1, 20, 3),
@@ -107,12 +136,30 @@ SAMPLES = [
     arange("fractions", 0.5, 3.0, 0.25, dtypes=REAL_FLOATS),
     arange("fractions that round", 0, 1, 0.1, dtypes=(float16, bfloat16, float32, float64), steps=4),
     Sample(op="arange", name="default dtype", inputs=lambda make: (4,), reference=np.arange, dtypes=(int64,)),
-    Sample(op="arange", name="default dtype of a float", inputs=lambda make: (0.0, 1.0, 0.25), reference=np.arange, dtypes=(float32,)),
-    Sample(op="empty_strided", inputs=lambda make: ((2, 3), (1, 4)), reference=lambda shape, strides, dtype: OnlyShape(shape), kwargs={"dtype": DTYPE}, dtypes=EVERYTHING),
+    Sample(
+        op="arange",
+        name="default dtype of a float",
+        inputs=lambda make: (0.0, 1.0, 0.25),
+        reference=np.arange,
+        dtypes=(float32,),
+    ),
+    Sample(
+        op="empty_strided",
+        inputs=lambda make: ((2, 3), (1, 4)),
+        reference=lambda shape, strides, dtype: OnlyShape(shape),
+        kwargs={"dtype": DTYPE},
+        dtypes=EVERYTHING,
+    ),
     *from_data("tensor"),
     *from_data("as_tensor"),
     *from_data("asarray"),
-    Sample(op="scalar_tensor", inputs=lambda make: (3,), reference=lambda s, dtype: np.array(s), kwargs={"dtype": DTYPE}, dtypes=EVERYTHING),
+    Sample(
+        op="scalar_tensor",
+        inputs=lambda make: (3,),
+        reference=lambda s, dtype: np.array(s),
+        kwargs={"dtype": DTYPE},
+        dtypes=EVERYTHING,
+    ),
     Sample(
         op="full",
         name="default dtype",
@@ -124,23 +171,85 @@ SAMPLES = [
 ]
 
 ERRORS = [
-    ErrorCase(op="zeros", name="negative size", call=lambda op, tensor: op(2, -1), raises=RuntimeError, match=r"zeros: .*-1"),
-    ErrorCase(op="ones", name="size that is no integer", call=lambda op, tensor: op(2, "three"), raises=TypeError, match=r"ones: .*'three'"),
-    ErrorCase(op="empty", name="negative size", call=lambda op, tensor: op((-3,)), raises=RuntimeError, match=r"empty: .*-3"),
-    ErrorCase(op="full", name="negative size", call=lambda op, tensor: op((-3,), 1), raises=RuntimeError, match=r"full: .*-3"),
-    ErrorCase(op="full", name="value that is no number", call=lambda op, tensor: op((3,), "one"), raises=TypeError, match=r"full: fill_value"),
-    ErrorCase(op="arange", name="step of 0", call=lambda op, tensor: op(0, 3, 0), raises=(RuntimeError, ValueError), match=r"arange: step 0"),
-    ErrorCase(op="arange", name="step that leads away", call=lambda op, tensor: op(0, 3, -1), raises=(RuntimeError, ValueError), match=r"arange: step -1"),
+    ErrorCase(
+        op="zeros", name="negative size", call=lambda op, tensor: op(2, -1), raises=RuntimeError, match=r"zeros: .*-1"
+    ),
+    ErrorCase(
+        op="ones",
+        name="size that is no integer",
+        call=lambda op, tensor: op(2, "three"),
+        raises=TypeError,
+        match=r"ones: .*'three'",
+    ),
+    ErrorCase(
+        op="empty", name="negative size", call=lambda op, tensor: op((-3,)), raises=RuntimeError, match=r"empty: .*-3"
+    ),
+    ErrorCase(
+        op="full", name="negative size", call=lambda op, tensor: op((-3,), 1), raises=RuntimeError, match=r"full: .*-3"
+    ),
+    ErrorCase(
+        op="full",
+        name="value that is no number",
+        call=lambda op, tensor: op((3,), "one"),
+        raises=TypeError,
+        match=r"full: fill_value",
+    ),
+    ErrorCase(
+        op="arange",
+        name="step of 0",
+        call=lambda op, tensor: op(0, 3, 0),
+        raises=(RuntimeError, ValueError),
+        match=r"arange: step 0",
+    ),
+    ErrorCase(
+        op="arange",
+        name="step that leads away",
+        call=lambda op, tensor: op(0, 3, -1),
+        raises=(RuntimeError, ValueError),
+        match=r"arange: step -1",
+    ),
     *[
-        ErrorCase(op=op, name="no tensor", call=lambda op, tensor: op([1, 2]), raises=TypeError, match=rf"{op}: input is list")
+        ErrorCase(
+            op=op, name="no tensor", call=lambda op, tensor: op([1, 2]), raises=TypeError, match=rf"{op}: input is list"
+        )
         for op in ("zeros_like", "ones_like", "empty_like")
     ],
     *[
-        ErrorCase(op=op, name="ragged lists", call=lambda op, tensor: op([[1, 2], [3]]), raises=ValueError, match=r"tensor: data")
+        ErrorCase(
+            op=op,
+            name="ragged lists",
+            call=lambda op, tensor: op([[1, 2], [3]]),
+            raises=ValueError,
+            match=r"tensor: data",
+        )
         for op in ("tensor", "as_tensor", "asarray")
     ],
-    ErrorCase(op="tensor", name="text", call=lambda op, tensor: op(["a", "b"]), raises=TypeError, match=r"tensor: data .*numbers"),
-    ErrorCase(op="scalar_tensor", name="a list", call=lambda op, tensor: op([1, 2]), raises=(TypeError, ValueError, RuntimeError), match=r"(scalar_tensor: s|fill_value) is list"),
-    ErrorCase(op="empty_strided", name="lengths", call=lambda op, tensor: op((2, 3), (1,)), raises=(RuntimeError, ValueError), match=r"empty_strided: .*stride"),
-    ErrorCase(op="full_like", name="no tensor", call=lambda op, tensor: op([1, 2], 3), raises=TypeError, match=r"full_like: input is list"),
+    ErrorCase(
+        op="tensor",
+        name="text",
+        call=lambda op, tensor: op(["a", "b"]),
+        raises=TypeError,
+        match=r"tensor: data .*numbers",
+    ),
+    ErrorCase(
+        op="scalar_tensor",
+        name="a list",
+        call=lambda op, tensor: op([1, 2]),
+        raises=(TypeError, ValueError, RuntimeError),
+        match=r"(scalar_tensor: s|fill_value) is list",
+    ),
+    ErrorCase(
+        op="empty_strided",
+        name="lengths",
+        call=lambda op, tensor: op((2, 3), (1,)),
+        raises=(RuntimeError, ValueError),
+        match=r"empty_strided: .*stride",
+    ),
+    ErrorCase(
+        op="full_like",
+        name="no tensor",
+        call=lambda op, tensor: op([1, 2], 3),
+        raises=TypeError,
+        match=r"full_like: input is list",
+    ),
 ]

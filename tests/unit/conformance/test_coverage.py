@@ -11,14 +11,14 @@ from functools import cache
 from typing import Any
 
 import pytest
+
+import polyad
+from polyad.dispatch.op import OPS, PUBLIC, Function, Op
 from polyad_conformance.calls import Target, draw, function_of, kwargs_of
 from polyad_conformance.checks.gradients import at, differentiable, floating, gradient_dtypes, weights
 from polyad_conformance.layouts import contiguous, place
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families
-
-import polyad
-from polyad.dispatch.op import OPS, PUBLIC, Function, Op
 
 NO_SAMPLE: dict[str, str] = {}
 """Public functions without a sample of their own, with the reason. It only ever gets shorter."""
@@ -68,7 +68,9 @@ def returns_tensors(public: Function) -> bool:
 @pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
 def test_every_op_has_a_sample(op: Op) -> None:
     forward, backward = reached()
-    assert op.name in forward | backward, f"no sample reaches {op.name}, declared in {op.module}; see polyad_conformance.samples"
+    assert op.name in forward | backward, (
+        f"no sample reaches {op.name}, declared in {op.module}; see polyad_conformance.samples"
+    )
 
 
 @pytest.mark.parametrize("name", [name for name, public in PUBLIC.items() if returns_tensors(public)])
@@ -88,7 +90,9 @@ def test_every_public_function_has_an_error_case(name: str) -> None:
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.formulas], ids=lambda op: op.name)
 def test_every_gradient_formula_is_checked(op: Op) -> None:
     _, backward = reached()
-    assert op.name in backward or op.name in NO_GRADIENT, f"{op.name} has gradient formulas, and no sample with gradient=True reaches it"
+    assert op.name in backward or op.name in NO_GRADIENT, (
+        f"{op.name} has gradient formulas, and no sample with gradient=True reaches it"
+    )
 
 
 @pytest.mark.parametrize("name", list(PUBLIC))
@@ -104,7 +108,9 @@ def test_every_op_says_what_it_is(op: Op) -> None:
 
 @pytest.mark.parametrize("family", list(families()))
 def test_families_are_named_after_the_modules_that_declare_their_ops(family: str) -> None:
-    modules = {op.module.rpartition(".")[2] for op in OPS.values()} | {public.module.rpartition(".")[2] for public in PUBLIC.values()}
+    modules = {op.module.rpartition(".")[2] for op in OPS.values()} | {
+        public.module.rpartition(".")[2] for public in PUBLIC.values()
+    }
     assert family in modules
 
 
@@ -137,5 +143,9 @@ def test_references_do_not_compute_with_what_they_test() -> None:
     for module in pkgutil.iter_modules(samples.__path__):
         text = references(__import__(f"{samples.__name__}.{module.name}", fromlist=["SAMPLES"]))
         imported = [line for line in text.splitlines() if line.lstrip().startswith(("import ", "from "))]
-        wrong = [line for line in imported if "polyad_numpy" in line or "polyad.ops" in line or line.strip() == "import polyad" or "torch" in line]
+        wrong = [
+            line
+            for line in imported
+            if "polyad_numpy" in line or "polyad.ops" in line or line.strip() == "import polyad" or "torch" in line
+        ]
         assert not wrong, f"samples/{module.name}.py: {wrong}"

@@ -15,10 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from polyad_conformance import test_ops, test_overrides
-from polyad_conformance.calls import FellBack, Target, UnsupportedByDeclaration
-from polyad_conformance.checks import storage, training
-from polyad_conformance.samples import families
 
 import polyad
 from polyad.autograd.node import Formula
@@ -27,6 +23,10 @@ from polyad.dispatch.op import OPS
 from polyad.dtypes import bfloat16
 from polyad.interop.numpy import numpy_dtype
 from polyad.storage import Storage
+from polyad_conformance import test_ops, test_overrides
+from polyad_conformance.calls import FellBack, Target, UnsupportedByDeclaration
+from polyad_conformance.checks import storage, training
+from polyad_conformance.samples import families
 from polyad_numpy.backend import NumpyBackend
 
 NAME = "saboteur"
@@ -75,11 +75,17 @@ def ignores_strides(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
 
 def ignores_offsets(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     honest = NumpyBackend.as_strided
-    patch.setattr(Saboteur, "as_strided", lambda self, root, dtype, shape, strides, offset: honest(self, root, dtype, shape, strides, 0))
+    patch.setattr(
+        Saboteur,
+        "as_strided",
+        lambda self, root, dtype, shape, strides, offset: honest(self, root, dtype, shape, strides, 0),
+    )
 
 
 def drops_nan_in_maximum(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
-    backend.replace("maximum", lambda honest: lambda a, b: np.where(np.isnan(honest(a, b)), np.fmax(a, b), honest(a, b)))
+    backend.replace(
+        "maximum", lambda honest: lambda a, b: np.where(np.isnan(honest(a, b)), np.fmax(a, b), honest(a, b))
+    )
 
 
 def truncates_casts(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
@@ -88,7 +94,9 @@ def truncates_casts(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
             bits = (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16)
             return bits.view(numpy_dtype(bfloat16)).reshape(array.shape)
         with np.errstate(all="ignore"):
-            return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(numpy_dtype(dtype))
+            return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(
+                numpy_dtype(dtype)
+            )
 
     backend.table["cast"] = cast
 
@@ -137,7 +145,9 @@ def adds_half_of_a_long_row(backend: Saboteur, patch: pytest.MonkeyPatch) -> Non
 
 
 def divides_towards_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
-    backend.replace("floor_divide", lambda honest: lambda a, b: np.asarray(np.trunc(np.divide(a, b))).astype(honest(a, b).dtype))
+    backend.replace(
+        "floor_divide", lambda honest: lambda a, b: np.asarray(np.trunc(np.divide(a, b))).astype(honest(a, b).dtype)
+    )
 
 
 def lets_integers_saturate(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
@@ -198,7 +208,9 @@ def copies_overlapping_memory_forwards(backend: Saboteur, patch: pytest.MonkeyPa
 
 
 def shares_host_memory(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Saboteur, "from_host", lambda self, data, dtype, device: np.ascontiguousarray(data).reshape(np.shape(data)))
+    patch.setattr(
+        Saboteur, "from_host", lambda self, data, dtype, device: np.ascontiguousarray(data).reshape(np.shape(data))
+    )
 
 
 def fills_the_gaps(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
@@ -372,7 +384,12 @@ def caught(ops: tuple[str, ...]) -> dict[str, str]:
         for check in (*storage.DEVICE_CHECKS, training.check_training):
             attempt(check.__name__, check)
         return found
-    tests = {name: test for module in (test_ops, test_overrides) for name, test in vars(module).items() if hasattr(test, "polyad_dtypes")}
+    tests = {
+        name: test
+        for module in (test_ops, test_overrides)
+        for name, test in vars(module).items()
+        if hasattr(test, "polyad_dtypes")
+    }
     samples = [sample for listed, _ in families().values() for sample in listed if sample.op in ops]
     assert samples, f"there are no samples of {ops}"
     for name, test in tests.items():
@@ -392,7 +409,9 @@ def saboteur(monkeypatch: pytest.MonkeyPatch) -> Any:
         yield backend
 
 
-@pytest.mark.parametrize("ops", sorted({sabotage.ops for sabotage in SABOTAGES}), ids=lambda ops: ",".join(ops) or "tier 0")
+@pytest.mark.parametrize(
+    "ops", sorted({sabotage.ops for sabotage in SABOTAGES}), ids=lambda ops: ",".join(ops) or "tier 0"
+)
 def test_the_honest_saboteur_passes(ops: tuple[str, ...], saboteur: Saboteur) -> None:
     assert caught(ops) == {}
 
@@ -404,7 +423,9 @@ def test_sabotage_is_caught(sabotage: Sabotage, saboteur: Saboteur, monkeypatch:
     monkeypatch.undo()
     for name, words in found.items():
         print(f"{sabotage.spoil.__name__}: caught by {name}: {words.splitlines()[0]}")
-    assert sabotage.caught_by in found, f"{sabotage.spoil.__name__} was caught by {sorted(found) or 'nothing'}, expected {sabotage.caught_by}"
+    assert sabotage.caught_by in found, (
+        f"{sabotage.spoil.__name__} was caught by {sorted(found) or 'nothing'}, expected {sabotage.caught_by}"
+    )
 
 
 def test_a_sabotaged_backend_is_taken_back() -> None:
