@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..layout import Shape, normalize_dim, normalize_dims, normalize_shape
@@ -84,26 +84,8 @@ def _check_shapes(shapes: Sequence[Shape], dim: int) -> None:
             return
 
 
-@function(method=False)
-def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `cat`.
-
-    >>> import polyad
-    >>> polyad.concat([polyad.zeros(1), polyad.ones(1)])
-    tensor([0., 1.])
-    """
-    return cat(tensors, dim)
-
-
-@function(method=False)
-def concatenate(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Another name of `cat`.
-
-    >>> import polyad
-    >>> polyad.concatenate([polyad.zeros(1), polyad.ones(1)])
-    tensor([0., 1.])
-    """
-    return cat(tensors, dim)
+concat = alias("concat", cat)
+concatenate = alias("concatenate", cat)
 
 
 def _stack_shape(tensors: Sequence[Shape], dim: int) -> Shape:

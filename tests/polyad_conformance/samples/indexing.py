@@ -268,6 +268,13 @@ SAMPLES = [
         )
         for name, shape in (("2-d", (4, 5)), ("1-d", (9,)), ("empty", (0, 3)), ("3-d", (2, 3, 2)))
     ],
+    Sample(
+        op="argwhere",
+        inputs=lambda make: (make((4, 5), -1, 1),),
+        reference=np.argwhere,
+        dtypes=EVERYTHING[:6],
+        result=as_int64,
+    ),
     *[
         Sample(
             op="_index",
@@ -338,6 +345,16 @@ def refused(op, name, *, index, match, call=None):
 
 
 ERRORS = [
+    *[
+        ErrorCase(
+            op=op,
+            name="a list",
+            call=lambda op, tensor: op([0, 1]),
+            raises=TypeError,
+            match=rf"{op}: input is list",
+        )
+        for op in ("nonzero", "argwhere")
+    ],
     refused(
         "index_select",
         "past the end",

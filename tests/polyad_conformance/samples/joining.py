@@ -46,6 +46,20 @@ SAMPLES = [
     joined("stack", "last", ((2, 3), (2, 3), (2, 3)), -1, reference=np.stack),
     joined("stack", "0-d", ((), ()), reference=np.stack),
     joined("stack", "middle", ((2, 3), (2, 3)), 1, reference=np.stack),
+    *[
+        Sample(
+            op=f"atleast_{ndim}d",
+            name=f"{len(shape)}-d",
+            inputs=lambda make, shape=shape: (make(shape),),
+            reference=reference,
+            dtypes=EVERYTHING,
+            gradient=True,
+            aliasing="maybe",
+            length=3,
+        )
+        for ndim, reference in ((1, np.atleast_1d), (2, np.atleast_2d))
+        for shape in ((), (3,), (2, 3))
+    ],
     joined("hstack", "", ((2, 3), (2, 1)), reference=np.hstack),
     joined("hstack", "vectors", ((3,), ()), reference=np.hstack),
     joined("vstack", "", ((3,), (2, 3)), reference=np.vstack),
@@ -98,6 +112,16 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    *[
+        ErrorCase(
+            op=op,
+            name="a number",
+            call=lambda op, tensor: op(1.0),
+            raises=TypeError,
+            match=rf"{op}: input is float",
+        )
+        for op in ("atleast_1d", "atleast_2d")
+    ],
     ErrorCase(
         op="cat",
         name="sizes that differ",

@@ -66,6 +66,13 @@ ERRORS = [
         match=r"linspace: steps is -1",
     ),
     ErrorCase(
+        op="logspace",
+        name="steps that are no int",
+        call=lambda op, tensor: op(0, 1, 2.5),
+        raises=TypeError,
+        match=r"logspace: steps is 2\.5, not an int",
+    ),
+    ErrorCase(
         op="linspace",
         name="complex bounds",
         call=lambda op, tensor: op(0, 1j, 3, dtype=float64),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import int16, int32
+from polyad.dtypes import float32, int16, int32
 
-from ..sample import EVERYTHING, ErrorCase, Sample, same
+from ..sample import EVERYTHING, ErrorCase, Sample, always, same
 
 
 def view(op, name, shape, *args, reference, aliasing="view", **kwargs):
@@ -75,6 +75,14 @@ SAMPLES = [
         gradient=True,
         aliasing="view",
         length=4,
+    ),
+    Sample(
+        op="_view_dtype",
+        inputs=lambda make: (make((3, 4)), int32),
+        reference=lambda x, dtype: x.astype(np.float32).view(np.int32),
+        dtypes=(float32,),
+        result=always(int32),
+        aliasing="view",
     ),
     Sample(
         op="view_as",

@@ -59,6 +59,15 @@ SAMPLES = [
     view("diagonal", "of other dimensions", (3, 2, 4), 0, 2, 0, reference=np.diagonal),
     view("_sliding_windows", "overlapping", (3, 6), 1, 3, 1, reference=windows),
     view("_sliding_windows", "apart", (7, 2), 0, 2, 3, reference=windows),
+    # The one element that every layout has in one place: what lies beside it depends on the layout.
+    view(
+        "as_strided",
+        "the first element, repeated",
+        (3, 4),
+        (2, 3),
+        (0, 0),
+        reference=lambda x, size, stride: np.full(size, x[0, 0]),
+    ),
     *[
         Sample(
             op="diag",
