@@ -1,7 +1,9 @@
-"""polyad beside PyTorch on the same workloads, in alternating rounds: ``python benchmarks/peers/compare.py --peer-python PYTHON``.
+"""polyad beside PyTorch on the same workloads, in alternating rounds:
+``python benchmarks/peers/compare.py --peer-python PYTHON``.
 
-Each library runs in a process of its own; a round times a workload on one, then on the other. The figure is the median over rounds
-of the ratio polyad / PyTorch within a round: below 1 polyad is faster. Threads are limited alike through OMP_NUM_THREADS.
+Each library runs in a process of its own; a round times a workload on one, then on the other. The figure is the median
+over rounds of the ratio polyad / PyTorch within a round: below 1 polyad is faster. Threads are limited alike through
+OMP_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import argparse
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -38,9 +41,13 @@ class Worker:
 
     def time(self, workload: str, seconds: float) -> float:
         assert self.process.stdin is not None
+        self.process.send_signal(signal.SIGCONT)
         self.process.stdin.write(f"{workload} {seconds}\n")
         self.process.stdin.flush()
-        return float(self.read())
+        answer = float(self.read())
+        # A library's idle threads may spin for work; stopped, they cannot take the cores from the other one.
+        self.process.send_signal(signal.SIGSTOP)
+        return answer
 
 
 def main() -> None:
@@ -58,6 +65,8 @@ def main() -> None:
 
     ours = Worker(sys.executable, "polyad", arguments.threads)
     theirs = Worker(arguments.peer_python, "torch", arguments.threads)
+    for worker in (ours, theirs):
+        worker.process.send_signal(signal.SIGSTOP)
     print(f"polyad {ours.version} / PyTorch {theirs.version}; {platform.machine()}, {arguments.threads} threads")
     print(f"{'workload':<16} {'polyad us':>11} {'peer us':>11} {'ratio':>7} {'min':>6} {'max':>6}")
     for name in names:
@@ -69,9 +78,12 @@ def main() -> None:
         ratios = sorted(mine / other for mine, other in pairs)
         mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
         print(
-            f"{name:<16} {mine:>11.2f} {other:>11.2f} {statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} {ratios[-1]:>6.2f}",
+            f"{name:<16} {mine:>11.2f} {other:>11.2f} "
+            f"{statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} {ratios[-1]:>6.2f}",
             flush=True,
         )
+    for worker in (ours, theirs):
+        worker.process.kill()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The workloads that polyad and its peer both run, written once against PyTorch's API.
 
-Run as a worker: ``python workloads.py polyad`` (or ``torch``) reads workload names from standard input and answers each with the
-median time of a call in microseconds.
+Run as a worker: ``python workloads.py polyad`` (or ``torch``) reads workload names from standard input and answers each
+with the median time of a call in microseconds.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""asv benchmarks of polyad. To add one: a class derived from `backends.PerBackend` whose methods begin with ``time_`` or ``track_``."""
+"""asv benchmarks of polyad.
+
+To add one: a class derived from `backends.PerBackend` whose methods begin with ``time_`` or ``track_``.
+"""
