@@ -4,8 +4,8 @@
 
     x = torch.randn(64, 784, device="cpu")
 
-The namespace is PyTorch's. Functions of tensors come from the op declarations (`polyad.ops`, listed in functions.py); everything
-that is not needed by every program (nn, optim, utils, jit, ...) is imported when it is first named.
+The namespace is PyTorch's. Functions of tensors come from the op declarations (`polyad.ops`, listed in functions.py);
+everything that is not needed by every program (nn, optim, utils, jit, ...) is imported when it is first named.
 """
 
 from __future__ import annotations
@@ -58,7 +58,15 @@ from .random import (
 from .tensor import Tensor as Tensor
 
 if TYPE_CHECKING:
-    from . import backends as backends, datasets as datasets, jit as jit, nn as nn, optim as optim, utils as utils
+    from . import (
+        backends as backends,
+        datasets as datasets,
+        jit as jit,
+        linalg as linalg,
+        nn as nn,
+        optim as optim,
+        utils as utils,
+    )
     from .backend.hookspecs import hookimpl as hookimpl
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
@@ -78,7 +86,7 @@ long = int64
 cfloat = complex64
 cdouble = complex128
 
-_LAZY_MODULES = frozenset({"backends", "datasets", "jit", "nn", "optim", "utils"})
+_LAZY_MODULES = frozenset({"backends", "datasets", "jit", "linalg", "nn", "optim", "utils"})
 _LAZY_NAMES = {
     "explain": "dispatch.tracing",
     "from_numpy": "interop.numpy",
