@@ -1,7 +1,7 @@
 """Device names: a backend's entry-point name and an index, ``opencl:1``.
 
-A `Device` is only a name: whether a backend of that name is installed and has such a device is decided when it is first used
-(`polyad.backend.registry`), so that naming a device costs nothing and loads nothing.
+A `Device` is only a name: whether a backend of that name is installed and has such a device is decided when it is first
+used (`polyad.backend.registry`), so that naming a device costs nothing and loads nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class Device:
         )
 
     def __enter__(self) -> Device:
-        # Kept in the thread's state and not here: one Device object may be entered by several threads, and twice by one.
+        # Kept in the thread's state and not here: one Device object may be entered by several threads,
+        # and twice by one.
         state.outer_devices = (*state.outer_devices, state.default_device)
         state.default_device = self
         return self

@@ -1,8 +1,9 @@
 """Data types: their properties, PyTorch's promotion rules, the default floating point dtype, finfo and iinfo.
 
-Invariants: every dtype exists once (compare with ``is``); nothing here knows NumPy, `polyad.interop.numpy` holds the mapping.
-Promotion follows the documented lattice of PyTorch (https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc):
-a category (bool < integer < floating < complex) and, inside it, dimensioned tensors before 0-d tensors before Python numbers.
+Invariants: every dtype exists once (compare with ``is``); nothing here knows NumPy, `polyad.interop.numpy` holds the
+mapping. Promotion follows the documented lattice of PyTorch
+(https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc): a category
+(bool < integer < floating < complex) and, inside it, dimensioned tensors before 0-d tensors before Python numbers.
 
 To add a dtype: add its `DType` below and its place in `_LATTICE`, then its NumPy twin in `polyad.interop.numpy`.
 """
@@ -209,7 +210,8 @@ def can_cast(from_: DType, to: DType) -> bool:
 
 
 class finfo:
-    """Limits of a floating point (or the parts of a complex) dtype: bits, eps, max, min, tiny, smallest_normal, resolution.
+    """Limits of a floating point (or the parts of a complex) dtype:
+    bits, eps, max, min, tiny, smallest_normal, resolution.
 
     >>> import polyad
     >>> polyad.finfo(polyad.float32).eps

@@ -1,8 +1,8 @@
 """The exceptions polyad raises, and the one style in which they speak.
 
-Every error says what failed, lists the operands it concerns by argument name with dtype, shape and device, and says how to mend
-it. Each class is also the builtin type that a PyTorch user catches (RuntimeError, IndexError, TypeError, ValueError,
-NotImplementedError), so ``except`` clauses written for PyTorch keep working.
+Every error says what failed, lists the operands it concerns by argument name with dtype, shape and device, and says how
+to mend it. Each class is also the builtin type that a PyTorch user catches (RuntimeError, IndexError, TypeError,
+ValueError, NotImplementedError), so ``except`` clauses written for PyTorch keep working.
 
     ShapeError: matmul: input (2, 3072) and other (784, 10) do not agree: 3072 != 784
         input  float32 (2, 3072) on opencl:0
@@ -84,7 +84,9 @@ class PolyadError(Exception):
         self.module_description = ""
 
     def add_operands(self, operands: Mapping[str, Any]) -> None:
-        """Name the operands of an error that was raised where they were not known; changes nothing if it has lines already."""
+        """Name the operands of an error that was raised where they were not known;
+        changes nothing if it has lines already.
+        """
         if not self.lines:
             self.lines = {name: describe(value) for name, value in operands.items()}
 

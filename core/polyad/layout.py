@@ -1,7 +1,8 @@
 """Shape and stride arithmetic. Strides and offsets count elements, never bytes; no tensor is touched here.
 
-A layout is (shape, strides, offset): element ``(i, j, ...)`` of a tensor lies at ``offset + i*strides[0] + j*strides[1] + ...`` in
-its storage. Every view is a new layout over the same storage, so a backend never implements one.
+A layout is (shape, strides, offset): element ``(i, j, ...)`` of a tensor lies at
+``offset + i*strides[0] + j*strides[1] + ...`` in its storage. Every view is a new layout over the same storage, so a
+backend never implements one.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                     listed = " and ".join(str(tuple(s)) for s in shapes)
                     raise ShapeError(
                         f"broadcast: shapes {listed} do not agree in dimension {dim - rank}: {result[dim]} != {size}",
-                        fix="sizes must be equal or 1, counted from the last dimension; reshape or unsqueeze one operand",
+                        fix="sizes must be equal or 1, counted from the last dimension; "
+                        "reshape or unsqueeze one operand",
                     )
                 result[dim] = size
     return tuple(result)
@@ -98,17 +100,18 @@ def normalize_dim(dim: Any, ndim: int, op: str) -> int:
 
     Raises IndexError for a dim outside ``[-ndim, ndim)`` and TypeError for anything that is no int.
     """
+    place: int = dim
     if dim.__class__ is not int:  # asking for SupportsIndex takes several microseconds
         if not isinstance(dim, SupportsIndex) or isinstance(dim, bool):
             raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
-        dim = operator.index(dim)
+        place = operator.index(dim)
     limit = max(ndim, 1)
-    if not -limit <= dim < limit:
+    if not -limit <= place < limit:
         raise IndexOutOfRange(
-            f"{op}: dim {dim} is out of range [{-limit}, {limit - 1}]",
+            f"{op}: dim {place} is out of range [{-limit}, {limit - 1}]",
             fix=f"the tensor has {ndim} dimensions; choose one of them",
         )
-    return dim + limit if dim < 0 else dim
+    return place + limit if place < 0 else place
 
 
 def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 """What each thread has switched on: gradient recording, modes, the current default device.
 
-One thread-local object, so that the op path asks one place. Class attributes are the values that a new thread starts with.
+One thread-local object, so that the op path asks one place. Class attributes are the values that a new thread starts
+with.
 """
 
 from __future__ import annotations

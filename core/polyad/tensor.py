@@ -1,7 +1,7 @@
 """The Tensor: an array handle, its type, the storage it shares, and its autograd record.
 
-Nothing here computes: methods that do are made from op declarations (`polyad.tensor_methods`). Attributes that begin with an
-underscore belong to core and may be read by its layers, not by users:
+Nothing here computes: methods that do are made from op declarations (`polyad.tensor_methods`). Attributes that begin
+with an underscore belong to core and may be read by its layers, not by users:
 
     _array    the backend's strided handle
     _type     TensorType: dtype, device, 0-d or not
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 
 class ViewOf(NamedTuple):
-    """Where a view lies: the tensor whose history it belongs to (None for a detached alias) and its offset in the storage."""
+    """Where a view lies: the tensor whose history it belongs to (None for a detached alias)
+    and its offset in the storage.
+    """
 
     base: Tensor | None
     offset: int
@@ -59,7 +61,9 @@ class Tensor(TensorMethods):
     _view: ViewOf | None
 
     def __new__(cls, *data: Any, device: Any = None) -> Tensor:
-        """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset), in the default dtype."""
+        """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
+        in the default dtype.
+        """
         from .dtypes import get_default_dtype
         from .ops import creation
 
@@ -135,7 +139,8 @@ class Tensor(TensorMethods):
     def requires_grad(self) -> bool:
         """Whether backward computes a gradient for this tensor. Settable on leaves.
 
-        Raises RuntimeError when set to True on a tensor that is neither floating nor complex, or to False on an op's result.
+        Raises RuntimeError when set to True on a tensor that is neither floating nor complex, or to False on an op's
+        result.
         """
         return self._node is not None
 
@@ -187,7 +192,10 @@ class Tensor(TensorMethods):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward accumulated, or None. Settable to None or to a tensor of the same shape, dtype and device."""
+        """The gradient that backward accumulated, or None.
+
+        Settable to None or to a tensor of the same shape, dtype and device.
+        """
         return self._grad
 
     @grad.setter
@@ -300,7 +308,8 @@ class Tensor(TensorMethods):
         create_graph: bool = False,
         inputs: Any = None,
     ) -> None:
-        """Add the gradient of this tensor to ``.grad`` of the leaves it was computed from; see `polyad.autograd.backward`.
+        """Add the gradient of this tensor to ``.grad`` of the leaves it was computed from;
+        see `polyad.autograd.backward`.
 
         >>> import polyad
         >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
@@ -367,7 +376,7 @@ class Tensor(TensorMethods):
             )
         return add_hook(self._node, hook)
 
-    # ------------------------------------------------------------------------------------------------ Python's protocols
+    # ----------------------------------------------------------------------------------------------- Python's protocols
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -477,7 +486,8 @@ class Tensor(TensorMethods):
     def numpy(self, *, force: bool = False) -> Any:
         """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
 
-        Raises RuntimeError for a tensor that requires a gradient and TypeError for one on another device, unless ``force``.
+        Raises RuntimeError for a tensor that requires a gradient and TypeError for one on another device, unless
+        ``force``.
         """
         from .interop.numpy import to_numpy
 

@@ -1,8 +1,8 @@
 """Arithmetic without NumPy's floating point warnings, which PyTorch's users do not expect from ``x / 0`` or ``log(0)``.
 
-``np.errstate`` around each call would cost more than a small op, and ``np.seterr`` would silence the user's own NumPy code. NumPy keeps
-its error state in a context variable, so each thread gets one `contextvars.Context` in which it is off, and kernels run in that:
-about 0.1 microseconds a call.
+``np.errstate`` around each call would cost more than a small op, and ``np.seterr`` would silence the user's own NumPy
+code. NumPy keeps its error state in a context variable, so each thread gets one `contextvars.Context` in which it is
+off, and kernels run in that: about 0.1 microseconds a call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ thread = _QuietContext()
 
 
 def quiet(kernel: F) -> F:
-    """*kernel* with floating point warnings off. Do not call one quiet kernel from another: a context is entered once at a time."""
+    """*kernel* with floating point warnings off.
+
+    Do not call one quiet kernel from another: a context is entered once at a time.
+    """
 
     @functools.wraps(kernel)
     def call(*args: Any) -> Any:

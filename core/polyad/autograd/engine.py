@@ -1,8 +1,8 @@
 """The backward pass: visits each node once, in falling order of its sequence number.
 
-Every node's sequence number is larger than those of the nodes it points to, so by the time a node is taken from the heap all
-gradients that it will ever get have arrived. That replaces counting dependencies, and works unchanged for nested and concurrent
-passes, since all state is local to one call of `run`.
+Every node's sequence number is larger than those of the nodes it points to, so by the time a node is taken from the
+heap all gradients that it will ever get have arrived. That replaces counting dependencies, and works unchanged for
+nested and concurrent passes, since all state is local to one call of `run`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def run(
         keep_graph: keep saved values, so that the graph can be run again.
         create_graph: record the backward computation itself.
         capture: nodes whose arriving gradients are wanted, with their positions in the returned list.
-        accumulate: add to ``.grad`` of the leaves; with *capture*, only of captured ones' ancestors that lead nowhere else (see `grad`).
+        accumulate: add to ``.grad`` of the leaves; with *capture*, only of captured ones' ancestors that lead nowhere
+            else (see `grad`).
     """
     captured: list[Tensor | None] = [None] * (len(capture) if capture else 0)
     needed = _leading_to(capture, [node for node, _ in roots]) if capture is not None and not accumulate else None
@@ -169,7 +170,7 @@ def _retain(node: Node, gradient: Tensor) -> None:
 
 
 def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The saved values with the result's alias replaced by one that is connected to the graph, for second derivatives."""
+    """The saved values, the result's alias replaced by one that is connected to the graph, for second derivatives."""
     outs = node.out if isinstance(node.out, tuple) else (node.out,)
 
     def connected(value: Any) -> Any:

@@ -50,8 +50,8 @@ class Context:
 class Function:
     """Base of ops with their own backward.
 
-    ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns one gradient an argument of
-    ``forward``, None for those that have none.
+    ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns one gradient an
+    argument of ``forward``, None for those that have none.
 
     >>> import polyad
     >>> class Double(polyad.autograd.Function):

@@ -1,4 +1,7 @@
-"""Asking for gradients: `backward` accumulates into ``.grad``, `grad` returns them. Both check their arguments and run the engine."""
+"""Asking for gradients: `backward` accumulates into ``.grad``, `grad` returns them.
+
+Both check their arguments and run the engine.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,8 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The gradients of *outputs* with respect to *inputs*, one an input; no ``.grad`` is touched.
 
-    Raises RuntimeError when an input was not used, unless *allow_unused* (its gradient is None) or *materialize_grads* (zeros).
+    Raises RuntimeError when an input was not used, unless *allow_unused* (its gradient is None) or *materialize_grads*
+    (zeros).
 
     >>> import polyad
     >>> x = polyad.tensor(3.0, requires_grad=True)

@@ -1,11 +1,11 @@
 """The autograd graph: one `Node` an op call whose result may need a gradient.
 
-A node holds, for each operand that needs a gradient, where the gradient goes, the formula, and exactly the values the formula
-names. Edges point from results to operands, so a graph lives as long as its results do, and it holds no reference cycle: a
-formula that needs the op's own result gets an alias of it that has no history.
+A node holds, for each operand that needs a gradient, where the gradient goes, the formula, and exactly the values the
+formula names. Edges point from results to operands, so a graph lives as long as its results do, and it holds no
+reference cycle: a formula that needs the op's own result gets an alias of it that has no history.
 
-Invariant: a node's ``seq`` is larger than those of all nodes it points to. Running nodes in falling order of ``seq`` is therefore a
-topological order, which is all the engine needs.
+Invariant: a node's ``seq`` is larger than those of all nodes it points to. Running nodes in falling order of ``seq`` is
+therefore a topological order, which is all the engine needs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ Target = Any
 
 
 class Formula(NamedTuple):
-    """A gradient formula: for the operand at *position* (or the operands, for a slice), ``function(grad, *pick(values))``.
+    """A gradient formula: for the operand at *position* (or the operands, for a slice),
+    ``function(grad, *pick(values))``.
 
-    *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for what may be absent.
+    *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for
+    what may be absent.
     """
 
     position: int | slice
@@ -174,7 +176,9 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
 
 
 def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differentiable: Sequence[bool]) -> None:
-    """As `record`, for an op with several results; the formula gets a list of one gradient a result, None where none arrived."""
+    """As `record`, for an op with several results; the formula gets a list of one gradient a result,
+    None where none arrived.
+    """
     node = MultiNode()
     node.seq = next_event()
     node.name = op.grad_name

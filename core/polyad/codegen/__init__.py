@@ -5,8 +5,9 @@
     dialects.py     what differs between C, OpenCL C and CUDA C
     elementwise.py  the generator: `generate(expression, layouts, dialect)` gives source and launch geometry
 
-Nothing here runs anything or knows a device. A backend compiles the source, keeps it by `KernelSource.text`, and launches it with the
-geometry. The simplest use is one op, a fused chain of ops is the same call with a larger expression.
+Nothing here runs anything or knows a device. A backend compiles the source, keeps it by `KernelSource.text`, and
+launches it with the geometry. The simplest use is one op, a fused chain of ops is the same call with a larger
+expression.
 """
 
 from .collapse import collapse
@@ -15,5 +16,6 @@ from .elementwise import KernelSource, generate
 from .expression import Apply, Expression, Literal, Operand, apply
 
 __all__ = [
-    "C", "CUDA_C", "DIALECTS", "OPENCL_C", "Apply", "Dialect", "Expression", "KernelSource", "Literal", "Operand", "apply", "collapse", "generate",
+    "C", "CUDA_C", "DIALECTS", "OPENCL_C", "Apply", "Dialect", "Expression", "KernelSource", "Literal", "Operand",
+    "apply", "collapse", "generate",
 ]  # fmt: skip

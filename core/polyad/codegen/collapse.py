@@ -1,4 +1,6 @@
-"""Merging dimensions: the same elements in the same order with fewer, longer dimensions, so that inner loops are long."""
+"""Merging dimensions: the same elements in the same order with fewer, longer dimensions, so that inner loops are
+long.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from ..layout import Shape, Strides
 
 
 def collapse(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Strides, ...]]:
-    """*shape* without size-1 dimensions and with neighbours merged where every operand steps through both as through one.
+    """*shape* without size-1 dimensions and with neighbours merged where every operand steps through both
+    as through one.
 
     >>> collapse((4, 1, 6), [(6, 6, 1), (0, 0, 1)])
     ((4, 6), ((6, 1), (0, 1)))

@@ -1,6 +1,8 @@
-"""What differs between the C-family languages that kernels are written in: type names, function names, how a kernel begins.
+"""What differs between the C-family languages that kernels are written in: type names, function names,
+how a kernel begins.
 
-Signed integers must wrap: compile C with ``-fwrapv`` (OpenCL and CUDA devices wrap by themselves). No fast-math, which loses NaN.
+Signed integers must wrap: compile C with ``-fwrapv`` (OpenCL and CUDA devices wrap by themselves). No fast-math, which
+loses NaN.
 
 To add a language: a `Dialect` with its spellings. What the generator writes between them is plain C99.
 """
@@ -85,7 +87,10 @@ CUDA_C = Dialect(
     qualifier='extern "C" __global__ ',
     address="",
     index="long long",
-    rows="for (long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += (long long)gridDim.x * blockDim.x)",
+    rows=(
+        "for (long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x; row < rows; "
+        "row += (long long)gridDim.x * blockDim.x)"
+    ),
     suffixes=_SUFFIXED,
     parallel=True,
 )

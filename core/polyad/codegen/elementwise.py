@@ -1,11 +1,12 @@
 """The generator of elementwise kernels.
 
-The operands' layouts are collapsed first; the last dimension that remains is the inner loop, all others are rows. A row's position is
-worked out by divisions once a row, never once an element. Sizes and strides are arguments, so one source serves all shapes of the same
-rank; only inner strides of 0 and 1 are written into the source, because they decide whether the compiler can vectorise.
+The operands' layouts are collapsed first; the last dimension that remains is the inner loop, all others are rows. A
+row's position is worked out by divisions once a row, never once an element. Sizes and strides are arguments, so one
+source serves all shapes of the same rank; only inner strides of 0 and 1 are written into the source, because they
+decide whether the compiler can vectorise.
 
-The kernel's parameters, in order: the output pointer, one pointer an operand, ``rows``, the collapsed sizes, then the output's and each
-operand's strides, outermost first, in elements. Offsets belong to the pointers.
+The kernel's parameters, in order: the output pointer, one pointer an operand, ``rows``, the collapsed sizes, then the
+output's and each operand's strides, outermost first, in elements. Offsets belong to the pointers.
 """
 
 from __future__ import annotations
@@ -89,8 +90,9 @@ def generate(
     pointers += [f"const {dialect.address}{dialect.types[dtype]} *in{n}" for n, dtype in enumerate(dtypes)]
     places = ["o", *(f"i{n}" for n in range(len(dtypes)))]
     numbers = ["rows", *(f"n{d}" for d in range(rank)), *(f"{place}s{d}" for place in places for d in range(rank))]
+    parameters = ", ".join(pointers + [f"{index} {number}" for number in numbers])
     lines = [
-        f"{dialect.prologue}{dialect.qualifier}void {name}({', '.join(pointers + [f'{index} {number}' for number in numbers])})",
+        f"{dialect.prologue}{dialect.qualifier}void {name}({parameters})",
         "{",
         f"    {dialect.rows} {{",
         f"        {index} rest = row;",
@@ -120,7 +122,8 @@ def _operand_dtypes(expression: Expression, count: int) -> list[DType]:
     for operand in operands_of(expression):
         if found.setdefault(operand.position, operand.dtype) is not operand.dtype:
             raise DTypeError(
-                f"codegen: operand {operand.position} occurs as {operand.dtype.name} and {found[operand.position].name}",
+                f"codegen: operand {operand.position} occurs as {operand.dtype.name} "
+                f"and {found[operand.position].name}",
                 fix="use one dtype, and casts",
             )
     if sorted(found) != list(range(count)):
@@ -165,6 +168,6 @@ def _literal(literal: Literal, dialect: Dialect) -> str:
     value = float(value)
     if math.isnan(value) or math.isinf(value):
         # Division says NaN and infinity in every dialect without a header.
-        zero = "0.0f" if dtype is float32 else "0.0"
-        return f"({'-' if value < 0 else ''}{'0' if math.isnan(value) else '1'}.0{'f' if dtype is float32 else ''} / {zero})"
+        suffix = "f" if dtype is float32 else ""
+        return f"({'-' if value < 0 else ''}{'0' if math.isnan(value) else '1'}.0{suffix} / 0.0{suffix})"
     return f"({value!r}f)" if dtype is float32 else f"({value!r})"

@@ -1,6 +1,7 @@
 """Expressions: what a fused elementwise kernel computes, as a tree of ops by their declared names.
 
-Dtypes have been promoted before: an op's arguments all have the dtype that dispatch would cast them to, and casts are explicit.
+Dtypes have been promoted before: an op's arguments all have the dtype that dispatch would cast them to, and casts are
+explicit.
 """
 
 from __future__ import annotations

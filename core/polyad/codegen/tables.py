@@ -1,7 +1,7 @@
 """The formula of each op in C, shared by all dialects; ``{0}``, ``{1}``, ... are the arguments.
 
-A formula in ``FUNCTION`` position (a bare name) is a math function whose spelling the dialect decides. Ops are named as declared in
-`polyad.ops`; a test checks that. NaN passes through maximum, minimum and relu, which C's fmax would drop.
+A formula in ``FUNCTION`` position (a bare name) is a math function whose spelling the dialect decides. Ops are named as
+declared in `polyad.ops`; a test checks that. NaN passes through maximum, minimum and relu, which C's fmax would drop.
 
 To add an op: its template here, and its math function in the dialects if they spell it differently.
 """

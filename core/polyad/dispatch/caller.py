@@ -1,8 +1,9 @@
 """The function behind each op, generated from its declaration: signature lookup, kernel, wrap, record.
 
-Generated source, one function an op, because this is the path that every call takes: a general ``*args`` loop would cost more
-than a small op's arithmetic. What is generated for ``mul`` can be read with ``inspect.getsource(polyad.mul)``. Everything rare (first
-call of a signature, casts, decomposition, errors) is in `polyad.dispatch.plan`.
+Generated source, one function an op, because this is the path that every call takes: a general ``*args`` loop would
+cost more than a small op's arithmetic. What is generated for ``mul`` can be read with
+``inspect.getsource(polyad.mul)``. Everything rare (first call of a signature, casts, decomposition, errors) is in
+`polyad.dispatch.plan`.
 """
 
 from __future__ import annotations
@@ -65,16 +66,16 @@ _MANY = """\
 def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
     """The function that carries out calls of *op*; it has the definition's signature, name and docstring.
 
-    Its code is generated and compiled by its first call: a program uses few of all ops, and should not wait for the others when
-    it imports polyad.
+    Its code is generated and compiled by its first call: a program uses few of all ops, and should not wait for the
+    others when it imports polyad.
     """
     if op.kind == "view":
         return _view_caller(op, definition)
     filename = f"polyad-op:{op.name}"
     scope: dict[str, Any] = {
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
-        "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan, "describe_failure": describe_failure,
-        "write_out": write_out, "__name__": __name__,
+        "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
+        "describe_failure": describe_failure, "write_out": write_out, "__name__": __name__,
     }  # fmt: skip
 
     def compile_caller() -> Callable[..., Any]:
@@ -87,7 +88,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
 
     scope["compile_caller"] = compile_caller
     # Tracebacks and inspect.getsource ask linecache, which asks for the source when it is wanted.
-    linecache.cache[filename] = (lambda: _source(op, definition),)  # type: ignore[assignment]
+    linecache.cache[filename] = (lambda: _source(op, definition),)
     code = _first_call.__code__.replace(co_filename=filename, co_firstlineno=1, co_name=definition.__name__)
     caller = FunctionType(code, scope, definition.__name__)
     caller.__doc__ = definition.__doc__
@@ -176,7 +177,8 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def write_out(out: Any, result: Any) -> Any:
-    """Put *result* into the tensor (or tuple of tensors) *out* that the user gave, resizing an empty one; returns *out*.
+    """Put *result* into the tensor (or tuple of tensors) *out* that the user gave, resizing an empty one;
+    returns *out*.
 
     Raises RuntimeError when out's device differs or its dtype cannot hold the result, TypeError when it is no tensor.
     """

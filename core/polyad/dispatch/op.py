@@ -8,15 +8,16 @@
     gradient(op, name=formula, ...)   the gradient of the result with respect to each operand
     joint_gradient(op, first, last, formula)   one formula for several operands
 
-The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which parameters are
-tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Python number and ``Tensor | None`` absent; ``Sequence[Tensor]`` is a
-list. Tensors come first, other parameters (canonical, already validated) after them. A parameter ``out`` is not part of the op: it
-is provided for.
+The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which
+parameters are tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Python number and ``Tensor | None`` absent;
+``Sequence[Tensor]`` is a list. Tensors come first, other parameters (canonical, already validated) after them. A
+parameter ``out`` is not part of the op: it is provided for.
 
-A formula's first parameter is the arriving gradient; the others name what it needs and thereby what is saved: an operand or
-parameter by its name, an operand's shape as ``<name>_shape``, the result as ``out`` (or the names in ``outputs``). It is written
-in ops and returns one tensor of any shape that broadcasts from or reduces to the operand's: the engine sums over broadcast
-dimensions and casts. It must return the gradient it was given, or a new tensor, never a saved one.
+A formula's first parameter is the arriving gradient; the others name what it needs and thereby what is saved: an
+operand or parameter by its name, an operand's shape as ``<name>_shape``, the result as ``out`` (or the names in
+``outputs``). It is written in ops and returns one tensor of any shape that broadcasts from or reduces to the operand's:
+the engine sums over broadcast dimensions and casts. It must return the gradient it was given, or a new tensor, never a
+saved one.
 
 To add an op, see docs/write-an-op.md.
 """
@@ -41,7 +42,8 @@ OPS: dict[str, Op] = {}
 """Every op by name."""
 
 PUBLIC: dict[str, Function] = {}
-"""Every public function of tensors by name, whether it is an op or calls ops: what `polyad.*` and the Tensor methods are made of."""
+"""Every public function of tensors by name, whether it is an op or calls ops: what `polyad.*` and the Tensor methods
+are made of."""
 
 
 class Op:
@@ -53,7 +55,8 @@ class Op:
             "optional" (a tensor or None), "flexible" (any of the three) or "list".
         params: names of the other parameters, in order.
         keyed: the params that the plan depends on (dtypes, devices).
-        dtype: the dtype rule.  shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
+        dtype: the dtype rule.
+        shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
         formulas: gradient formulas.  saves_out: whether one of them needs the result.
@@ -176,7 +179,10 @@ def primitive(
     method: bool = True,
     inplace: bool = False,
 ) -> Callable[[F], F]:
-    """Declare an op that backends bring kernels for. See the module's docstring; ``inplace`` asks for the form ``<name>_``."""
+    """Declare an op that backends bring kernels for.
+
+    See the module's docstring; ``inplace`` asks for the form ``<name>_``.
+    """
 
     def wrap(definition: F) -> F:
         op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name)
@@ -197,8 +203,8 @@ def composite(
 ) -> Callable[[F], F]:
     """Declare an op by its decomposition.
 
-    With gradient formulas it records itself and its body runs unrecorded; without, its body's ops record themselves and a
-    backend's kernel is used only where no gradient is needed.
+    With gradient formulas it records itself and its body runs unrecorded; without, its body's ops record themselves and
+    a backend's kernel is used only where no gradient is needed.
     """
 
     def wrap(definition: F) -> F:
@@ -219,7 +225,10 @@ def view(*, grad_name: str | None = None, method: bool = True) -> Callable[[Call
 
 
 def function(*, method: bool = True, inplace: bool = False) -> Callable[[F], F]:
-    """Declare a public function that validates, normalises and calls ops. With a parameter ``out``, writing there is provided for."""
+    """Declare a public function that validates, normalises and calls ops.
+
+    With a parameter ``out``, writing there is provided for.
+    """
 
     def wrap(definition: F) -> F:
         call: Callable[..., Any] = definition
@@ -254,7 +263,8 @@ def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> No
 
 
 def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula: Callable[..., Any]) -> None:
-    """Declare one formula for the neighbouring operands *first* to *last*: it returns a gradient for each, None where there is none.
+    """Declare one formula for the neighbouring operands *first* to *last*: it returns a gradient for each,
+    None where there is none.
 
     For an op whose gradients share most of their work, such as a normalisation with its weight and bias.
     """
@@ -281,7 +291,8 @@ def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[
             parts.append(f"[t._array.shape for t in {at}]" if given == "list" else f"{at}._array.shape")
         else:
             raise TypeError(
-                f"gradient of {op.name}: the formula for {operand} asks for {want!r}, which is none of {names + result_names}"
+                f"gradient of {op.name}: the formula for {operand} asks for {want!r}, "
+                f"which is none of {names + result_names}"
             )
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] = eval(f"lambda v: ({''.join(part + ', ' for part in parts)})")
     return pick

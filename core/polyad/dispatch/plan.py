@@ -1,8 +1,8 @@
 """Plans: what dispatch decides once for each call signature of an op.
 
-A signature is the operands' TensorTypes (or number types) and the keyed parameters. The plan holds everything that follows from it:
-casts, the kernel, the result types, whether a gradient can flow. It never holds data. Plans are dropped when the default dtype
-changes or backends are forgotten, since both decide what a plan says.
+A signature is the operands' TensorTypes (or number types) and the keyed parameters. The plan holds everything that
+follows from it: casts, the kernel, the result types, whether a gradient can flow. It never holds data. Plans are
+dropped when the default dtype changes or backends are forgotten, since both decide what a plan says.
 """
 
 from __future__ import annotations
@@ -45,11 +45,14 @@ class Plan:
 
     Attributes:
         kernel: called with arrays, numbers and params.
-        indirect: called as ``indirect(op, values, needs_grad)`` instead of the kernel where casts or a decomposition are due.
-        nd, zd: the result's type if it has dimensions and if it has none; for several outputs, ``types`` lists the nd ones.
+        indirect: called as ``indirect(op, values, needs_grad)`` instead of the kernel where casts or a decomposition
+            are due.
+        nd, zd: the result's type if it has dimensions and if it has none; for several outputs, ``types`` lists the nd
+            ones.
         differentiable: whether the op has formulas and a floating result.
         out_kernel: the kernel if it can write into given memory, else None.
-        path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for `polyad.explain`.
+        path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for
+            `polyad.explain`.
     """
 
     __slots__ = (
@@ -272,7 +275,9 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
 
 
 def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
-    """Run a composite's body; shapes that do not fit are told in the words of the op that was called, not of one inside it."""
+    """Run a composite's body; shapes that do not fit are told in the words of the op that was called,
+    not of one inside it.
+    """
     body: Callable[..., Any] = op.body  # type: ignore[assignment]
     try:
         return body(*values)
@@ -304,7 +309,9 @@ def _array_of(value: Any) -> Any:
 
 
 def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Exception:
-    """The error to raise for a kernel's exception: the op's shape rule explains it if it can, else the kernel's own words do."""
+    """The error to raise for a kernel's exception: the op's shape rule explains it if it can,
+    else the kernel's own words do.
+    """
     operands = _shown_operands(op, values)
     if isinstance(error, PolyadError):
         if isinstance(error, (ShapeError, IndexOutOfRange, MissingKernel)):
@@ -356,7 +363,8 @@ def _explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
     try:
         op.shape(*shapes, *values[len(op.operands) :])
     except PolyadError as found:
-        # A rule may name the op as users know it ("matmul: ..."); the others, which serve many ops, speak in this op's name.
+        # A rule may name the op as users know it ("matmul: ..."); the others, which serve many ops,
+        # speak in this op's name.
         named, _, rest = found.message.partition(": ")
         if named == "broadcast":
             message = f"{op.name}: {rest}"

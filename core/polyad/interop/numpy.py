@@ -100,7 +100,8 @@ def _without_tensors(data: Any, tensor_type: type[Tensor]) -> Any:
 def from_numpy(ndarray: Any) -> Tensor:
     """A CPU tensor sharing memory with a NumPy array.
 
-    Raises TypeError for anything else, for a dtype polyad lacks, and ValueError for negative strides or a read-only array.
+    Raises TypeError for anything else, for a dtype polyad lacks, and ValueError for negative strides or a read-only
+    array.
 
     >>> import numpy, polyad
     >>> a = numpy.zeros(2, dtype=numpy.float32)
@@ -154,8 +155,8 @@ def shared_with(data: Any) -> Tensor | None:
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d CPU tensor over the memory of an object with Python's buffer protocol, read as *dtype* from byte *offset*.
 
-    Raises ValueError if the buffer is read-only, empty, or does not hold *count* elements (all it has if negative); TypeError for
-    an object that has no buffer.
+    Raises ValueError if the buffer is read-only, empty, or does not hold *count* elements (all it has if negative);
+    TypeError for an object that has no buffer.
 
     >>> import polyad
     >>> polyad.frombuffer(bytearray([1, 0, 2, 0]), dtype=polyad.int16)

@@ -1,7 +1,7 @@
 """Every op and public tensor function, by family.
 
-Each module declares its ops (see `polyad.dispatch.op`); importing this package declares them all and attaches to Tensor the methods,
-in-place forms and operators that follow from the declarations.
+Each module declares its ops (see `polyad.dispatch.op`); importing this package declares them all and attaches to Tensor
+the methods, in-place forms and operators that follow from the declarations.
 """
 
 from __future__ import annotations

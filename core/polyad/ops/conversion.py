@@ -69,7 +69,8 @@ def to(
     non_blocking: bool = False,
     copy: bool = False,
 ) -> Tensor:
-    """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``.
+    """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
+    ``to(other)``.
 
     Itself when nothing changes, unless *copy*. Raises TypeError for arguments that are none of these.
 
@@ -126,7 +127,8 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device; gradients flow to it.
+    """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
+    gradients flow to it.
 
     Raises RuntimeError if its shape does not broadcast to this one's.
     """
@@ -187,7 +189,9 @@ def _fill(self: Tensor, value: Any) -> Tensor:
 
 
 def check_fits(op: str, value: Any, dtype: DType) -> None:
-    """Raise DTypeError unless the number *value* can be an element of *dtype*: an integer's range, a complex number's parts."""
+    """Raise DTypeError unless the number *value* can be an element of *dtype*:
+    an integer's range, a complex number's parts.
+    """
     if dtype.category == dtypes.INTEGER and not isinstance(value, (bool, complex)):
         limits = dtypes.iinfo(dtype)
         if not limits.min <= value < limits.max + 1:
@@ -244,7 +248,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
-    """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``; with one (or such a name), the tensor in it.
+    """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
+    with one (or such a name), the tensor in it.
 
     Raises ValueError for an unknown name.
 

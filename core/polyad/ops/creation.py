@@ -236,8 +236,8 @@ def arange(
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array or a tensor.
 
-    The dtype follows the data (float: the default dtype, int: int64) unless given. Raises ValueError for ragged lists and
-    TypeError for data that is not numeric.
+    The dtype follows the data (float: the default dtype, int: int64) unless given. Raises ValueError for ragged lists
+    and TypeError for data that is not numeric.
 
     >>> import polyad
     >>> polyad.tensor([[1, 2], [3, 4]])

@@ -204,7 +204,8 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
     if isinstance(other, Tensor):
         return _where((other == other) & (input == 0), 0.0, _mul(input, log(other)))
     # The dtype rule has refused complex numbers, and of two numbers dispatch has made the first a tensor.
-    assert isinstance(input, Tensor) and not isinstance(other, complex)
+    assert isinstance(input, Tensor)
+    assert not isinstance(other, complex)
     product = _mul(input, math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)
     return product if other != other else _where(input == 0, 0.0, product)
 

@@ -85,12 +85,12 @@ def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def _linear_grad_weight(g: Tensor, input: Tensor) -> Tensor:
     if len(g._array.shape) > 2:
         g, input = g.reshape(-1, g.shape[-1]), input.reshape(-1, input.shape[-1])
-    return _gemm(g, conjugate(input), True, False)  # type: ignore[arg-type]
+    return _gemm(g, conjugate(input), True, False)
 
 
 gradient(
     _linear,
-    input=lambda g, weight: _gemm(g, conjugate(weight), False, False),  # type: ignore[arg-type]
+    input=lambda g, weight: _gemm(g, conjugate(weight), False, False),
     weight=_linear_grad_weight,
     bias=lambda g: g,
 )
@@ -119,7 +119,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise ShapeError(
             f"linear: input {tuple(input.shape)} and weight {tuple(weight.shape)} do not agree{inner}",
             operands={name: value for name, value in operands.items() if value is not None},
-            fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
+            fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use "
+            f"Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
         )
     if weight.ndim == 1 or input.ndim == 1:
         product = _matmul(input, weight.t() if weight.ndim == 2 else weight)

@@ -1,8 +1,8 @@
 """Shape rules: a result's shape from the operands' shapes and the parameters.
 
-A rule is called as ``rule(*operand_shapes, *params)``; the shape of a number or an absent operand is None. It raises ShapeError with a
-message that says what did not fit. Kernels are not preceded by it: it explains a kernel's failure, and gives captured graphs
-their abstract values.
+A rule is called as ``rule(*operand_shapes, *params)``; the shape of a number or an absent operand is None. It raises
+ShapeError with a message that says what did not fit. Kernels are not preceded by it: it explains a kernel's failure,
+and gives captured graphs their abstract values.
 """
 
 from __future__ import annotations

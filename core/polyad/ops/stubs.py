@@ -1,6 +1,8 @@
-"""Writes what editors and type checkers read of names that come from declarations: ``python -m polyad.ops.stubs [--check]``.
+"""Writes what editors and type checkers read of names that come from declarations:
+``python -m polyad.ops.stubs [--check]``.
 
-    polyad/functions.py         one import line a public function, so that ``polyad.exp`` is the def in its family's module
+    polyad/functions.py         one import line a public function, so that ``polyad.exp`` is the def in its family's
+                                module
     polyad/tensor_methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
 
 ``--check`` writes nothing and exits with 1 if a file is not what the declarations say; a test does the same.
@@ -20,11 +22,13 @@ from ..tensor_methods import TensorMethods
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
-_FUNCTIONS_HEADER = '''"""The public functions of tensors, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
+_FUNCTIONS_HEADER = '''\
+"""The public functions of tensors, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
 
 '''
 
-_METHODS_HEADER = '''"""What type checkers see of Tensor's generated methods. Written by ``python -m polyad.ops.stubs``; do not edit."""
+_METHODS_HEADER = '''\
+"""What type checkers see of Tensor's generated methods. Written by ``python -m polyad.ops.stubs``; do not edit."""
 
 import builtins
 from collections.abc import Sequence
@@ -42,7 +46,8 @@ class TensorMethods:
 '''
 
 _BUILTIN = re.compile(r"\b(bool|complex|float|int)\b")
-_KNOWN = {"Any", "builtins", "Device", "DType", "Dims", "Number", "Sequence", "Shape", "Size", "Strides", "Tensor", "None"} | {
+_KNOWN = {
+    "Any", "builtins", "Device", "DType", "Dims", "Number", "Sequence", "Shape", "Size", "Strides", "Tensor", "None",
     "bool", "bytes", "complex", "dict", "float", "int", "list", "object", "str", "tuple", "type",
 }  # fmt: skip
 
