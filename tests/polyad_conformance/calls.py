@@ -113,7 +113,8 @@ class Paths(Mode):
     def dispatch(self, op: Any, args: tuple[Any, ...]) -> Any:
         """Follow casts and decompositions to the kernels at their ends."""
         if not isinstance(op, Op):
-            # An effect (an in-place write, a tensor made from data): it has no kernel, but may be made of ops that have.
+            # An effect (an in-place write, a tensor made from data): it has no kernel, but may be made of ops
+            # that have.
             if op.body is None:
                 return op.call(*args)
             with self:
@@ -178,7 +179,8 @@ class Target:
 
     @contextmanager
     def watching(self) -> Iterator[Paths]:
-        """Note how ops are carried out; those without a kernel may run on the host, which `assert_no_fallback` then tells.
+        """Note how ops are carried out; those without a kernel may run on the host,
+        which `assert_no_fallback` then tells.
 
         A RuntimeWarning, such as NumPy's about an invalid value, is an error: an op says by its result what happened.
         """
@@ -200,7 +202,8 @@ class Target:
         names = sorted({name for path, name in self.taken if path == "fallback"})
         if names:
             raise FellBack(
-                f"{self.device} has no kernel for {', '.join(names)}: it ran on the host (--allow-fallback accepts that)"
+                f"{self.device} has no kernel for {', '.join(names)}: it ran on the host "
+                "(--allow-fallback accepts that)"
             )
 
 

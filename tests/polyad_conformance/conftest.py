@@ -1,4 +1,6 @@
-"""From samples to pytest items: a test says by `polyad_conformance.items.over` what it is run over, this file makes the parameters."""
+"""From samples to pytest items: a test says by `polyad_conformance.items.over` what it is run over,
+this file makes the parameters.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
 """Known bugs of a backend: strict expected failures, in the backend's own package, each with a reason and a link.
 
-A backend's package may have a module ``polyad_conformance_known_bugs`` (``polyad_opencl/polyad_conformance_known_bugs.py``) with
+A backend's package may have a module ``polyad_conformance_known_bugs``
+(``polyad_opencl/polyad_conformance_known_bugs.py``) with
 
     KNOWN_BUGS = {
         "test_special[[]maximum: * float16]": ("the driver's fmax drops NaN", "https://github.com/..."),
     }
 
-from patterns of test names (`fnmatch`; ``[[]`` is a bracket) to reason and link. It needs no import, and may be computed, from the driver
-found, say. Such a test has to fail: when it passes, the run fails until the entry is deleted; so does an entry that no test matches.
+from patterns of test names (`fnmatch`; ``[[]`` is a bracket) to reason and link. It needs no import, and may be
+computed, from the driver found, say. Such a test has to fail: when it passes, the run fails until the entry is deleted;
+so does an entry that no test matches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The same values in differently arranged memory: what a kernel that ignores strides or offsets gets wrong.
 
-A layout is a function ``layout(values, device) -> Placed | None``: None where the shape does not allow it. Memory that no element
-uses is filled with poison (NaN, the largest integer, True), so that reading it shows, and is watched, so that writing it shows.
+A layout is a function ``layout(values, device) -> Placed | None``: None where the shape does not allow it. Memory that
+no element uses is filled with poison (NaN, the largest integer, True), so that reading it shows, and is watched, so
+that writing it shows.
 
 To add a layout, write a function and add it to `LAYOUTS`.
 """

@@ -53,7 +53,9 @@ def binary(
     special: bool = True,
     **sample: Any,
 ) -> list[Sample]:
-    """An elementwise op of two tensors that broadcast; *number* is tried as a Python number on the right (None: not taken)."""
+    """An elementwise op of two tensors that broadcast; *number* is tried as a Python number on the right
+    (None: not taken).
+    """
     other = draw_other or draw
     shapes = {
         "equal shapes": ((3, 4), (3, 4)),
@@ -98,8 +100,8 @@ def reduction(
 ) -> list[Sample]:
     """An op with ``dim`` and ``keepdim``; *reference* is called as ``reference(x, dim=None, keepdim=False)``.
 
-    *several* says whether dim may be a tuple, *whole* whether it may be left out, *empty* whether no elements reduce to something,
-    *length* whether rounding errors add up over the reduced elements.
+    *several* says whether dim may be a tuple, *whole* whether it may be left out, *empty* whether no elements reduce to
+    something, *length* whether rounding errors add up over the reduced elements.
     """
     kwargs: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
         "last dim": ((3, 4), {"dim": -1}),
@@ -135,7 +137,8 @@ def reduction(
 
 
 def wrong_types(samples: list[Sample]) -> list[ErrorCase]:
-    """For each public function whose first argument is a tensor: a call with a string there, TypeError naming the argument.
+    """For each public function whose first argument is a tensor: a call with a string there,
+    TypeError naming the argument.
 
     `polyad_conformance.samples.families` adds these to every family.
     """

@@ -1,7 +1,8 @@
-"""The suite's pytest plug-in: its options and its score card. Loaded in every pytest run, so nothing heavy is imported here.
+"""The suite's pytest plug-in: its options and its score card.
 
-It is registered through the entry-point group ``pytest11``, since pytest does not ask a conftest.py reached by ``--pyargs`` for
-options. What only the suite's own run needs is in conftest.py.
+Loaded in every pytest run, so nothing heavy is imported here. It is registered through the entry-point group
+``pytest11``, since pytest does not ask a conftest.py reached by ``--pyargs`` for options. What only the suite's own run
+needs is in conftest.py.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from polyad.backend import registry
 from .samples import families
 
 COLUMNS = ("passed", "kernel", "decomposition", "fallback", "unsupported", "failed", "known bug")
-"""Tests passed and failed; calls of samples whose ops all had kernels, were decomposed, or ran on the host; (sample, dtype) pairs that
-the backend's declaration excludes; strict expected failures."""
+"""Tests passed and failed; calls of samples whose ops all had kernels, were decomposed, or ran on the host;
+(sample, dtype) pairs that the backend's declaration excludes; strict expected failures."""
 
 
 @dataclass

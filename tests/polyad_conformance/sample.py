@@ -87,7 +87,9 @@ class Maker:
         self.random, self.dtype = random, dtype
 
     def __call__(self, shape: Iterable[int], low: float | None = None, high: float | None = None) -> np.ndarray:
-        """Random numbers between *low* and *high*: by default -2 to 2 for floats, -9 to 9 for integers (0 to 9 if unsigned)."""
+        """Random numbers between *low* and *high*: by default -2 to 2 for floats,
+        -9 to 9 for integers (0 to 9 if unsigned).
+        """
         shape = tuple(shape)
         if self.dtype is bool_:
             return self.random.integers(0, 2, shape).astype(bool)
@@ -103,7 +105,9 @@ class Maker:
         return np.asarray(values).astype(numpy_dtype(self.dtype))
 
     def nonzero(self, shape: Iterable[int], low: float = 0.5, high: float = 3.0) -> np.ndarray:
-        """Numbers with magnitudes between *low* and *high*, of either sign where the dtype has one: divisors. True for bool."""
+        """Numbers with magnitudes between *low* and *high*, of either sign where the dtype has one: divisors.
+        True for bool.
+        """
         if self.dtype is bool_:
             return np.ones(tuple(shape), bool)
         values = self(shape, max(low, 1) if self.dtype in INTEGERS else low, high)
@@ -117,7 +121,9 @@ class Maker:
         return self(shape, max(low, 1) if self.dtype in INTEGERS else low, high)
 
     def distinct(self, shape: Iterable[int]) -> np.ndarray:
-        """Numbers that differ by at least 0.25 (integers by 1) in random order: for extremes and sorting. At most 256 of them."""
+        """Numbers that differ by at least 0.25 (integers by 1) in random order: for extremes and sorting.
+        At most 256 of them.
+        """
         shape = tuple(shape)
         count = int(np.prod(shape))
         order = self.random.permutation(count)
@@ -145,7 +151,9 @@ class Maker:
 
 @dataclass(frozen=True)
 class OnlyShape:
-    """Returned by a reference where only the result's shape and dtype are defined: uninitialised memory, random numbers."""
+    """Returned by a reference where only the result's shape and dtype are defined:
+    uninitialised memory, random numbers.
+    """
 
     shape: tuple[int, ...]
 
@@ -156,20 +164,24 @@ class Sample:
 
     Attributes:
         op: a public function (``"matmul"``) or, with a leading underscore, an op (``"_gemm"``).
-        inputs: ``inputs(make)`` returns the positional arguments: arrays made by `Maker`, numbers, None, lists of arrays.
-        reference: ``reference(*inputs, **kwargs)`` in NumPy. Floats arrive as float64, complex as complex128, integers as int64, bool
-            as bool; a tuple for several results. May return `OnlyShape`.
+        inputs: ``inputs(make)`` returns the positional arguments: arrays made by `Maker`, numbers, None, lists of
+            arrays.
+        reference: ``reference(*inputs, **kwargs)`` in NumPy. Floats arrive as float64, complex as complex128, integers
+            as int64, bool as bool; a tuple for several results. May return `OnlyShape`.
         name: what is special about this sample; unique within its op.
         kwargs: keyword arguments of the call; `DTYPE` stands for the dtype. Creation functions get ``device`` added.
         dtypes: the dtypes to run with, as far as the backend declares them.
         result: from that dtype to the result's, or a tuple of rules for several results.
-        gradient: True if all inputs of the sample's dtype have gradients, or the positions of those that have; False for none.
+        gradient: True if all inputs of the sample's dtype have gradients, or the positions of those that have; False
+            for none.
         second_gradient: False where the gradient cannot be differentiated again.
         steps, length, magnitude: how far off a result may be; see `polyad_conformance.tolerance`.
         special: whether NaN, infinities and signed zeros in the inputs give what the reference gives for them.
         aliasing: "none": the result has its own memory; "view": it shares an input's; "maybe": it may.
-        expand: False where inputs repeated along their first dimension (as an expanded tensor shows) are no valid inputs.
-        holds: ``holds(*results, *inputs)``, asserts something about the results beside or instead of equality with the reference.
+        expand: False where inputs repeated along their first dimension (as an expanded tensor shows) are no valid
+            inputs.
+        holds: ``holds(*results, *inputs)``, asserts something about the results beside or instead of equality with the
+            reference.
     """
 
     op: str
@@ -197,13 +209,14 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorCase:
-    """A call that must be refused, with its inputs unchanged.
+    r"""A call that must be refused, with its inputs unchanged.
 
     Attributes:
         op: as for `Sample`.
-        call: ``call(op, tensor)``: *op* is the function, ``tensor(*shape, dtype=polyad.float32)`` makes inputs on the device under test.
+        call: ``call(op, tensor)``: *op* is the function, ``tensor(*shape, dtype=polyad.float32)`` makes inputs on the
+            device under test.
         raises: the exception type that users of PyTorch expect (RuntimeError, TypeError, ...).
-        match: a regular expression found in the message; name the arguments, for example ``r"input .*\\n.*other"``.
+        match: a regular expression found in the message; name the arguments, for example ``r"input .*\n.*other"``.
         name: what is wrong, unique within the op.
     """
 

@@ -7,7 +7,9 @@ from polyad_conformance.items import over_checks, over_errors, over_samples
 
 
 def one_of_each_kind(dtypes):
-    """The last dtype of each category and size below 4 bytes: writing to ``out`` is a copy, which tier 0 tests for all of them."""
+    """The last dtype of each category and size below 4 bytes: writing to ``out`` is a copy,
+    which tier 0 tests for all of them.
+    """
     return {(dtype.category, dtype.itemsize < 4): dtype for dtype in dtypes}.values()
 
 

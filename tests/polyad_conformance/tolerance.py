@@ -1,20 +1,20 @@
 """How far a result may be off, and the comparison with a reference. The derivation stands here and nowhere else.
 
-An operation that rounds correctly is off by at most u = eps / 2, relative to its result; a library function of good quality by eps.
-A result that went through ``steps`` such operations in its own dtype is off by at most about ``steps * eps`` times the largest
-magnitude on the way. A sum of ``length`` terms is taken in an accumulator (float32 for float16 and bfloat16, else the dtype
-itself); with terms of size m and random signs the partial sums reach about sqrt(length) * m, and length rounding errors of that
-size and random signs add up to about length * u * m. Therefore
+An operation that rounds correctly is off by at most u = eps / 2, relative to its result; a library function of good
+quality by eps. A result that went through ``steps`` such operations in its own dtype is off by at most about
+``steps * eps`` times the largest magnitude on the way. A sum of ``length`` terms is taken in an accumulator (float32
+for float16 and bfloat16, else the dtype itself); with terms of size m and random signs the partial sums reach about
+sqrt(length) * m, and length rounding errors of that size and random signs add up to about length * u * m. Therefore
 
     allowed = (steps * eps(dtype) + length * eps(accumulator)) * magnitude + smallest_normal(dtype)
 
-where magnitude is what the sample's ``magnitude`` function says (for a product of matrices |a| @ |b|, element by element), or else the
-reference's own magnitude; a sum without a ``magnitude`` function takes the largest magnitude among reference and inputs. The last
-term lets a device flush subnormal numbers to zero. Integers and bool are exact.
+where magnitude is what the sample's ``magnitude`` function says (for a product of matrices |a| @ |b|, element by
+element), or else the reference's own magnitude; a sum without a ``magnitude`` function takes the largest magnitude
+among reference and inputs. The last term lets a device flush subnormal numbers to zero. Integers and bool are exact.
 
-For gradients the same bound holds with the operations of forward and backward together, and with the error of the finite
-differences: central differences with step h are off by h**2 / 6 times the third derivative plus eps(float64) / h times the
-function's value, which h = 1e-5 balances at about 1e-10; 1e-7 leaves room for steep functions.
+For gradients the same bound holds with the operations of forward and backward together, and with the error of the
+finite differences: central differences with step h are off by h**2 / 6 times the third derivative plus eps(float64) / h
+times the function's value, which h = 1e-5 balances at about 1e-10; 1e-7 leaves room for steep functions.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def _same_sign(value: np.ndarray, reference: np.ndarray) -> Any:
 
 def _difference(what: str, got: np.ndarray, expected: np.ndarray, wrong: np.ndarray, allowed: Any = None) -> str:
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
-    line = f"{what} is wrong in {int(wrong.sum())} of {wrong.size} elements; at {place}: {got[place]}, expected {expected[place]}"
+    line = f"{what} is wrong in {int(wrong.sum())} of {wrong.size} elements"
+    line = f"{line}; at {place}: {got[place]}, expected {expected[place]}"
     if allowed is None:
         return line
-    return f"{line}, off by {abs(got[place] - expected[place]):.3g}, allowed {float(np.broadcast_to(allowed, wrong.shape)[place]):.3g}"
+    limit = float(np.broadcast_to(allowed, wrong.shape)[place])
+    return f"{line}, off by {abs(got[place] - expected[place]):.3g}, allowed {limit:.3g}"

@@ -1,6 +1,7 @@
 """How a backend is tested: one module a subject, functions that raise AssertionError and know nothing of pytest.
 
-    values.py      value, dtype and shape; NaN and infinity; layouts; inputs unchanged, results not aliased; the method form
+    values.py      value, dtype and shape; NaN and infinity; layouts; inputs unchanged, results not aliased;
+                   the method form
     promotion.py   mixed dtypes, 0-d tensors and numbers against PyTorch's table
     gradients.py   first gradients against finite differences of the reference, second ones against those of the first
     writing.py     in-place forms, their versions, and ``out=``
@@ -11,5 +12,6 @@
     devices.py     mixed devices
     training.py    a small training run against the same run in NumPy
 
-A check is ``check(sample, dtype, target)`` or ``check(target)``: `polyad_conformance.calls.Target` is the device under test.
+A check is ``check(sample, dtype, target)`` or ``check(target)``: `polyad_conformance.calls.Target` is the device under
+test.
 """

@@ -36,10 +36,10 @@ def check_mixed_devices(target: Target) -> None:
             call()
         except DeviceError as error:
             text = str(error)
-            missing = [str(device) for device in (here.device, there.device) if str(device) not in text]
-            assert not missing, f"{name}: the error does not name {missing}:\n{error}"
         else:
             raise AssertionError(f"{name}: tensors on {here.device} and {there.device} were accepted")
+        missing = [str(device) for device in (here.device, there.device) if str(device) not in text]
+        assert not missing, f"{name}: the error does not name {missing}:\n{text}"
         for one in (here, there):
             assert np.all(to_host(one) == 1), f"{name}: a tensor on {one.device} was changed by the refused call"
 

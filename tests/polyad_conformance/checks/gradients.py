@@ -100,7 +100,9 @@ def weights(sample: Sample, dtype: DType, seed: int, results: list[tuple[int, An
 def finite_differences(
     sample: Sample, args: Any, kwargs: dict[str, Any], path: Path, weighted: list[tuple[int, np.ndarray]]
 ) -> np.ndarray:
-    """Central differences of sum(weight * result), with respect to each element (real and imaginary part) of one argument."""
+    """Central differences of sum(weight * result), with respect to each element (real and imaginary part)
+    of one argument.
+    """
 
     def value(argument: np.ndarray) -> float:
         expected = reference_of(sample, replaced(args, path, argument), kwargs)

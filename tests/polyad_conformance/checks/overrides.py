@@ -64,7 +64,8 @@ def check_overrides(sample: Sample, dtype: DType, target: Target) -> None:
 
 
 def override_dtypes(sample: Sample) -> tuple[DType, ...]:
-    """The dtypes in which a sample's composites are compared with their decompositions: none if it reaches no composite.
+    """The dtypes in which a sample's composites are compared with their decompositions:
+    none if it reaches no composite.
 
     Which composites a call reaches does not depend on the device, so this is found out on the host.
     """

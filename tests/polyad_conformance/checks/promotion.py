@@ -21,7 +21,8 @@ _SHORT = {
     "f2": "float16", "bf": "bfloat16", "f4": "float32", "f8": "float64", "c8": "complex64", "c16": "complex128",
 }  # fmt: skip
 
-# https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc, rows and columns in the order of the first column.
+# https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc,
+# rows and columns in the order of the first column.
 _TABLE = """
 b    b   u1  i1  i2  i4  i8  f2  bf  f4  f8  c8  c16
 u1   u1  u1  i2  i2  i4  i8  f2  bf  f4  f8  c8  c16
@@ -48,7 +49,10 @@ def table() -> dict[tuple[DType, DType], DType]:
 
 
 def with_zero_dim(left: DType, zero_dim: DType) -> DType | None:
-    """For a tensor with dimensions and a 0-d one: the 0-d one counts only if it is of a higher category. None: no such dtype."""
+    """For a tensor with dimensions and a 0-d one: the 0-d one counts only if it is of a higher category.
+
+    None: no such dtype.
+    """
     if zero_dim.category <= left.category:
         return left
     if left.is_floating_point:
@@ -71,7 +75,9 @@ def _assert(op: str, got: Any, expected: DType, value: complex, what: str) -> No
 
 
 def check_promotion(op: str, target: Target) -> None:
-    """*op* over all pairs of dtypes that the device declares, all 0-d ones, and all kinds of numbers, on either side."""
+    """*op* over all pairs of dtypes that the device declares, all 0-d ones, and all kinds of numbers,
+    on either side.
+    """
     function = getattr(polyad, op)
     combine = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}[op]
     dtypes = sorted(target.dtypes, key=lambda dtype: (dtype.category, dtype.itemsize, dtype.name))

@@ -55,7 +55,9 @@ def has_inplace(sample: Sample) -> bool:
 
 
 def guarded(placed: Placed) -> np.ndarray:
-    """The bytes that lie in the memory of *placed* but not in its tensor, as the memory with the tensor's elements zeroed."""
+    """The bytes that lie in the memory of *placed* but not in its tensor, as the memory with the tensor's
+    elements zeroed.
+    """
     memory = placed.memory.detach().clone()
     shape, strides, offset = placed.tensor.shape, placed.tensor.stride(), placed.tensor.storage_offset()
     polyad.as_strided(memory, shape, strides, offset).fill_(0)
@@ -130,13 +132,14 @@ def check_inplace_history(sample: Sample, dtype: DType, target: Target) -> None:
     try:
         square.backward(polyad.ones_like(square))
     except RuntimeError as error:
-        assert sample.op + "_" in str(error), (
-            f"{sample.label}: the error about the changed tensor does not name {sample.op}_:\n{error}"
-        )
+        text = str(error)
     else:
         raise AssertionError(
             f"{sample.label}: backward used a saved tensor that {sample.op}_ had overwritten, and did not raise"
         )
+    assert sample.op + "_" in text, (
+        f"{sample.label}: the error about the changed tensor does not name {sample.op}_:\n{text}"
+    )
 
 
 def takes_out(sample: Sample) -> bool:

@@ -101,7 +101,7 @@ def test_doctor_says_what_works(capsys):
 def test_doctor_speaks_to_programs_too(capsys):
     assert main(["doctor", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert [test["device"] for test in report["tests"] if test["ok"]][0] == "cpu"
+    assert next(test["device"] for test in report["tests"] if test["ok"]) == "cpu"
     assert report["exit_status"] == 0
 
 

@@ -1,4 +1,6 @@
-"""Generated kernels compute what eager ops compute: the C dialect is compiled and run, the others are compiled as C behind shims."""
+"""Generated kernels compute what eager ops compute: the C dialect is compiled and run, the others are compiled as
+C behind shims.
+"""
 
 import ctypes
 import math
@@ -136,12 +138,20 @@ def test_one_source_serves_all_shapes_of_a_rank() -> None:
         (lambda a, b: apply("sort", a), NotImplementedError, "no formula for sort"),
         (lambda a, b: apply("add", a, Operand(1, polyad.int32)), RuntimeError, "several dtypes: float32, int32"),
         (lambda a, b: apply("cast", a), RuntimeError, "cast needs a dtype"),
-        (lambda a, b: generate(apply("add", a, b), (2, 3), (3, 1), [(3, 1), (1,)], C), ValueError, "operand 1 do not match"),
+        (
+            lambda a, b: generate(apply("add", a, b), (2, 3), (3, 1), [(3, 1), (1,)], C),
+            ValueError,
+            "operand 1 do not match",
+        ),
         (lambda a, b: generate(a, (2,), (1,), [(1,), (1,)], C), ValueError, r"operands \[0\]"),
         (lambda a, b: generate(Operand(0, polyad.bfloat16), (2,), (1,), [(1,)], C), RuntimeError, "C has no bfloat16"),
-        (lambda a, b: generate(apply("exp", Operand(0, polyad.int32)), (2,), (1,), [(1,)], C), RuntimeError, "exp of int32"),
+        (
+            lambda a, b: generate(apply("exp", Operand(0, polyad.int32)), (2,), (1,), [(1,)], C),
+            RuntimeError,
+            "exp of int32",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named(call, error: type[Exception], words: str) -> None:
     a, b = Operand(0, polyad.float32), Operand(1, polyad.float32)
     with pytest.raises(error, match=words):

@@ -1,7 +1,10 @@
-"""Every declared op is tested: samples, error cases, gradients, examples. What is missing is listed here with its reason, or fails.
+"""Every declared op is tested: samples, error cases, gradients, examples.
 
-An op counts as sampled when a sample names it, or when a sample's call reaches it from outside any other op: then its result was
-compared with a reference. An op that gradients are made of (``softmax_backward``) is reached by a gradient check.
+What is missing is listed here with its reason, or fails.
+
+An op counts as sampled when a sample names it, or when a sample's call reaches it from outside any other op: then its
+result was compared with a reference. An op that gradients are made of (``softmax_backward``) is reached by a gradient
+check.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ def reached() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def returns_tensors(public: Function) -> bool:
-    """Whether a public function returns tensors; others (``is_complex``) are tested with the tensor, not on a device."""
+    """Whether a public function returns tensors; others (``is_complex``) are tested with the tensor,
+    not on a device.
+    """
     annotation = str(inspect.signature(public.call).return_annotation)
     return "Tensor" in annotation or annotation in ("Any", "<class 'inspect._empty'>")
 

@@ -1,9 +1,11 @@
-"""The suite is tested by sabotage: a backend wrong in exactly one way has to be caught, and by a check that looks for that.
+"""The suite is tested by sabotage: a backend wrong in exactly one way has to be caught,
+and by a check that looks for that.
 
-The honest saboteur, wrong in no way, passes the same checks on the same samples: otherwise nothing below would mean anything. Run
-with ``-s`` to see which check caught what.
+The honest saboteur, wrong in no way, passes the same checks on the same samples: otherwise nothing below would mean
+anything. Run with ``-s`` to see which check caught what.
 
-To add a sabotage, write a function that spoils the backend (or, for what core does, patches core) and add it to `SABOTAGES`.
+To add a sabotage, write a function that spoils the backend (or, for what core does, patches core) and add it to
+`SABOTAGES`.
 """
 
 from __future__ import annotations
@@ -361,7 +363,9 @@ SABOTAGES = [
 
 
 def caught(ops: tuple[str, ...]) -> dict[str, str]:
-    """The checks that fail for the registered saboteur on the samples of *ops* (of tier 0 and as a whole if none), with their words."""
+    """The checks that fail for the registered saboteur on the samples of *ops* (of tier 0 and as a whole if none),
+    with their words.
+    """
     found: dict[str, str] = {}
 
     def attempt(name: str, *args: Any) -> None:

@@ -1,4 +1,7 @@
-"""Promotion is PyTorch's. The expected tables were printed by PyTorch 2.13: promote_types of all pairs, dtypes of products."""
+"""Promotion is PyTorch's.
+
+The expected tables were printed by PyTorch 2.13: promote_types of all pairs, dtypes of products.
+"""
 
 import copy
 
@@ -16,11 +19,14 @@ PROMOTED = {
     "int32": "int32 int32 int32 int32 int32 int64 float16 bfloat16 float32 float64 complex64 complex128",
     "int64": "int64 int64 int64 int64 int64 int64 float16 bfloat16 float32 float64 complex64 complex128",
     "float16": "float16 float16 float16 float16 float16 float16 float16 float32 float32 float64 complex64 complex128",
-    "bfloat16": "bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 float32 bfloat16 float32 float64 complex64 complex128",
+    "bfloat16": "bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 bfloat16 "
+    "float32 bfloat16 float32 float64 complex64 complex128",
     "float32": "float32 float32 float32 float32 float32 float32 float32 float32 float32 float64 complex64 complex128",
     "float64": "float64 float64 float64 float64 float64 float64 float64 float64 float64 float64 complex128 complex128",
-    "complex64": "complex64 complex64 complex64 complex64 complex64 complex64 complex64 complex64 complex64 complex128 complex64 complex128",
-    "complex128": "complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128",
+    "complex64": "complex64 complex64 complex64 complex64 complex64 complex64 "
+    "complex64 complex64 complex64 complex128 complex64 complex128",
+    "complex128": "complex128 complex128 complex128 complex128 complex128 complex128 "
+    "complex128 complex128 complex128 complex128 complex128 complex128",
 }
 
 # t_ has dimensions, z_ has none; the others are Python numbers.

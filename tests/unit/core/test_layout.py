@@ -67,8 +67,13 @@ def test_view_strides_show_the_same_elements(data) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "numel", "words"),
-    [((-1, -1), 4, "more than one -1"), ((3, -1), 4, "no multiple of 3"), ((2, 3), 4, "holds 6 elements"), ((-2, 2), 4, "negative")],
-)  # fmt: skip
+    [
+        ((-1, -1), 4, "more than one -1"),
+        ((3, -1), 4, "no multiple of 3"),
+        ((2, 3), 4, "holds 6 elements"),
+        ((-2, 2), 4, "negative"),
+    ],
+)
 def test_infer_shape_says_what_does_not_fit(shape, numel: int, words: str) -> None:
     with pytest.raises(RuntimeError, match=words):
         layout.infer_shape(shape, numel, "reshape")
