@@ -19,8 +19,7 @@ from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.errors import ShapeError
 from polyad.interop.numpy import numpy_dtype
-from polyad.ops.random import ONE_WORD_RANGE
-from polyad.random.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
+from polyad.random.philox import KEY_STEPS, MULTIPLIERS, ONE_WORD_RANGE, ROUNDS
 
 from .quiet import quiet
 

@@ -29,6 +29,7 @@ from ..dtypes import (
 from ..errors import ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape, check_sizes, normalize_shape
 from ..random.generator import Generator, generator_or_default
+from ..random.philox import ONE_WORD_RANGE
 from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
     from ..backend.interface import Signature
     from ..device import Device
-
-ONE_WORD_RANGE = 2**24
-"""Up to this many integers one word an element is enough: none is more than 2**-8 likelier than another."""
 
 _USED_BITS = {float32: 24, float16: 11, bfloat16: 8}
 

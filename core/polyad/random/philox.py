@@ -50,6 +50,9 @@ KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 
 ROUNDS = 10
 
+ONE_WORD_RANGE = 2**24
+"""Up to this many integers one word an element is enough: none is more than 2**-8 likelier than another."""
+
 _MASK = 0xFFFFFFFF
 
 Counter = tuple[int, int, int, int]
