@@ -52,7 +52,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Mypy: strict on core."""
-    install(session, "mypy", extras="test")
+    install(session, "mypy", extras="test,plot")
     session.run("mypy", *session.posargs)
 
 
@@ -103,7 +103,7 @@ def bench(session: nox.Session) -> None:
 def package(session: nox.Session) -> None:
     """Build sdist and wheel, install the wheel where nothing else is, and do with it what a newcomer does."""
     session.install(*tools("build"))
-    out = Path(session.create_tmp()) / "dist"
+    out = Path(session.create_tmp()).resolve() / "dist"
     for stale in out.glob("*"):
         stale.unlink()
     # No --wheel/--sdist: the wheel is built from the sdist, which proves that the sdist is complete.

@@ -12,10 +12,10 @@ class DemoStep(PerBackend):
     """One step of ``polyad demo``: its model and optimizer on a batch of 64 digits."""
 
     def setup(self, device: str) -> None:
-        from polyad.demo.model import make_model
+        from polyad.demo.model import DigitClassifier
 
         torch.manual_seed(0)
-        self.model = make_model().to(device)
+        self.model = DigitClassifier(size=8).to(device)
         self.optimizer = torch.optim.Adam(self.model.parameters())
         self.loss = nn.CrossEntropyLoss()
         self.images = torch.randn(64, 1, 8, 8, device=device)

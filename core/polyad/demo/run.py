@@ -93,7 +93,7 @@ class Demo:
         self.optimizer = Adam(self.model.parameters(), lr=self.lr)
         self.loader = DataLoader(self.train_data, batch_size=self.batch_size, shuffle=True, generator=self.shuffling)
         self.history: list[dict[str, float]] = list(checkpoint.get("history", []))
-        self.epochs_before = len(self.history)
+        self.epochs_before = self.epochs_saved = len(self.history)
         if resumed_from is not None:
             restore(checkpoint, resumed_from, self.model, self.optimizer, self.shuffling)
             for group in self.optimizer.param_groups:
@@ -172,11 +172,12 @@ class Demo:
     def _save(self) -> None:
         args = {"data": self.data, "batch_size": self.batch_size, "lr": self.lr}
         write_checkpoint(self.path, self.model, self.optimizer, self.shuffling, self.history, self.seed, args)
+        self.epochs_saved = len(self.history)
 
     def what_is_safe(self) -> str:
         """What a run that is stopped now leaves on the disk."""
-        if len(self.history) > self.epochs_before:
-            return f"The checkpoint of epoch {len(self.history)} is safe in {self.path}; go on with --resume."
+        if self.epochs_saved > self.epochs_before:
+            return f"The checkpoint of epoch {self.epochs_saved} is safe in {self.path}; go on with --resume."
         if self.path.exists():
             return f"No epoch was finished, so {self.path} is as it was before this run."
         return "No epoch was finished, so there is no checkpoint yet."
