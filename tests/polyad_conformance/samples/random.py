@@ -257,6 +257,13 @@ ERRORS = [
         op="rand", name="negative size", call=lambda op, tensor: op(2, -1), raises=RuntimeError, match=r"rand: size -1"
     ),
     ErrorCase(
+        op="randn",
+        name="negative size",
+        call=lambda op, tensor: op(2, -1),
+        raises=RuntimeError,
+        match=r"randn: size -1",
+    ),
+    ErrorCase(
         op="rand",
         name="integers",
         call=lambda op, tensor: op(2, dtype=int64),
