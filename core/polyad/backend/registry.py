@@ -45,7 +45,7 @@ KNOWN_PACKAGES = {
     "rocm": "polyad[opencl]",
     "gpu": "polyad[opencl]",
 }
-"""Packages to suggest for device types that are not installed."""
+"""Packages to suggest for device types that are not installed; upgraded, since an older polyad may not have had them."""
 
 DEVICE_VARIABLE = "POLYAD_DEVICE"
 """The environment variable that names the default device; read when the first tensor without a device is made."""
@@ -198,7 +198,7 @@ def _failure(name: str, error: BaseException) -> Failure:
 def _not_found(name: str) -> BackendNotFound:
     package = KNOWN_PACKAGES.get(name)
     if package:
-        fix = f"pip install '{package}'"
+        fix = f"pip install --upgrade '{package}'"
     else:
         from difflib import get_close_matches
 

@@ -69,7 +69,7 @@ def test_a_known_backend_that_is_missing_comes_with_its_pip_line(name: str, monk
     monkeypatch.setattr(registry, "declared", lambda group: {"cpu": ()})
     with pytest.raises(BackendNotFound) as caught:
         registry.get(name)
-    assert caught.value.fix.startswith(f"pip install 'polyad[{name}")
+    assert caught.value.fix.startswith(f"pip install --upgrade 'polyad[{name}")
 
 
 def test_a_misspelt_device_is_guessed() -> None:
