@@ -29,18 +29,22 @@ class Storage:
 
     Attributes:
         root: the backend's handle of the whole memory, from ``Backend.root``; asked for when a view first needs it.
+        origin: the storage whose memory this one counts writes to apart; None for one with memory of its own.
         version: how many in-place writes it has seen.
         written: the event number of the last write, 0 if there was none.
         writer: the op of the last write and the user's line, for error messages.
         views: weak references to the differentiable views, so that a write can renew their history.
     """
 
-    __slots__ = ("__weakref__", "_array", "_backend", "_root", "_sweep_at", "version", "views", "writer", "written")
+    __slots__ = (
+        "__weakref__", "_array", "_backend", "_root", "_sweep_at", "origin", "version", "views", "writer", "written",
+    )  # fmt: skip
 
     def __init__(self, array: Any, backend: Backend) -> None:
         self._array = array
         self._backend = backend
         self._root: Any = None
+        self.origin: Storage | None = None
         self.version = 0
         self.written = 0
         self.writer = ("", "")
@@ -53,6 +57,12 @@ class Storage:
         if root is None:
             root = self._root = self._backend.root(self._array)
         return root
+
+    def unnoticed(self) -> Storage:
+        """The same memory with a count of writes of its own, for ``Tensor.data``: writes there do not show here."""
+        other = Storage(self._array, self._backend)
+        other._root, other.origin = self._root, self.origin or self
+        return other
 
     def bump(self, op: str, line: str) -> None:
         """Record an in-place write by *op* at the user's *line*."""

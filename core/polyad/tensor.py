@@ -23,7 +23,7 @@ from .backend.interface import TensorType
 from .device import Device
 from .dispatch.effects import Effect
 from .dtypes import FLOATING, DType
-from .errors import ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
 from .layout import Size, is_contiguous
 from .state import state
 from .storage import Storage
@@ -220,8 +220,13 @@ class Tensor(TensorMethods):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; assigning makes this tensor show another's memory."""
-        return self.detach()
+        """The same memory without history, where writes are not noticed by backward; assigning makes this tensor show
+        another's memory.
+        """
+        out = self.detach()
+        if out._storage is not None:
+            out._storage = out._storage.unnoticed()
+        return out
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -388,13 +393,22 @@ class Tensor(TensorMethods):
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number("int"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number("float"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number("complex"))
+
+    def _number(self, kind: str) -> Any:
+        if self.numel() != 1:
+            raise ArgumentError(
+                f"{kind}: a tensor with {self.numel()} elements is not one number",
+                operands={"self": self},
+                fix="index one element first, or use .tolist()",
+            )
+        return self.item()
 
     def __index__(self) -> int:
         if self._type.dtype.category >= FLOATING or self.numel() != 1:
@@ -418,6 +432,15 @@ class Tensor(TensorMethods):
                 "iteration: a 0-d tensor cannot be iterated", operands={"self": self}, fix="use .item()"
             )
         return iter([self[position] for position in range(len(self))])
+
+    def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, (Tensor, bool, int, float, complex)):
+            raise ArgumentTypeError(
+                f"in: {type(element).__name__} is neither a number nor a tensor",
+                operands={"element": element, "self": self},
+                fix="ask for a number",
+            )
+        return bool((self == element).any().item())
 
     def __hash__(self) -> int:
         return id(self)

@@ -382,3 +382,46 @@ def test_writes_across_dtypes():
     with pytest.raises(RuntimeError, match=r"add_: the result is float32, which self \(int64\) cannot hold"):
         n.add_(0.5)
     assert n.tolist() == [0, 0, 0]
+
+
+def test_backward_does_not_notice_writes_through_data():
+    x = polyad.ones(2, requires_grad=True)
+    y = x.exp()
+    version = y._version
+    y.data.mul_(2.0)
+    assert y._version == version
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), y.detach().numpy())
+
+
+def test_a_tensor_saved_with_its_data_stays_one_memory(tmp_path):
+    x = polyad.ones(2)
+    polyad.save({"x": x, "data": x.data}, tmp_path / "x.pt")
+    loaded = polyad.load(tmp_path / "x.pt")
+    loaded["data"].zero_()
+    assert loaded["x"].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "overwrite",
+    [lambda y: y.zero_(), lambda y: y.fill_(3.0), lambda y: y.copy_(polyad.ones(3)), lambda y: y.uniform_()],
+)
+def test_what_constants_overwrite_still_requires_a_gradient_of_zeros(overwrite):
+    x = polyad.ones(3, requires_grad=True)
+    y = x * 2
+    overwrite(y)
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_out_may_require_a_gradient_under_no_grad():
+    x = polyad.ones(2, requires_grad=True)
+    with polyad.no_grad():
+        assert polyad.add(x, 1, out=x) is x
+        with pytest.raises(RuntimeError, match="resized"):
+            polyad.add(polyad.ones(3), 1, out=x)
+    assert x.tolist() == [2.0, 2.0]
+    assert x.requires_grad
+    with pytest.raises(ValueError, match="no gradient"):
+        polyad.add(x, 1, out=x)

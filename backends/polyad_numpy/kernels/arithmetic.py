@@ -28,7 +28,7 @@ def _division(op: str, function: np.ufunc) -> Kernel:
         assert made is not None
 
         def checked(a: Any, b: Any, out: Any = None) -> Any:
-            if not (b.all() if isinstance(b, np.ndarray) else b):
+            if not (b.all() if isinstance(b, np.ndarray) else b) and (not isinstance(a, np.ndarray) or a.size):
                 raise DivisionByZero(
                     f"{op}: an integer is divided by zero",
                     fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",

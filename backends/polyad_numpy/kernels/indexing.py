@@ -45,7 +45,7 @@ def _add_slices(target: Any, index: Any, source: Any) -> None:
     if len(starts) == len(index):
         target[index] += source
     else:
-        target[ordered[starts]] += np.add.reduceat(source[order], starts, axis=0)
+        target[ordered[starts]] += np.add.reduceat(source[order], starts, axis=0, dtype=target.dtype)
 
 
 def _accumulating(dtype: Any) -> Any:
@@ -65,6 +65,8 @@ def index_add(array: Any, index: Any, source: Any, dim: int) -> Any:
 
 def _positions(shape: tuple[int, ...], index: Any, dim: int) -> Any:
     """Where ``index[i, j]`` along *dim* lies in a flat row-major array of *shape*."""
+    if not index.size:
+        return index
     step = 1
     positions = index
     for at in range(len(shape) - 1, -1, -1):

@@ -24,11 +24,8 @@ def stack(arrays: list[Any], dim: int) -> Any:
 
 
 def flip(array: Any, dims: tuple[int, ...]) -> Any:
-    return (
-        np.ascontiguousarray(array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])])
-        if dims
-        else array.copy()
-    )
+    # A copy always: reversed along dimensions of size 1 only, it is row-major already, and still the input's memory.
+    return array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])].copy()
 
 
 def tril(array: Any, diagonal: int) -> Any:

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import record, record_many
-from ..errors import ArgumentError, ArgumentTypeError, DeviceError, DTypeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..state import state
 from ..tensor import Tensor
 from .modes import through_modes
@@ -205,13 +205,19 @@ def write_out(out: Any, result: Any) -> Any:
             operands={"out": out, "result": result},
             fix=f"make out with dtype {result.dtype}",
         )
-    if result.requires_grad or out.requires_grad:
+    if result.requires_grad or (out.requires_grad and state.grad_enabled):
         raise ArgumentError(
             "out: a result written to out has no gradient, but an operand requires one",
             operands={"out": out},
             fix="drop out=, or work under polyad.no_grad()",
         )
     if out._array.shape != result._array.shape:
+        if out.requires_grad:
+            raise AutogradError(
+                "out: a tensor that requires a gradient cannot be resized",
+                operands={"out": out, "result": result},
+                fix="give a tensor of the result's shape",
+            )
         out._resize(result._array.shape)
     out.copy_(result)
     return out

@@ -236,6 +236,12 @@ def _same(gradient: Tensor) -> Tensor:
     return gradient
 
 
+def _zeros(gradient: Tensor) -> Tensor:
+    from ..ops.creation import zeros_like
+
+    return zeros_like(gradient)
+
+
 def _check_base(name: str, target: Tensor, base: Tensor) -> None:
     """Raise if a recorded write to *target*, a view, could not be made part of its base's history."""
     if not any(view is target for view in target._storage.live_views()):  # type: ignore[union-attr]
@@ -260,8 +266,10 @@ def wrote(name: str, target: Tensor) -> None:
 def take_history(target: Tensor, node: Node | None) -> None:
     """Make *node* the history of what *target* now holds, and renew that of its base and of all differentiable views.
 
-    A node of None says that target was overwritten with constants.
+    A node of None says that target was overwritten with constants: it still requires a gradient if it did, of zeros.
     """
+    if node is None and target._node is not None:
+        node = make_node("FillBackward0", [(target._node, _zeros, ())], target._array.shape, target._type)
     base = None if target._view is None else target._view.base
     storage = target._storage
     assert storage is not None

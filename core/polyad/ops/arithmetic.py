@@ -105,7 +105,10 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
                 operands={name: value},
                 fix="wrap it in polyad.tensor(...)",
             )
-    dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))
+    types = tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other))
+    if op != "add":
+        no_bool_operand(op)(types, {})  # before the conversion below hides a bool
+    dtype = common_dtype(types)
     if dtype.category < FLOATING <= dtype_of_number(type(alpha)).category:
         raise DTypeError(
             f"{op}: alpha is {alpha!r}, but the operands are {dtype.name}",

@@ -38,7 +38,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor |
     at = normalize_dim(dim, input.ndim, "cumsum")
     if dtype is not None:
         input = input.to(dtype)
-    return _cumsum(input, at) if input.ndim else _cumsum(input.reshape(1), 0).reshape(())
+    result = _cumsum(input, at) if input.ndim else _cumsum(input.reshape(1), 0).reshape(())
+    return result if dtype is None else result.to(dtype)
 
 
 @primitive(dtype=summed, shape=_same, method=False)
@@ -93,7 +94,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
     at = normalize_dim(dim, input.ndim, "cumprod")
     if dtype is not None:
         input = input.to(dtype)
-    return _cumprod(input, at) if input.ndim else _cumprod(input.reshape(1), 0).reshape(())
+    result = _cumprod(input, at) if input.ndim else _cumprod(input.reshape(1), 0).reshape(())
+    return result if dtype is None else result.to(dtype)
 
 
 def product_of_others(input: Tensor) -> Tensor:

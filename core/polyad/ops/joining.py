@@ -364,6 +364,8 @@ def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tens
         if size:
             cut = (size - shift) % size
             input = _cat(list(reversed(_pieces(input, dim, [cut, size - cut]))), dim)
+        else:
+            input = input.clone()  # an op never returns its operand
     return input
 
 

@@ -42,7 +42,8 @@ def sum(
 ) -> Tensor:
     """The sum of all elements, or over *dim* (an int or several).
 
-    Integers and bool add up in int64; *dtype* converts the elements first. Raises IndexError for a dim out of range.
+    Integers and bool add up in int64; *dtype* converts the elements first, and is the result's. Raises IndexError for a
+    dim out of range.
 
     >>> import polyad
     >>> polyad.sum(polyad.tensor([[1, 2], [3, 4]]), dim=1)
@@ -50,7 +51,7 @@ def sum(
     """
     check_tensor(input, "sum", "input")
     if dtype is not None:
-        input = input.to(dtype)
+        return _sum(input.to(dtype), normalize_dims(dim, len(input._array.shape), "sum"), keepdim).to(dtype)
     return _sum(input, normalize_dims(dim, len(input._array.shape), "sum"), keepdim)
 
 
@@ -158,7 +159,8 @@ def prod(
     dtype: DType | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The product of all elements, or over *dim*. Integers multiply in int64; *dtype* converts the elements first.
+    """The product of all elements, or over *dim*. Integers multiply in int64; *dtype* converts the elements first, and
+    is the result's.
 
     Raises IndexError for a dim out of range.
 
@@ -168,7 +170,7 @@ def prod(
     """
     check_tensor(input, "prod", "input")
     if dtype is not None:
-        input = input.to(dtype)
+        return _prod(input.to(dtype), normalize_dims(dim, input.ndim, "prod"), keepdim).to(dtype)
     return _prod(input, normalize_dims(dim, input.ndim, "prod"), keepdim)
 
 

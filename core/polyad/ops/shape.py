@@ -516,9 +516,15 @@ def _relaid(name: str, call: Any) -> Any:
     """The in-place form of a view function: the tensor itself takes the view's layout."""
 
     def form(self: Tensor, *args: Any) -> Tensor:
+        from ..autograd.grad_mode import enable_grad
         from ..dispatch.inplace import take_layout
 
-        return take_layout(name, self, call(self, *args))
+        if self._node is None:
+            return take_layout(name, self, call(self, *args))
+        # The elements stay, and so does their history, also under no_grad.
+        with enable_grad():
+            view = call(self, *args)
+        return take_layout(name, self, view)
 
     form.__name__ = name
     form.__qualname__ = f"Tensor.{name}"

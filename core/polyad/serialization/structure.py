@@ -103,7 +103,7 @@ class _Encoder:
 
     def tensor(self, value: Tensor, path: Path) -> dict[str, Any]:
         record: dict[str, Any] = {}
-        memory = value if value._storage is None else value._storage
+        memory = value if value._storage is None else value._storage.origin or value._storage
         self._views.setdefault((id(memory), value.dtype), []).append((path, value, record))
         return record
 

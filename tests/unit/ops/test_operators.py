@@ -266,3 +266,30 @@ def test_in_place_keeps_the_dtype_when_the_operand_is_of_a_lower_or_equal_catego
     assert x.add_(polyad.tensor([1.0, 2.0], dtype=polyad.float64)).dtype is polyad.float32
     i = polyad.tensor([1, 2], dtype=polyad.int8)
     assert i.mul_(polyad.tensor([100, 100])).tolist() == [100, -56]
+
+
+def test_in_asks_whether_an_element_is_equal():
+    x = polyad.tensor([[1, 3], [5, 7]])
+    assert 3 in x
+    assert polyad.tensor(5) in x
+    assert 2 not in x
+    assert 1.5 in polyad.tensor(1.5)
+    with pytest.raises(TypeError, match="neither a number nor a tensor"):
+        "a" in x  # noqa: B015
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_several_elements_are_no_python_number(kind):
+    with pytest.raises(ValueError, match="is not one number"):
+        kind(polyad.ones(2))
+
+
+@pytest.mark.parametrize("divide", [polyad.remainder, polyad.fmod, polyad.floor_divide])
+def test_nothing_may_be_divided_by_zero(divide):
+    assert divide(polyad.zeros(0, 4, dtype=polyad.int64), 0).shape == (0, 4)
+
+
+@pytest.mark.parametrize("call", [polyad.sub, polyad.rsub])
+def test_sub_refuses_bools_with_alpha_too(call):
+    with pytest.raises(RuntimeError, match="bool"):
+        call(polyad.ones(2), polyad.tensor([True, False]), alpha=2)

@@ -135,3 +135,24 @@ def test_conversions_by_name():
         one.type("polyad.QuadTensor")
     assert polyad.is_floating_point(one)
     assert not one.is_complex()
+
+
+@pytest.mark.parametrize(
+    "call", [polyad.sum, polyad.prod, polyad.cumsum, polyad.cumprod], ids=lambda call: call.__name__
+)
+@pytest.mark.parametrize("dtype", [polyad.int8, polyad.uint8, polyad.int32, polyad.bool, polyad.float64])
+def test_dtype_is_the_dtype_of_the_result(call, dtype):
+    result = call(polyad.tensor([3, 100, 2]), 0, dtype=dtype)
+    assert result.dtype is dtype
+    assert call(polyad.tensor(2), 0, dtype=dtype).dtype is dtype
+
+
+def test_a_sum_wraps_in_the_dtype_that_was_asked_for():
+    assert polyad.tensor([100, 100]).sum(dtype=polyad.int8).item() == -56
+
+
+def test_sorting_and_picking_from_an_empty_dimension_has_a_gradient():
+    for pick in (lambda x: x.sort(1)[0], lambda x: x.gather(1, polyad.zeros(3, 0, dtype=polyad.int64))):
+        x = polyad.zeros(3, 0, requires_grad=True)
+        pick(x).sum().backward()
+        assert x.grad.shape == (3, 0)

@@ -221,3 +221,33 @@ def test_frombuffer():
         polyad.frombuffer(bytes(4), dtype=polyad.int32)
     with pytest.raises(TypeError, match="int has no buffer"):
         polyad.frombuffer(4, dtype=polyad.int32)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        lambda x: x.flip(0),
+        lambda x: polyad.flip(x, (0, 2)),
+        lambda x: polyad.roll(x, 1, 0),
+        lambda x: polyad.roll(x, 0, 2),
+    ],
+)
+@pytest.mark.parametrize("shape", [(1, 4, 1), (0, 4, 1), (1, 0, 0)])
+def test_flip_and_roll_copy_where_they_move_nothing(copy, shape):
+    x = polyad.ones(shape, requires_grad=True)
+    y = copy(x)
+    with polyad.no_grad():
+        y.zero_()
+    assert y is not x
+    assert x.is_leaf
+    assert (x == 1).all()
+
+
+@pytest.mark.parametrize("form", ["t_", "squeeze_", "unsqueeze_", "swapaxes_"])
+def test_a_new_layout_keeps_history_under_no_grad(form):
+    x = polyad.arange(3.0).reshape(1, 3).requires_grad_()
+    y = x * 2
+    with polyad.no_grad():
+        getattr(y, form)(*{"unsqueeze_": (0,), "swapaxes_": (0, 1)}.get(form, ()))
+    (y * y).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[0.0, 8.0, 16.0]])

@@ -208,3 +208,9 @@ def test_numbers_that_the_dtype_cannot_hold(index):
     assert x.tolist() == [0, 0, 0]
     x[index] = 254.9
     assert x.max().item() == 254
+
+
+def test_index_add_of_bools_is_their_disjunction():
+    x = polyad.tensor([[False, True], [False, False]])
+    added = x.index_add(0, polyad.tensor([0, 0]), polyad.tensor([[False, False], [True, False]]))
+    assert added.tolist() == [[True, True], [False, False]]
