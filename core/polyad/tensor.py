@@ -451,7 +451,7 @@ class Tensor(TensorMethods):
         return tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.numel() == 1 and spec else repr(self)
+        return format(self.item(), spec) if not self._array.shape or (spec and self.numel() == 1) else repr(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotSupported(

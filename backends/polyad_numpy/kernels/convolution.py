@@ -15,6 +15,7 @@ Float16 and bfloat16 are multiplied and summed in float32.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -99,7 +100,8 @@ class _Plan:
             for vertical, down in self.vertical.taps
             for horizontal, right in self.horizontal.taps
         ]
-        self.step = (dilation[0] * width, dilation[1])
+        # From one kernel position to the next, where all read one plane: dilations are multiples of strides then.
+        self.step = (dilation[0] // stride[0] * width, dilation[1] // stride[1])
         self.depth = channels * len(self.taps)
         patch_bytes = self.depth * dtype.itemsize
         # At least eight blocks of a large batch, so that every core gets some.
@@ -232,7 +234,7 @@ def _is_pointwise(kernel: Pair, stride: Pair, padding: Pair, groups: int) -> boo
 
 def _pointwise(matrix: Any, x: Any, bias: Any) -> Any:
     """A convolution with a kernel of one element: one matrix product an image."""
-    flat = x.reshape(*x.shape[:2], -1)
+    flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
     out = np.empty((len(x), len(matrix), flat.shape[2]), x.dtype)
 
     def work(first: int, end: int) -> None:

@@ -24,8 +24,13 @@ def _wide(array: Any) -> Any:
     return array.astype(np.float32) if array.dtype.itemsize == 2 else array
 
 
+def _planes(x: Any) -> Any:
+    """(images, channels, all else together), in float32 at least."""
+    return _wide(x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
+
+
 def batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
-    planes = _wide(x.reshape(*x.shape[:2], -1))
+    planes = _planes(x)
     count, channels = planes.size // max(planes.shape[1], 1), planes.shape[1]
     out = np.empty(planes.shape, planes.dtype)
     mean, variance = np.empty(channels, planes.dtype), np.empty(channels, planes.dtype)
@@ -49,7 +54,7 @@ def batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, An
 
 
 def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, eps: float) -> tuple[Any, Any, Any]:
-    planes, arriving = _wide(x.reshape(*x.shape[:2], -1)), _wide(g.reshape(*g.shape[:2], -1))
+    planes, arriving = _planes(x), _planes(g)
     count, channels = planes.size // max(planes.shape[1], 1), planes.shape[1]
     out = np.empty(planes.shape, planes.dtype)
     of_weight, of_bias = np.empty(channels, planes.dtype), np.empty(channels, planes.dtype)
@@ -79,7 +84,7 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
 
 
 def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
-    planes = _wide(x.reshape(*x.shape[:2], -1))
+    planes = _planes(x)
     out = np.empty(planes.shape, planes.dtype)
     scale = 1 / np.sqrt(_wide(variance) + eps)
     if weight is not None:

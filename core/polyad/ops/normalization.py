@@ -192,7 +192,7 @@ def batch_norm(
 
     Shapes: input (N, C, ...), the others (C,). In training the batch's mean and variance are used, and the running
     ones, if given, move towards them in place: ``running = (1 - momentum) * running + momentum * batch``, with the
-    unbiased variance. Otherwise the running ones are used.
+    unbiased variance. An empty batch leaves them as they are. In evaluation the running ones are used.
 
     Raises ValueError in training on one value a channel; RuntimeError for shapes that do not fit, a dtype that is not
     floating point, or without running statistics in evaluation.
@@ -220,6 +220,12 @@ def batch_norm(
             operands={"input": input},
             fix="use a larger batch, or evaluation mode",
         )
+    if not count:
+        # No values have no mean; the running ones stay as they are.
+        from .creation import zeros
+
+        none = zeros(shape[1], dtype=input.dtype, device=input.device)
+        return _batch_norm_by(input, none, none, weight, bias, eps)
     out, mean, variance = _batch_norm(input, weight, bias, eps)
     if running_mean is not None:
         running_mean.mul_(1 - momentum).add_(mean.detach(), alpha=momentum)

@@ -37,6 +37,9 @@ def direct(x, w, stride, padding, dilation):
         ((2, 8, 90, 120), (4, 8, 7, 5), (1, 1), (3, 2), (1, 1)),  # several strips of rows an image
         ((2, 8, 91, 120), (16, 8, 5, 5), (2, 3), (2, 1), (2, 1)),  # and phases
         ((33, 16, 14, 14), (64, 16, 3, 3), (1, 1), (1, 1), (1, 1)),  # the gradient is deeper than the input
+        ((2, 3, 11, 13), (4, 3, 3, 3), (2, 2), (1, 2), (2, 2)),  # strides and dilations that share a plane
+        ((2, 3, 11, 13), (4, 3, 2, 3), (1, 2), (0, 1), (2, 4)),
+        ((2, 3, 11, 13), (4, 3, 3, 1), (3, 2), (0, 0), (3, 1)),
     ],
 )
 def test_blocks_and_strips(shape, kernel, stride, padding, dilation):
@@ -102,3 +105,14 @@ def test_an_infinite_gradient_stays_where_it_belongs():
     x = polyad.tensor([[[1.0, 2.0]]], requires_grad=True)
     F.max_pool2d(x, (1, 2)).backward(polyad.tensor([[[float("inf")]]]))
     assert x.grad.tolist() == [[[0.0, float("inf")]]]
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_a_batch_of_none_convolves_to_none(padding):
+    x = polyad.zeros(0, 3, 5, 5, requires_grad=True)
+    w = polyad.ones(4, 3, 1, 1, requires_grad=True)
+    y = F.conv2d(x, w, padding=padding)
+    y.sum().backward()
+    assert y.shape == (0, 4, 5 + 2 * padding, 5 + 2 * padding)
+    assert x.grad.shape == x.shape
+    assert (w.grad == 0).all()

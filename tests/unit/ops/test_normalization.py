@@ -68,3 +68,16 @@ def test_half_precision_keeps_float32_statistics():
     x = polyad.randn(8, 2).to(polyad.float16)
     out, mean, var = _batch_norm(x, None, None, 1e-5)
     assert (out.dtype, mean.dtype, var.dtype) == (polyad.float16, polyad.float32, polyad.float32)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (0, 3, 2, 2)])
+@pytest.mark.parametrize("training", [False, True])
+def test_an_empty_batch_leaves_the_running_statistics(shape, training):
+    x, weight = polyad.zeros(shape, requires_grad=True), polyad.ones(3, requires_grad=True)
+    mean, variance = polyad.full((3,), 2.0), polyad.ones(3)
+    out = F.batch_norm(x, mean, variance, weight, training=training)
+    out.sum().backward()
+    assert out.shape == x.grad.shape == shape
+    assert (mean == 2).all()
+    assert (variance == 1).all()
+    assert (weight.grad == 0).all()

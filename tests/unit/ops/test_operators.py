@@ -293,3 +293,8 @@ def test_nothing_may_be_divided_by_zero(divide):
 def test_sub_refuses_bools_with_alpha_too(call):
     with pytest.raises(RuntimeError, match="bool"):
         call(polyad.ones(2), polyad.tensor([True, False]), alpha=2)
+
+
+def test_a_formatted_0d_tensor_is_its_number():
+    assert f"{polyad.tensor(2)} {polyad.tensor(0.5)} {polyad.tensor(1 / 3):.2f}" == "2 0.5 0.33"
+    assert f"{polyad.tensor([7])}" == "tensor([7])"
