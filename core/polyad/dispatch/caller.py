@@ -223,11 +223,22 @@ def write_out(out: Any, result: Any) -> Any:
     return out
 
 
+_NUMPY_NAMES = (("axis", "dim"), ("keepdims", "keepdim"))
+
+
 def with_out(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with its keyword ``out`` provided for."""
+    """*definition* with its keyword ``out`` provided for, and with NumPy's names ``axis`` and ``keepdims`` understood
+    as the ``dim`` and ``keepdim`` it has, as PyTorch does.
+    """
+    parameters = inspect.signature(definition).parameters
+    names = [pair for pair in _NUMPY_NAMES if pair[1] in parameters]
 
     @functools.wraps(definition)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            for numpys, ours in names:
+                if numpys in kwargs and ours not in kwargs:
+                    kwargs[ours] = kwargs.pop(numpys)
         result = definition(*args, **kwargs)
         return result if out is None else write_out(out, result)
 

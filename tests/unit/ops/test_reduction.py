@@ -156,3 +156,15 @@ def test_sorting_and_picking_from_an_empty_dimension_has_a_gradient():
         x = polyad.zeros(3, 0, requires_grad=True)
         pick(x).sum().backward()
         assert x.grad.shape == (3, 0)
+
+
+def test_numpys_names_of_dim_and_keepdim_are_understood():
+    x = polyad.arange(6.0).reshape(2, 3)
+    assert x.sum(axis=0).tolist() == [3.0, 5.0, 7.0]
+    assert polyad.mean(x, axis=1, keepdims=True).tolist() == [[1.0], [4.0]]
+    assert x.max(axis=1).values.tolist() == [2.0, 5.0]
+    assert x.argmax(axis=0).tolist() == [1, 1, 1]
+    assert polyad.cat([x, x], axis=1).shape == (2, 6)
+    assert x.var(axis=(0, 1)).item() == pytest.approx(3.5)
+    with pytest.raises(TypeError, match="axis"):
+        x.sum(dim=0, axis=0)
