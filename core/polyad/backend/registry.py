@@ -45,7 +45,7 @@ KNOWN_PACKAGES = {
     "rocm": "polyad[opencl]",
     "gpu": "polyad[opencl]",
 }
-"""Packages to suggest for device types that are not installed; upgraded, since an older polyad may not have had them."""
+"""Packages to suggest for device types that are not installed; an older polyad may not have had them: upgrade."""
 
 DEVICE_VARIABLE = "POLYAD_DEVICE"
 """The environment variable that names the default device; read when the first tensor without a device is made."""
