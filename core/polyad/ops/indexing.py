@@ -466,6 +466,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
+    if not isinstance(value, Tensor):
+        check_fits("index_fill", value, check_tensor(input, "index_fill", "input")._type.dtype)
     return _put_along("index_fill", input, dim, index, value)
 
 
@@ -537,6 +539,8 @@ def scatter(
         raise DTypeError(
             "scatter: src must have input's dtype", operands={"input": input, "src": given}, fix="convert src first"
         )
+    if not isinstance(given, Tensor):
+        check_fits("scatter", given, input._type.dtype)
     return _spread("scatter", _scatter, input, at, index, given)
 
 

@@ -12,6 +12,7 @@ from ..dtypes import BOOL, bool_, dtype_of_number, uint8
 from ..errors import DTypeError, ShapeError
 from ..layout import broadcast_shapes
 from ..tensor import Tensor, check_tensor
+from .conversion import check_fits
 from .indexing import _index
 from .selection import _where
 from .shape import _expand
@@ -61,8 +62,8 @@ def _check_mask(op: str, input: Tensor, mask: Any) -> None:
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*input* with *value* (a number or a 0-d tensor) where *mask* holds; shapes broadcast, the dtype stays input's.
 
-    Raises RuntimeError for a mask that is not bool, a value of a higher kind than input's, or shapes that do not
-    broadcast.
+    Raises RuntimeError for a mask that is not bool, a value of a higher kind than input's or out of its range, or
+    shapes that do not broadcast.
 
     >>> import polyad
     >>> polyad.masked_fill(polyad.tensor([1.0, 2.0]), polyad.tensor([True, False]), 0)
@@ -75,6 +76,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
             operands={"value": value},
             fix="give a number, or use where",
         )
+    if not isinstance(value, Tensor):
+        check_fits("masked_fill", value, input._type.dtype)
     return _masked_fill(input, mask, value)
 
 

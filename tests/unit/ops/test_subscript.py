@@ -214,3 +214,17 @@ def test_index_add_of_bools_is_their_disjunction():
     x = polyad.tensor([[False, True], [False, False]])
     added = x.index_add(0, polyad.tensor([0, 0]), polyad.tensor([[False, False], [True, False]]))
     assert added.tolist() == [[True, True], [False, False]]
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda x: x.masked_fill(x > 2, 300),
+        lambda x: x.clone().masked_fill_(x > 2, 300),
+        lambda x: x.index_fill(0, polyad.tensor([0]), 300),
+        lambda x: x.scatter(0, polyad.tensor([0]), 300),
+    ],
+)
+def test_numbers_that_the_dtype_cannot_hold_are_refused_and_not_wrapped(fill):
+    with pytest.raises(RuntimeError, match="range of uint8"):
+        fill(polyad.tensor([2, 3], dtype=polyad.uint8))
