@@ -11,6 +11,7 @@ after that node saved it?" is one comparison and saving costs nothing.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,13 @@ class Storage:
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_backend", "_root", "_sweep_at", "origin", "version", "views", "writer", "written",
+        "__weakref__", "_array", "_backend", "_itemsize", "_root", "_sweep_at",
+        "origin", "version", "views", "writer", "written",
     )  # fmt: skip
 
-    def __init__(self, array: Any, backend: Backend) -> None:
+    def __init__(self, array: Any, backend: Backend, itemsize: int) -> None:
         self._array = array
+        self._itemsize = itemsize
         self._backend = backend
         self._root: Any = None
         self.origin: Storage | None = None
@@ -58,9 +61,14 @@ class Storage:
             root = self._root = self._backend.root(self._array)
         return root
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the memory."""
+        return math.prod(self._array.shape) * self._itemsize
+
     def unnoticed(self) -> Storage:
         """The same memory with a count of writes of its own, for ``Tensor.data``: writes there do not show here."""
-        other = Storage(self._array, self._backend)
+        other = Storage(self._array, self._backend, self._itemsize)
         other._root, other.origin = self._root, self.origin or self
         return other
 

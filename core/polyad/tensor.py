@@ -87,7 +87,7 @@ class Tensor(TensorMethods):
         return out
 
     def _make_storage(self) -> Storage:
-        storage = self._storage = Storage(self._array, self._type.backend)
+        storage = self._storage = Storage(self._array, self._type.backend, self._type.dtype.itemsize)
         return storage
 
     def _alias(self, cls: type[Tensor] | None = None) -> Tensor:

@@ -139,7 +139,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             (span // ndarray.itemsize,),
             (ndarray.itemsize,),
         )
-        out._storage, out._view = Storage(flat, kind.backend), ViewOf(None, 0)
+        out._storage, out._view = Storage(flat, kind.backend, dtype.itemsize), ViewOf(None, 0)
     return out
 
 

@@ -416,11 +416,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             operands={"input": input},
             fix="give one stride a size",
         )
-    root = (input._storage or input._make_storage()).root
-    room = 1
-    for one in root.shape:
-        room *= one
-    room = room * (root.strides[-1] if root.shape else input.itemsize) // input.itemsize
+    room = (input._storage or input._make_storage()).nbytes // input.itemsize
     if offset + reach(shape, strides) > room:
         raise ShapeError(
             f"as_strided: size {shape}, stride {strides} and storage_offset {offset} reach element "
