@@ -21,7 +21,7 @@ from polyad.dtypes import DType, bool_
 from polyad.tensor import Tensor
 
 from .sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample
-from .tolerance import is_inexact, wide
+from .tolerance import is_inexact, largest, wide
 
 
 class UnsupportedByDeclaration(Exception):
@@ -87,6 +87,14 @@ def reference_of(sample: Sample, args: Any, kwargs: dict[str, Any]) -> tuple[Any
     with np.errstate(all="ignore"):
         expected = outputs_of(sample.reference(*args, **kwargs))
     return tuple(one if isinstance(one, OnlyShape) else wide(np.asarray(one)) for one in expected)
+
+
+def magnitude_of(sample: Sample, args: Any, kwargs: dict[str, Any], expected: tuple[Any, ...]) -> Any:
+    """What the errors of the results are relative to, None for the results; see `polyad_conformance.tolerance`."""
+    if sample.magnitude is not None:
+        with np.errstate(all="ignore"):
+            return sample.magnitude(*args, **kwargs)
+    return largest(args, list(expected)) if sample.length else None
 
 
 def result_dtypes(sample: Sample, dtype: DType) -> tuple[DType, ...]:

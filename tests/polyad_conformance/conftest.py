@@ -41,6 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if hasattr(getattr(item, "function", None), "polyad_facts")]
     if not ours:
         return
+    # A test that no sample calls for is no skip to report.
+    items[:] = [item for item in items if "got empty parameter set" not in _skip_reason(item)]
     entries = known_bugs_of(registry.get(_device(config).type))
     found = set()
     for item in ours:
@@ -55,6 +57,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         others = {id(item) for item in ours if item.function.polyad_facts["tier"] not in tiers}
         config.hook.pytest_deselected(items=[item for item in items if id(item) in others])
         items[:] = [item for item in items if id(item) not in others]
+
+
+def _skip_reason(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("skip")
+    return marker.kwargs.get("reason", "") if marker else ""
 
 
 @pytest.fixture

@@ -13,10 +13,20 @@ from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import DType
 from polyad.layout import has_internal_overlap
 
-from ..calls import Target, draw, function_of, generator, kwargs_of, outputs_of, reference_of, result_dtypes
+from ..calls import (
+    Target,
+    draw,
+    function_of,
+    generator,
+    kwargs_of,
+    magnitude_of,
+    outputs_of,
+    reference_of,
+    result_dtypes,
+)
 from ..layouts import LAYOUTS, Placed, contiguous, place, to_host
 from ..sample import REAL_FLOATS, OnlyShape, Sample
-from ..tolerance import allowed_error, assert_equal, is_inexact, largest
+from ..tolerance import allowed_error, assert_equal, is_inexact
 
 
 def assert_results(sample: Sample, dtype: DType, results: Any, args: Any, kwargs: dict[str, Any], what: str) -> None:
@@ -28,12 +38,7 @@ def assert_results(sample: Sample, dtype: DType, results: Any, args: Any, kwargs
     assert len(dtypes) == len(expected), (
         f"{sample.label}: the sample gives {len(dtypes)} dtype rules for {len(expected)} results"
     )
-    magnitude = None
-    if sample.magnitude is not None:
-        with np.errstate(all="ignore"):
-            magnitude = sample.magnitude(*args, **kwargs)
-    elif sample.length:
-        magnitude = largest(args, list(expected))
+    magnitude = magnitude_of(sample, args, kwargs, expected)
     host = []
     for position, (one, reference, result_dtype) in enumerate(zip(got, expected, dtypes)):
         name = what if len(got) == 1 else f"{what}: result {position}"

@@ -12,10 +12,20 @@ from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import DType, float32
 from polyad.interop.numpy import numpy_dtype
 
-from ..calls import Target, draw, function_of, generator, kwargs_of, outputs_of, reference_of, result_dtypes
+from ..calls import (
+    Target,
+    draw,
+    function_of,
+    generator,
+    kwargs_of,
+    magnitude_of,
+    outputs_of,
+    reference_of,
+    result_dtypes,
+)
 from ..layouts import LAYOUTS, Placed, contiguous, place, poison, sliced, to_host, transposed
 from ..sample import OnlyShape, Sample
-from ..tolerance import allowed_error, assert_equal, is_inexact, largest
+from ..tolerance import allowed_error, assert_equal, is_inexact
 from .gradients import at, differentiable, floating, weights
 
 
@@ -23,11 +33,7 @@ def tolerance_of(sample: Sample, dtype: DType, reference: np.ndarray, args: Any,
     """The allowed error of a result that ends in *dtype*."""
     if not is_inexact(dtype):
         return 0.0
-    magnitude = None
-    if sample.magnitude is not None:
-        magnitude = sample.magnitude(*args, **kwargs)
-    elif sample.length:
-        magnitude = largest(args, reference)
+    magnitude = magnitude_of(sample, args, kwargs, (reference,))
     return allowed_error(dtype, reference, steps=sample.steps, length=sample.length, magnitude=magnitude)
 
 

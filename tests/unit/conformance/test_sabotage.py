@@ -27,7 +27,7 @@ from polyad.interop.numpy import numpy_dtype
 from polyad.storage import Storage
 from polyad_conformance import test_ops, test_overrides
 from polyad_conformance.calls import FellBack, Target, UnsupportedByDeclaration
-from polyad_conformance.checks import storage, training
+from polyad_conformance.checks import devices, storage, training
 from polyad_conformance.samples import families
 from polyad_numpy.backend import NumpyBackend
 
@@ -292,6 +292,79 @@ def gives_the_wrong_imaginary_part(backend: Saboteur, patch: pytest.MonkeyPatch)
     backend.replace("conj", lambda honest: lambda a: a.copy())
 
 
+def repeats_random_words(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    def make(honest: Any) -> Any:
+        def kernel(shape: Any, *rest: Any) -> Any:
+            words = honest(shape, *rest)
+            flat = words.reshape(-1)
+            flat[8:] = np.resize(flat[:8], flat[8:].shape)
+            return words
+
+        return kernel
+
+    backend.replace("philox_bits", make)
+
+
+def scatter_add_overwrites(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    def kernel(array: Any, index: Any, source: Any, dim: int) -> Any:
+        made = array.copy()
+        place = [np.broadcast_to(grid, index.shape) for grid in np.ogrid[tuple(map(slice, index.shape))]]
+        place[dim] = index
+        made[tuple(place)] = array[tuple(place)] + source[tuple(map(slice, index.shape))]
+        return made
+
+    backend.table["scatter_add"] = kernel
+
+
+def means_stay_in_float32(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    backend.replace(
+        "mean", lambda honest: lambda a, *rest: honest(a, *rest).astype(np.float32 if a.dtype.itemsize < 4 else a.dtype)
+    )
+
+
+def sorts_equal_elements_in_any_order(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    def kernel(a: Any, dim: int, descending: bool) -> Any:
+        values, places = backend_sort(a, dim, descending)
+        if a.ndim and a.shape[dim] > 1:
+            same = np.take(values, [0], dim) == np.take(values, [1], dim)
+            first, second = np.take(places, [0], dim), np.take(places, [1], dim)
+            places = np.concatenate(
+                [np.where(same, second, first), np.where(same, first, second), np.delete(places, [0, 1], dim)], dim
+            )
+        return values, places
+
+    backend_sort = NumpyBackend().as_kernel("sort").function  # type: ignore[union-attr]
+    backend.table["sort"] = kernel
+
+
+def takes_the_last_of_equal_extremes(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    def make(honest: Any) -> Any:
+        def kernel(a: Any, dim: Any, keepdim: bool) -> Any:
+            if dim is None or not a.ndim or not a.size:
+                return honest(a, dim, keepdim)
+            return a.shape[dim] - 1 - honest(np.flip(a, dim), dim, keepdim)
+
+        return kernel
+
+    backend.replace("argmax", make)
+
+
+def pads_pooling_with_zeros(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    backend.replace(
+        "max_pool2d_with_indices",
+        lambda honest: lambda a, *rest: (lambda pair: (np.maximum(pair[0], 0), pair[1]))(honest(a, *rest)),
+    )
+
+
+def softmax_without_subtracting_the_maximum(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    def kernel(a: Any, dim: int) -> Any:
+        with np.errstate(all="ignore"):
+            powers = np.exp(a)
+            return (powers / powers.sum(dim, keepdims=True)).astype(a.dtype)
+
+    backend.table["softmax"] = kernel
+
+
 def in_place_forgets_the_version(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Storage, "bump", lambda self, op, line: None)
 
@@ -354,6 +427,13 @@ SABOTAGES = [
     Sabotage(has_no_kernel, ("tanh",), "fallback"),
     Sabotage(warns, ("sqrt",), "test_values"),
     Sabotage(gives_the_wrong_imaginary_part, ("matmul",), "test_gradient"),
+    Sabotage(repeats_random_words, ("_philox_bits",), "test_values"),
+    Sabotage(scatter_add_overwrites, ("scatter_add",), "test_values"),
+    Sabotage(means_stay_in_float32, ("mean",), "test_values"),
+    Sabotage(sorts_equal_elements_in_any_order, ("sort",), "test_values"),
+    Sabotage(takes_the_last_of_equal_extremes, ("argmax",), "test_values"),
+    Sabotage(pads_pooling_with_zeros, ("max_pool2d",), "test_values"),
+    Sabotage(softmax_without_subtracting_the_maximum, ("softmax",), "test_values"),
     Sabotage(in_place_forgets_the_version, ("mul",), "test_inplace"),
     Sabotage(in_place_forgets_the_version, ("mul",), "test_inplace_history"),
     Sabotage(doubles_a_gradient, ("mul",), "test_gradient"),
@@ -430,6 +510,21 @@ def test_sabotage_is_caught(sabotage: Sabotage, saboteur: Saboteur, monkeypatch:
     assert sabotage.caught_by in found, (
         f"{sabotage.spoil.__name__} was caught by {sorted(found) or 'nothing'}, expected {sabotage.caught_by}"
     )
+
+
+@pytest.mark.parametrize("check", [devices.check_mixed_devices, devices.check_transfer])
+def test_checks_of_two_devices_pass_where_there_are_two(check: Any, saboteur: Saboteur) -> None:
+    check(Target(NAME))
+
+
+def test_a_transfer_that_loses_strides_is_caught(saboteur: Saboteur, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Saboteur.from_host
+    forget = lambda data: np.ascontiguousarray(np.asarray(data).T).reshape(data.shape)  # noqa: E731
+    monkeypatch.setattr(
+        Saboteur, "from_host", lambda self, data, dtype, device: honest(self, forget(data), dtype, device)
+    )
+    with pytest.raises(AssertionError, match="transposed"):
+        devices.check_transfer(Target(NAME))
 
 
 def test_a_sabotaged_backend_is_taken_back() -> None:
