@@ -64,7 +64,8 @@ class Storage:
     @property
     def nbytes(self) -> int:
         """The size of the memory."""
-        return math.prod(self._array.shape) * self._itemsize
+        shape: tuple[int, ...] = self._array.shape
+        return math.prod(shape) * self._itemsize
 
     def unnoticed(self) -> Storage:
         """The same memory with a count of writes of its own, for ``Tensor.data``: writes there do not show here."""
