@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from polyad.backend import registry
+from polyad.backend import fallback, registry
 from polyad.dtypes import ALL
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
 from polyad_conformance.known_bugs import known_bugs_of, matching
@@ -89,7 +89,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
         noted["family"] = family_of(entry)
     pyfuncitem.user_properties.append(("polyad_conformance", noted))
     try:
-        result = yield
+        # What a check does beside the op, such as copying memory to compare it, may run on the host; the op is watched.
+        with fallback.using_policy("allow"):
+            result = yield
     except UnsupportedByDeclaration as reason:
         pytest.skip(str(reason))
     finally:
