@@ -136,7 +136,7 @@ def test_parameters_buffers_and_gradients_are_kept_apart():
 def test_a_model_and_its_optimizer_go_on_as_if_never_saved(tmp_path):
     def make():
         polyad.manual_seed(0)
-        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm2d(2) if False else nn.ReLU(), nn.Linear(4, 1))
+        model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
         return model, polyad.optim.Adam(model.parameters(), lr=0.1)
 
     def step(model, optimizer):
@@ -692,8 +692,8 @@ def view(**changes):
     ids=lambda value: None if isinstance(value, str) else str(value)[:40],
 )
 def test_hostile_structures(tree, message, monkeypatch):
-    for name in ("eval", "exec", "__import__"):
-        monkeypatch.setattr(builtins, name, None, raising=True) if name != "__import__" else None
+    for name in ("eval", "exec", "compile"):
+        monkeypatch.setattr(builtins, name, None)
     data = rewritten(WHOLE, lambda document: document | {"object": tree})
     with pytest.raises(RuntimeError, match=message):
         loaded(data)

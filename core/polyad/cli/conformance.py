@@ -24,11 +24,11 @@ def add_parser(commands: Any) -> None:
         description=DESCRIPTION,
         epilog="Arguments after -- go to pytest:  polyad conformance cpu -- -k conv2d -x",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, passes_on="pytest")
     parser.add_argument(
         "backend", nargs="?", default="cpu", metavar="BACKEND", help="device type to test (default: cpu)"
     )
-    parser.add_argument("pytest", nargs="*", metavar="-- ARGUMENT", help="arguments for pytest")
+    parser.add_argument("--report", metavar="FILE", help="write the score card to FILE as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,7 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         "--pyargs",
         "polyad_conformance",
         f"--polyad-backend={arguments.backend}",
-        *arguments.pytest,
+        *([f"--polyad-report={arguments.report}"] if arguments.report else []),
+        *arguments.after_dashes,
     ]
     process = subprocess.Popen(command)
     while True:

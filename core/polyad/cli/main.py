@@ -26,7 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Traceback (most recent call last):
     SystemExit: 0
     """
-    arguments = _parser().parse_args(argv)
+    own, after_dashes = _split(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    arguments = parser.parse_args(own)
+    if after_dashes and not arguments.passes_on:
+        parser.error(f"unrecognized arguments: -- {' '.join(after_dashes)}")
+    arguments.after_dashes = after_dashes
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -40,11 +45,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Arguments before and after ``--``: what follows it belongs to the program that a command starts."""
+    position = list(argv).index("--") if "--" in argv else len(argv)
+    return list(argv[:position]), list(argv[position + 1 :])
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="polyad", description="A PyTorch-compatible tensor library for deep learning whose hardware is a plug-in."
     )
     parser.add_argument("--version", action="version", version=f"polyad {__version__}")
+    parser.set_defaults(passes_on=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_parser(commands)

@@ -253,7 +253,7 @@ def _load_data(name: str, root: Path | None) -> tuple[Any, Any]:
             )
         return Digits(train=True), Digits(train=False)
     if root is None:
-        raise ArgumentError("--data fashion-mnist: no folder was given", fix=f"add --root DIR. {FashionMNIST.install}")
+        raise ArgumentError("--data fashion-mnist: no folder was given", fix=f"add --root DIR; {FashionMNIST.install}")
     return FashionMNIST(root, train=True), FashionMNIST(root, train=False)
 
 
@@ -264,4 +264,4 @@ def _make_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise trouble("--output", folder, error) from error
+        raise trouble("--output", folder, error, "choose a folder that you may write to: --output DIR") from error

@@ -17,7 +17,7 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"polyad {polyad.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"]])
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"], ["doctor", "--", "-x"]])
 def test_what_is_no_command_ends_with_2_and_usage(capsys, arguments):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
@@ -53,6 +53,7 @@ def test_conformance_runs_the_suite_and_passes_arguments_on(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", Process)
     assert main(["conformance", "opencl", "--", "-k", "conv2d", "-x"]) == 7
     assert main(["conformance"]) == 7
+    assert main(["conformance", "cpu", "--report", "card.json", "--", "-x"]) == 7
     assert commands[0][0] == sys.executable
     assert commands[0][1:] == [
         "-m",
@@ -65,6 +66,7 @@ def test_conformance_runs_the_suite_and_passes_arguments_on(monkeypatch):
         "-x",
     ]
     assert "--polyad-backend=cpu" in commands[1]
+    assert commands[2][-2:] == ["--polyad-report=card.json", "-x"]
 
 
 def test_conformance_without_pytest_says_how_to_get_it(monkeypatch, capsys):
