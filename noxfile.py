@@ -43,9 +43,10 @@ def install(session: nox.Session, *names: str, extras: str = "") -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, likely bugs, and the changelog's fragments."""
+    """Style, layout, likely bugs, and the changelog's fragments."""
     session.install(*tools("ruff", "towncrier"))
     session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
     session.run("towncrier", "build", "--draft", "--version", "0", silent=True)
 
 
