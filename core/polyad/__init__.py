@@ -61,10 +61,12 @@ if TYPE_CHECKING:
     from . import (
         backends as backends,
         datasets as datasets,
+        fft as fft,
         jit as jit,
         linalg as linalg,
         nn as nn,
         optim as optim,
+        special as special,
         utils as utils,
     )
     from .backend.hookspecs import hookimpl as hookimpl
@@ -86,7 +88,7 @@ long = int64
 cfloat = complex64
 cdouble = complex128
 
-_LAZY_MODULES = frozenset({"backends", "datasets", "jit", "linalg", "nn", "optim", "utils"})
+_LAZY_MODULES = frozenset({"backends", "datasets", "fft", "jit", "linalg", "nn", "optim", "special", "utils"})
 _LAZY_NAMES = {
     "explain": "dispatch.tracing",
     "from_numpy": "interop.numpy",

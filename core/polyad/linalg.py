@@ -1,7 +1,3 @@
-"""Linear algebra under PyTorch's path ``polyad.linalg``."""
+"""Linear algebra under PyTorch's path ``polyad.linalg``, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
 
-from __future__ import annotations
-
-from .ops.statistics import vector_norm
-
-__all__ = ["vector_norm"]
+from .ops.statistics import vector_norm as vector_norm

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import polyad
 from polyad.backend import registry
 from polyad.backend.capabilities import FEATURES
 from polyad.dispatch.op import OPS, PUBLIC, Function
@@ -43,7 +42,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def title(module: str) -> str:
     """The heading of a family of ops."""
-    return module.rpartition(".")[2].replace("_", " ").capitalize()
+    return module.removeprefix("polyad.ops.").replace(".", ": ").replace("_", " ").capitalize()
 
 
 def functions() -> str:
@@ -51,7 +50,7 @@ def functions() -> str:
     parts = []
     for module, members in families().items():
         parts.append(f"## {title(module)}\n\n{summary(importlib.import_module(module))}\n")
-        entries = "\n".join(f".. autofunction:: polyad.{f.name}" for f in members if hasattr(polyad, f.name))
+        entries = "\n".join(f".. autofunction:: polyad.{f.path}" for f in members if f.namespace != "Tensor")
         parts.append(f"```{{eval-rst}}\n{entries}\n```\n")
     return "\n".join(parts)
 
@@ -62,7 +61,7 @@ def op_table() -> str:
     for module, members in families().items():
         rows = []
         for f in members:
-            forms = [f"`polyad.{f.name}`"] if hasattr(polyad, f.name) else []
+            forms = [f"`polyad.{f.path}`"] if f.namespace != "Tensor" else []
             forms += [f"`Tensor.{f.name}`"] if f.method else []
             forms += [f"`Tensor.{f.name}_`"] if f.inplace else []
             forms += ["`out=`"] if "out" in inspect.signature(f.call).parameters else []

@@ -13,7 +13,7 @@ from polyad.backend import fallback, registry
 from polyad.dtypes import ALL
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
 from polyad_conformance.known_bugs import known_bugs_of, matching
-from polyad_conformance.samples import families, family_of
+from polyad_conformance.samples import families, family_of, within
 
 UNMATCHED = pytest.StashKey[list[str]]()
 
@@ -24,7 +24,9 @@ def _device(config: pytest.Config) -> Any:
 
 def _families(config: pytest.Config) -> dict[str, Any]:
     wanted = config.option.polyad_family
-    return {name: entries for name, entries in families().items() if not wanted or name in wanted}
+    return {
+        name: entries for name, entries in families().items() if not wanted or any(within(name, one) for one in wanted)
+    }
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

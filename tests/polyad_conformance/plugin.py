@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--polyad-family",
         action="append",
         metavar="NAME",
-        help="only samples of this family, such as reduction; may be repeated",
+        help="only samples of this family, such as reduction or linalg; may be repeated",
     )
     group.addoption("--polyad-seed", default=0, type=int, metavar="N", help="decides all inputs (default: 0)")
     group.addoption("--polyad-report", metavar="FILE", help="write the score card to FILE as JSON")
@@ -57,9 +57,11 @@ def _check_options(options: Any) -> None:
     except PolyadError as error:
         raise pytest.UsageError(f"--polyad-backend: {error}") from None
     if options.polyad_family:
-        from .samples import families
+        from .samples import families, within
 
-        unknown = sorted(set(options.polyad_family) - families().keys())
+        unknown = sorted(
+            name for name in options.polyad_family if not any(within(family, name) for family in families())
+        )
         if unknown:
             raise pytest.UsageError(
                 f"--polyad-family: no family is called {', '.join(unknown)}; there are {', '.join(families())}"

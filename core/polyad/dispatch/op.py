@@ -5,6 +5,8 @@
     @view        an op whose def is layout arithmetic: it gets a Layout for its tensor and returns the result's
     @function    a public function that is no op itself: it validates and normalises, then calls ops
     alias(name, function)   a second public name of one of these
+    namespace="linalg"      with any of them: ``polyad.linalg.<name>`` instead of ``polyad.<name>`` and a method;
+                            "Tensor" is a method that is no function
     gradient(op, name=formula, ...)   the gradient of the result with respect to each operand
     joint_gradient(op, first, last, formula)   one formula for several operands
 
@@ -34,6 +36,9 @@ from .promotion import Rule, first
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
+OP_PREFIXES = ("linalg", "fft", "special")
+"""Namespaces whose ops bear their name: ``polyad.linalg.det`` is the op linalg_det, beside the op det."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["primitive", "composite", "view"]
 ShapeRule = Callable[..., Any]
@@ -42,8 +47,8 @@ OPS: dict[str, Op] = {}
 """Every op by name."""
 
 PUBLIC: dict[str, Function] = {}
-"""Every public function of tensors by name, whether it is an op or calls ops: what `polyad.*` and the Tensor methods
-are made of."""
+"""Every public function of tensors by its name under ``polyad`` ("exp", "linalg.svd"), whether it is an op or calls
+ops: what `polyad.*` and the Tensor methods are made of."""
 
 
 class Op:
@@ -73,8 +78,11 @@ class Op:
         outputs: tuple[str, ...],
         keyed: tuple[str, ...],
         grad_name: str | None,
+        namespace: str = "",
     ) -> None:
-        self.name = definition.__name__.lstrip("_")
+        name = definition.__name__
+        # `linalg.det` is the op linalg_det: op names are unique, whatever module shows them.
+        self.name = f"{namespace.rpartition('.')[2]}_{name}" if namespace in OP_PREFIXES else name.lstrip("_")
         self.kind = kind
         self.doc = inspect.getdoc(definition) or ""
         self.module = definition.__module__
@@ -121,19 +129,42 @@ class Function:
     """A public function and the forms that follow from it.
 
     Attributes:
-        name: as in ``polyad.<name>``.
+        name: its last name: "svd".
+        namespace: the module under ``polyad`` that shows it ("linalg", "nn.functional"), "" for polyad itself and
+            "Tensor" if it is a method alone.
         call: the function.
         op: the op it is, None if it only calls ops.
         method: whether it is a Tensor method too.
         inplace: whether there is an in-place form ``<name>_``.
     """
 
-    __slots__ = ("call", "inplace", "method", "module", "name", "op")
+    __slots__ = ("call", "inplace", "method", "module", "name", "namespace", "op")
 
     def __init__(
-        self, name: str, call: Callable[..., Any], op: Op | None, method: bool, inplace: bool, module: str
+        self,
+        name: str,
+        call: Callable[..., Any],
+        op: Op | None,
+        method: bool,
+        inplace: bool,
+        module: str,
+        namespace: str = "",
     ) -> None:
         self.name, self.call, self.op, self.method, self.inplace, self.module = name, call, op, method, inplace, module
+        self.namespace = namespace
+
+    @property
+    def path(self) -> str:
+        """Its name under ``polyad``, the key in `PUBLIC`."""
+        return f"{self.namespace}.{self.name}" if self.namespace else self.name
+
+
+def _publish(public: Function) -> None:
+    if public.path in PUBLIC:
+        raise TypeError(f"polyad.{public.path} is declared twice: in {PUBLIC[public.path].module} and {public.module}")
+    if public.namespace not in ("", "Tensor"):
+        public.method = public.inplace = False
+    PUBLIC[public.path] = public
 
 
 def _operand_kind(annotation: Any) -> str | None:
@@ -157,7 +188,9 @@ def op_of(declared: Callable[..., Any]) -> Op:
     return declared.__polyad_op__  # type: ignore[attr-defined, no-any-return]
 
 
-def _declare(definition: Callable[..., Any], op: Op, method: bool, inplace: bool) -> Callable[..., Any]:
+def _declare(
+    definition: Callable[..., Any], op: Op, method: bool, inplace: bool, namespace: str = ""
+) -> Callable[..., Any]:
     from .caller import make_caller
 
     caller = make_caller(op, definition)
@@ -165,7 +198,7 @@ def _declare(definition: Callable[..., Any], op: Op, method: bool, inplace: bool
     caller.__polyad_op__ = op  # type: ignore[attr-defined]
     name = definition.__name__
     if not name.startswith("_"):
-        PUBLIC[name] = Function(name, caller, op, method, inplace, definition.__module__)
+        _publish(Function(name, caller, op, method, inplace, definition.__module__, namespace))
     return caller
 
 
@@ -178,6 +211,7 @@ def primitive(
     grad_name: str | None = None,
     method: bool = True,
     inplace: bool = False,
+    namespace: str = "",
 ) -> Callable[[F], F]:
     """Declare an op that backends bring kernels for.
 
@@ -185,8 +219,8 @@ def primitive(
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name)
-        return _declare(definition, op, method, inplace)  # type: ignore[return-value]
+        op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name, namespace)
+        return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
 
@@ -200,6 +234,7 @@ def composite(
     grad_name: str | None = None,
     method: bool = True,
     inplace: bool = False,
+    namespace: str = "",
 ) -> Callable[[F], F]:
     """Declare an op by its decomposition.
 
@@ -208,23 +243,25 @@ def composite(
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "composite", dtype, shape, outputs, keyed, grad_name)
-        return _declare(definition, op, method, inplace)  # type: ignore[return-value]
+        op = Op(definition, "composite", dtype, shape, outputs, keyed, grad_name, namespace)
+        return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
 
 
-def view(*, grad_name: str | None = None, method: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
+def view(
+    *, grad_name: str | None = None, method: bool = True, namespace: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
     """Declare a view op: its def maps (layout, *params) to the result's layout and touches no memory."""
 
     def wrap(definition: Callable[..., Any]) -> Callable[..., Tensor]:
-        op = Op(definition, "view", first, None, (), (), grad_name)
-        return _declare(definition, op, method, False)
+        op = Op(definition, "view", first, None, (), (), grad_name, namespace)
+        return _declare(definition, op, method, False, namespace)
 
     return wrap
 
 
-def function(*, method: bool = True, inplace: bool = False) -> Callable[[F], F]:
+def function(*, method: bool = True, inplace: bool = False, namespace: str = "") -> Callable[[F], F]:
     """Declare a public function that validates, normalises and calls ops.
 
     With a parameter ``out``, writing there is provided for.
@@ -237,16 +274,20 @@ def function(*, method: bool = True, inplace: bool = False) -> Callable[[F], F]:
 
             call = with_out(definition)
         name = definition.__name__
-        PUBLIC[name] = Function(name, call, None, method, inplace, definition.__module__)
+        _publish(Function(name, call, None, method, inplace, definition.__module__, namespace))
         return call  # type: ignore[return-value]
 
     return wrap
 
 
-def alias(name: str, declared: F) -> F:
-    """Give a declared public function a second name, with all its forms: ``absolute = alias("absolute", abs)``."""
-    public = next(public for public in PUBLIC.values() if public.call is declared)
-    PUBLIC[name] = Function(name, public.call, public.op, public.method, public.inplace, public.module)
+def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
+    """Give a declared public function a second name, with all its forms: ``absolute = alias("absolute", abs)``.
+
+    With *namespace* a name there (``alias("expit", sigmoid, namespace="special")``), else one beside the first.
+    """
+    known = next(public for public in PUBLIC.values() if public.call is declared)
+    space = known.namespace if namespace is None else namespace
+    _publish(Function(name, known.call, known.op, known.method, known.inplace, known.module, space))
     return declared
 
 

@@ -280,12 +280,17 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     """
     body: Callable[..., Any] = op.body  # type: ignore[assignment]
     try:
-        return body(*values)
+        result = body(*values)
     except ShapeError as error:
         explained = _explained_by_shapes(op, values)
         if explained is None:
             raise
         raise explained from error
+    # An operand that came back as it was is not the op's to give away: its history would become the result's.
+    for value in values:
+        if value is result and value.__class__ is Tensor:
+            return result.clone()
+    return result
 
 
 def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:

@@ -291,6 +291,7 @@ gradient(_norm, input=_norm_grad)
 gradient(_norm2, input=_norm_grad)
 
 
+@function(namespace="linalg")
 def vector_norm(
     x: Tensor,
     ord: float = 2,

@@ -3,6 +3,7 @@
 
     polyad/functions.py         one import line a public function, so that ``polyad.exp`` is the def in its family's
                                 module
+    polyad/linalg.py, fft.py, special.py   the same for the functions of a namespace
     polyad/tensor_methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
 
 ``--check`` writes nothing and exits with 1 if a file is not what the declarations say; a test does the same.
@@ -23,9 +24,17 @@ from ..tensor_methods import TensorMethods
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
 _FUNCTIONS_HEADER = '''\
-"""The public functions of tensors, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
+"""{what}, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
 
 '''
+
+NAMESPACES = {
+    "": "The public functions of tensors",
+    "fft": "Discrete Fourier transforms, under PyTorch's path ``polyad.fft``",
+    "linalg": "Linear algebra under PyTorch's path ``polyad.linalg``",
+    "special": "Special functions under PyTorch's path ``polyad.special``",
+}
+"""What the generated modules of functions hold. `polyad.nn.functional` also defines some, and is none of these."""
 
 _METHODS_HEADER = '''\
 """What type checkers see of Tensor's generated methods. Written by ``python -m polyad.ops.stubs``; do not edit."""
@@ -87,17 +96,18 @@ def _method(name: str, signature: inspect.Signature, returns: str) -> str:
     return f"    def {name}({', '.join(parts)}) -> {returns}: ...\n"
 
 
-def functions_source() -> str:
-    """The text of polyad/functions.py."""
+def functions_source(namespace: str) -> str:
+    """The text of polyad/functions.py, or of the module of a namespace."""
     by_module: dict[str, list[str]] = {}
     for public in PUBLIC.values():
-        by_module.setdefault(public.module.removeprefix("polyad."), []).append(public.name)
+        if public.namespace == namespace:
+            by_module.setdefault(public.module.removeprefix("polyad."), []).append(public.name)
     lines = [
         f"from .{module} import {name} as {name}\n"
         for module in sorted(by_module)
         for name in sorted(by_module[module])
     ]
-    return _FUNCTIONS_HEADER + "".join(lines)
+    return _FUNCTIONS_HEADER.format(what=NAMESPACES[namespace]) + "".join(lines)
 
 
 def methods_source() -> str:
@@ -128,7 +138,8 @@ def methods_source() -> str:
 def main(arguments: Iterable[str]) -> int:
     """Write or check the files; returns the exit status."""
     stale = []
-    for name, source in (("functions.py", functions_source()), ("tensor_methods.pyi", methods_source())):
+    sources = {f"{space or 'functions'}.py": functions_source(space) for space in NAMESPACES}
+    for name, source in (sources | {"tensor_methods.pyi": methods_source()}).items():
         path = PACKAGE / name
         if path.exists() and path.read_text() == source:
             continue

@@ -1,6 +1,7 @@
 r"""What is tested: samples and error cases by family, each family in the file that has its name in ``polyad.ops``.
 
-A family file has two lists, ``SAMPLES`` and ``ERRORS``; it is found by being here. ``linear_algebra.py`` is the pattern
+A family file has two lists, ``SAMPLES`` and ``ERRORS``; it is found by being here, under the path that its ops have
+in ``polyad.ops`` (``linalg/norms.py`` is the family "linalg.norms"). ``linear_algebra.py`` is the pattern
 to copy.
 
     SAMPLES = [
@@ -66,16 +67,15 @@ from ..sample import ErrorCase, Sample
 def families() -> dict[str, tuple[list[Sample], list[ErrorCase]]]:
     """The samples and error cases of each family. Raises ValueError for two samples of one name."""
     found = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        family = importlib.import_module(f"{__name__}.{module.name}")
-        found[module.name] = (list(family.SAMPLES), [*family.ERRORS, *wrong_types(family.SAMPLES)])
-        for listed in found[module.name]:
+    modules = pkgutil.walk_packages(__path__, f"{__name__}.")
+    for path in sorted(module.name for module in modules if not module.ispkg):
+        family, name = importlib.import_module(path), path.removeprefix(f"{__name__}.")
+        found[name] = (list(family.SAMPLES), [*family.ERRORS, *wrong_types(family.SAMPLES)])
+        for listed in found[name]:
             labels = [entry.label for entry in listed]
             twice = sorted({label for label in labels if labels.count(label) > 1})
             if twice:
-                raise ValueError(
-                    f"polyad_conformance.samples.{module.name}: more than one entry is called {', '.join(twice)}"
-                )
+                raise ValueError(f"{path}: more than one entry is called {', '.join(twice)}")
     return found
 
 
@@ -87,3 +87,8 @@ def _family_by_identity() -> dict[int, str]:
 def family_of(entry: Sample | ErrorCase) -> str:
     """The family in which a sample or an error case is listed."""
     return _family_by_identity()[id(entry)]
+
+
+def within(family: str, wanted: str) -> bool:
+    """Whether *family* is the family *wanted* or one of that package: "linalg.norms" is within "linalg"."""
+    return f"{family}.".startswith(f"{wanted}.")

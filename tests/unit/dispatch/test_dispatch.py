@@ -74,6 +74,32 @@ def test_a_composite_with_a_formula_records_itself(scratch) -> None:
     assert (first.item(), second.item()) == (12.0, 12.0)
 
 
+def test_an_operand_that_a_body_returns_keeps_its_own_history(scratch) -> None:
+    @composite(dtype=promoted, shape=same)
+    def test_itself(input: Tensor) -> Tensor:
+        return input
+
+    gradient(test_itself, input=lambda g: g * 3)
+    x = polyad.tensor([2.0], requires_grad=True)
+    y = test_itself(x)
+    assert x.is_leaf
+    assert y.data_ptr() != x.data_ptr()
+    y.backward()
+    assert x.grad.tolist() == [3.0]
+
+
+def test_a_public_function_in_a_namespace_is_no_method(scratch) -> None:
+    @composite(dtype=promoted, shape=same, namespace="special")
+    def test_twice(input: Tensor) -> Tensor:
+        return input + input
+
+    assert op_of(test_twice).name == "special_test_twice"
+    assert PUBLIC["special.test_twice"].path == "special.test_twice"
+    assert not PUBLIC["special.test_twice"].method
+    with pytest.raises(TypeError, match=r"declared twice"):
+        composite(dtype=promoted, namespace="special")(test_twice)
+
+
 def test_a_primitive_without_kernel_says_so(scratch) -> None:
     @primitive(dtype=promoted, shape=same)
     def test_nothing(input: Tensor) -> Tensor:
