@@ -37,6 +37,7 @@ __all__ = [
     "PolyadError",
     "SerializationError",
     "ShapeError",
+    "UnsupportedDType",
     "describe",
 ]
 
@@ -118,6 +119,10 @@ class ShapeError(PolyadError, RuntimeError):
 
 class DTypeError(PolyadError, RuntimeError):
     """A dtype that the operation, the result or the device does not take."""
+
+
+class UnsupportedDType(DTypeError, NotImplementedError):
+    """A dtype that an operation has no meaning for, where PyTorch says NotImplementedError."""
 
 
 class DivisionByZero(PolyadError, RuntimeError, ZeroDivisionError):

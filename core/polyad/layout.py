@@ -121,7 +121,7 @@ def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
     if isinstance(dim, (tuple, list)):
         dims = sorted(normalize_dim(d, ndim, op) for d in dim)
         if len(set(dims)) != len(dims):
-            raise ArgumentError(f"{op}: dim {tuple(dim)} names a dimension twice", fix="name each dimension once")
+            raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", fix="name each dimension once")
         return tuple(dims) if ndim else ()
     result = normalize_dim(dim, ndim, op)
     return (result,) if ndim else ()

@@ -223,23 +223,46 @@ def write_out(out: Any, result: Any) -> Any:
     return out
 
 
-_NUMPY_NAMES = (("axis", "dim"), ("keepdims", "keepdim"))
+_NUMPY_NAMES = (
+    ("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("a", "input"), ("x1", "input"), ("x2", "other"),
+)  # fmt: skip
+
+
+def _renaming(definition: Callable[..., Any]) -> Callable[[dict[str, Any]], None]:
+    """What renames NumPy's names of *definition*'s parameters to PyTorch's, as PyTorch does."""
+    parameters = inspect.signature(definition).parameters
+    names = [pair for pair in _NUMPY_NAMES if pair[1] in parameters and pair[0] not in parameters]
+
+    def rename(kwargs: dict[str, Any]) -> None:
+        for numpys, ours in names:
+            if numpys in kwargs and ours not in kwargs:
+                kwargs[ours] = kwargs.pop(numpys)
+
+    return rename
 
 
 def with_out(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with its keyword ``out`` provided for, and with NumPy's names ``axis`` and ``keepdims`` understood
-    as the ``dim`` and ``keepdim`` it has, as PyTorch does.
-    """
-    parameters = inspect.signature(definition).parameters
-    names = [pair for pair in _NUMPY_NAMES if pair[1] in parameters]
+    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ``keepdims``, ...) understood."""
+    rename = _renaming(definition)
 
     @functools.wraps(definition)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs:
-            for numpys, ours in names:
-                if numpys in kwargs and ours not in kwargs:
-                    kwargs[ours] = kwargs.pop(numpys)
+            rename(kwargs)
         result = definition(*args, **kwargs)
         return result if out is None else write_out(out, result)
+
+    return call
+
+
+def with_numpy_names(definition: Callable[..., Any]) -> Callable[..., Any]:
+    """*definition* with NumPy's names of its parameters (``axis``, ``keepdims``, ...) understood."""
+    rename = _renaming(definition)
+
+    @functools.wraps(definition)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            rename(kwargs)
+        return definition(*args, **kwargs)
 
     return call

@@ -2,7 +2,8 @@
 
     @primitive   an op without a decomposition: its def has a docstring and no body, backends bring the kernel
     @composite   an op whose def is its decomposition, in other ops; a backend may bring a fused kernel for it
-    @view        an op whose def is layout arithmetic: it gets a Layout for its tensor and returns the result's
+    @view        an op whose def is layout arithmetic: it gets a Layout for its tensor and returns the result's;
+                 with a dtype rule the result reads the memory as another dtype
     @function    a public function that is no op itself: it validates and normalises, then calls ops
     alias(name, function)   a second public name of one of these
     namespace="linalg"      with any of them: ``polyad.linalg.<name>`` instead of ``polyad.<name>`` and a method;
@@ -250,12 +251,16 @@ def composite(
 
 
 def view(
-    *, grad_name: str | None = None, method: bool = True, namespace: str = ""
+    *, dtype: Rule = first, grad_name: str | None = None, method: bool = True, namespace: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
-    """Declare a view op: its def maps (layout, *params) to the result's layout and touches no memory."""
+    """Declare a view op: its def maps (layout, *params) to the result's layout and touches no memory.
+
+    With a *dtype* rule the result reinterprets the memory: its layout counts elements of that dtype, and it has a
+    gradient only if one is declared.
+    """
 
     def wrap(definition: Callable[..., Any]) -> Callable[..., Tensor]:
-        op = Op(definition, "view", first, None, (), (), grad_name, namespace)
+        op = Op(definition, "view", dtype, None, (), (), grad_name, namespace)
         return _declare(definition, op, method, False, namespace)
 
     return wrap
@@ -269,10 +274,15 @@ def function(*, method: bool = True, inplace: bool = False, namespace: str = "")
 
     def wrap(definition: F) -> F:
         call: Callable[..., Any] = definition
-        if "out" in inspect.signature(definition).parameters:
+        parameters = inspect.signature(definition).parameters
+        if "out" in parameters:
             from .caller import with_out
 
             call = with_out(definition)
+        elif "dim" in parameters and namespace != "nn.functional":
+            from .caller import with_numpy_names
+
+            call = with_numpy_names(definition)
         name = definition.__name__
         _publish(Function(name, call, None, method, inplace, definition.__module__, namespace))
         return call  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat
 from ..dtypes import BOOL, FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype, int64, result_dtype
-from ..errors import DTypeError
+from ..errors import DTypeError, UnsupportedDType
 
 
 class Typing(NamedTuple):
@@ -140,7 +140,7 @@ def not_complex(op: str, rule: Rule = promoted) -> Rule:
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
         for entry in flat(types):
             if entry is complex or (isinstance(entry, TensorType) and entry.dtype.is_complex):
-                raise DTypeError(
+                raise UnsupportedDType(
                     f"{op}: complex numbers have no order, so they have no such operation",
                     fix="take the real part or the absolute value first",
                 )

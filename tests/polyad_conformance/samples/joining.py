@@ -181,7 +181,7 @@ ERRORS = [
         op="flip",
         name="a dimension twice",
         call=lambda op, tensor: op(tensor(2, 3), (0, -2)),
-        raises=ValueError,
+        raises=RuntimeError,
         match=r"flip: dim \(0, -2\) names a dimension twice",
     ),
     ErrorCase(
