@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["ValuesAndIndices", "aminmax", "kthvalue", "max", "median", "min", "sort", "topk"]
+__all__ = [
+    "ValuesAndIndices",
+    "aminmax",
+    "cummax",
+    "cummin",
+    "kthvalue",
+    "max",
+    "median",
+    "min",
+    "mode",
+    "nanmedian",
+    "sort",
+    "topk",
+]
 
 
 class ValuesAndIndices(NamedTuple):
@@ -34,6 +47,22 @@ class median(ValuesAndIndices):
 
 class kthvalue(ValuesAndIndices):
     """What `polyad.kthvalue` gives."""
+
+
+class cummax(ValuesAndIndices):
+    """What `polyad.cummax` gives."""
+
+
+class cummin(ValuesAndIndices):
+    """What `polyad.cummin` gives."""
+
+
+class mode(ValuesAndIndices):
+    """What `polyad.mode` gives."""
+
+
+class nanmedian(ValuesAndIndices):
+    """What `polyad.nanmedian` over a dimension gives."""
 
 
 class sort(ValuesAndIndices):

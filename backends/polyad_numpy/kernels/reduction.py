@@ -1,4 +1,5 @@
 """Reductions. Each kernel is made for its dtype, so that a call decides nothing: small reductions are mostly overhead.
+Results are row-major, whatever the order of the input, as PyTorch's are.
 
 float16 and bfloat16 accumulate in float32; integers and bool add and multiply in int64.
 """
@@ -47,10 +48,10 @@ def _adding(reduce: Call) -> Call:
         narrow = numpy_dtype(dtype) if dtype.itemsize == 2 and dtype.category > INTEGER else None
 
         def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim))
+            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim), None, order="C")
 
         def in_float32(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim)).astype(narrow)
+            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim)).astype(narrow, order="C")
 
         if dtype.category == BOOL and reduce is np.add.reduce:
             return _count_true
@@ -64,7 +65,7 @@ def _count_true(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     if len(dims) == array.ndim:
         total = np.asarray(np.count_nonzero(array), np.int64)
         return total.reshape((1,) * array.ndim) if keepdim else total
-    return np.asarray(np.add.reduce(array, _axis(array, dims), np.int64, None, keepdim))
+    return np.asarray(np.add.reduce(array, _axis(array, dims), np.int64, None, keepdim), order="C")
 
 
 def _mean(types: Signature) -> Call:
@@ -77,16 +78,20 @@ def _mean(types: Signature) -> Call:
             return np.asarray(reduce(array, None, wide, None, keepdim) / array.size, narrow)
         total = reduce(array, _axis(array, dims), wide, None, keepdim)
         total /= math.prod([array.shape[dim] for dim in dims])
-        return np.asarray(total, narrow)
+        return np.asarray(total, narrow, order="C")
 
     return quiet(mean)
 
 
 def _extreme(reduce: Call) -> Call:
     def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-        return np.asarray(reduce(array, _axis(array, dims), None, None, keepdim))
+        return np.asarray(reduce(array, _axis(array, dims), None, None, keepdim), order="C")
 
     return quiet(kernel)
+
+
+def _extreme_of_all(reduce: Call) -> Call:
+    return quiet(lambda array: np.asarray(reduce(array, None)))
 
 
 def argmax(array: Any, dim: int | None, keepdim: bool) -> Any:
@@ -102,7 +107,7 @@ def _truth(reduce: Call) -> Call:
         dtype = _dtype(types)
 
         def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            return np.asarray(reduce(array, _axis(array, dims), np.bool_, None, keepdim))
+            return np.asarray(reduce(array, _axis(array, dims), np.bool_, None, keepdim), order="C")
 
         def converted(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
             result = kernel(array.astype(np.bool_), dims, keepdim)
@@ -114,11 +119,13 @@ def _truth(reduce: Call) -> Call:
 
 
 def count_nonzero(array: Any, dims: tuple[int, ...]) -> Any:
-    return np.asarray(np.count_nonzero(array, _axis(array, dims)), np.int64)
+    return np.asarray(np.count_nonzero(array, _axis(array, dims)), np.int64, order="C")
 
 
-def _variance(types: Signature) -> Call:
+def _variance(types: Signature) -> Call | None:
     dtype = _dtype(types)
+    if dtype.is_complex:
+        return None
     narrow = numpy_dtype(dtype)
     half = dtype.itemsize == 2
 
@@ -130,7 +137,7 @@ def _variance(types: Signature) -> Call:
         centred = np.asarray(array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count))
         np.multiply(centred, centred, centred)
         total = np.add.reduce(centred, axis, None, None, keepdim)
-        return np.asarray(total / array.dtype.type(max(count - correction, 0)), narrow)
+        return np.asarray(total / array.dtype.type(max(count - correction, 0)), narrow, order="C")
 
     return quiet(var)
 
@@ -172,6 +179,8 @@ KERNELS = {
     "mean": Kernel(np.mean, specialize=_mean),
     "amax": _bfloat_kept(_extreme(np.maximum.reduce)),
     "amin": _bfloat_kept(_extreme(np.minimum.reduce)),
+    "max_all": _bfloat_kept(_extreme_of_all(np.maximum.reduce)),
+    "min_all": _bfloat_kept(_extreme_of_all(np.minimum.reduce)),
     "argmax": _bfloat_kept(argmax),
     "argmin": _bfloat_kept(argmin),
     "any": Kernel(np.any, specialize=_truth(np.logical_or.reduce)),

@@ -1,4 +1,4 @@
-"""Sorting and running reductions."""
+"""Sorting."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.backend import Kernel, TensorType
-from polyad.backend.interface import Signature
-from polyad.interop.numpy import numpy_dtype
-
-from .quiet import quiet
-from .reduction import accumulator
+from polyad.backend import Kernel
 
 
 def _order(array: Any, dim: int, descending: bool) -> Any:
@@ -41,23 +36,7 @@ def topk(array: Any, k: int, dim: int, largest: bool) -> Any:
     return np.take_along_axis(array, indices, dim), indices
 
 
-def _running(accumulate: Any) -> Kernel:
-    def specialize(types: Signature) -> Any:
-        kind = types[0]
-        assert isinstance(kind, TensorType)
-        dtype = kind.dtype
-        wide = accumulator(dtype)
-        if wide is np.float32:
-            narrow = numpy_dtype(dtype)
-            return quiet(lambda array, dim: accumulate(array.astype(np.float32), dim).astype(narrow))
-        return quiet(lambda array, dim: accumulate(array, dim, wide))
-
-    return Kernel(accumulate, specialize=specialize)
-
-
 KERNELS = {
     "sort": Kernel(sort),
     "topk": Kernel(topk),
-    "cumsum": _running(np.add.accumulate),
-    "cumprod": _running(np.multiply.accumulate),
 }

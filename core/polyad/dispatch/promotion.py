@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat
 from ..dtypes import BOOL, FLOATING, INTEGER, DType, bool_, dtype_of_number, get_default_dtype, int64, result_dtype
-from ..errors import DTypeError, UnsupportedDType
+from ..errors import UnsupportedDType
 
 
 class Typing(NamedTuple):
@@ -94,7 +94,7 @@ def floating_only(op: str, rule: Rule = promoted) -> Rule:
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
         typing = rule(types, params)
         if typing.outputs[0].category < FLOATING:
-            raise DTypeError(
+            raise UnsupportedDType(
                 f"{op}: input is {typing.outputs[0].name}; only floating point and complex tensors have this",
                 fix="convert it first: input.float()",
             )
@@ -109,7 +109,7 @@ def not_bool(op: str, rule: Rule = promoted) -> Rule:
     def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
         typing = rule(types, params)
         if typing.outputs[0].category == BOOL:
-            raise DTypeError(
+            raise UnsupportedDType(
                 f"{op}: bool tensors have no such operation",
                 fix="use logical_not, logical_xor or ^, or convert to an integer dtype",
             )
@@ -125,7 +125,7 @@ def no_bool_operand(op: str, rule: Rule = promoted) -> Rule:
         if any(
             entry is bool or (isinstance(entry, TensorType) and entry.dtype.category == BOOL) for entry in flat(types)
         ):
-            raise DTypeError(
+            raise UnsupportedDType(
                 f"{op}: an operand is bool",
                 fix="use logical_xor, ^ or ~ to invert a mask, or convert to an integer dtype",
             )
@@ -156,7 +156,7 @@ def integral_only(op: str, rule: Rule = promoted, *, bools: bool = True) -> Rule
         typing = rule(types, params)
         dtype = typing.outputs[0]
         if dtype.category > INTEGER or (dtype.category == BOOL and not bools):
-            raise DTypeError(
+            raise UnsupportedDType(
                 f"{op}: operands are {dtype.name}; only integer{' and bool' if bools else ''} tensors have this",
                 fix="convert them first, for example with .to(polyad.int64)",
             )

@@ -1,14 +1,29 @@
-"""Running sums and products along a dimension."""
+"""Running sums, products, extremes and sums of exponentials along a dimension.
+
+What NumPy calls accumulate. Where no backend brings a kernel, the running extreme and log-sum-exp are made by doubling:
+after round k each element has taken in the 2**k elements up to itself (Hillis and Steele, "Data parallel algorithms",
+1986).
+
+To add one: `_doubled` combines any associative function; declare a composite over it with a gradient, and front it with
+a function that normalises *dim*.
+"""
 
 from __future__ import annotations
 
-from ..dispatch.op import function, gradient, primitive
-from ..dispatch.promotion import summed
-from ..dtypes import DType
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .. import return_types
+from ..backend.interface import Signature
+from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed
+from ..dtypes import DType, float32, int64
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
 from .joining import _cat, _flip
+from .selection import _where, maximum
 from .slicing import _slice
 
 
@@ -38,7 +53,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor |
     at = normalize_dim(dim, input.ndim, "cumsum")
     if dtype is not None:
         input = input.to(dtype)
-    result = _cumsum(input, at) if input.ndim else _cumsum(input.reshape(1), 0).reshape(())
+    result: Tensor = _with_0d(_cumsum, input, at)
     return result if dtype is None else result.to(dtype)
 
 
@@ -94,7 +109,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
     at = normalize_dim(dim, input.ndim, "cumprod")
     if dtype is not None:
         input = input.to(dtype)
-    result = _cumprod(input, at) if input.ndim else _cumprod(input.reshape(1), 0).reshape(())
+    result: Tensor = _with_0d(_cumprod, input, at)
     return result if dtype is None else result.to(dtype)
 
 
@@ -104,3 +119,166 @@ def product_of_others(input: Tensor) -> Tensor:
     before = _cumprod(_shifted(input, last, -1, 1), last)
     after = _flip(_cumprod(_shifted(_flip(input, (last,)), last, -1, 1), last), (last,))
     return before * after
+
+
+# ---------------------------------------------------------------------------------------------------- extremes
+
+
+def _doubled(values: tuple[Tensor, ...], dim: int, combine: Callable[..., tuple[Tensor, ...]]) -> tuple[Tensor, ...]:
+    """Running results of ``combine(*earlier, *later)``, an associative function of tuples, along *dim*."""
+    size, step = values[0]._array.shape[dim], 1
+    while step < size:
+        earlier = [_slice(value, dim, 0, size - step, 1) for value in values]
+        later = [_slice(value, dim, step, size - step, 1) for value in values]
+        made = combine(*earlier, *later)
+        values = tuple(
+            [_cat([_slice(value, dim, 0, step, 1), new], dim) for value, new in zip(values, made, strict=True)]
+        )
+        step *= 2
+    return values
+
+
+def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None,), (types[0].dtype, int64))
+
+
+def _both(shape: Shape, dim: int) -> tuple[Shape, Shape]:
+    return shape, shape
+
+
+def _positions_along(input: Tensor, dim: int) -> Tensor:
+    """int64 positions in *dim*, in the shape of *input*."""
+    from .creation import _arange
+    from .shape import _expand, _reshape
+
+    shape = input._array.shape
+    line = _arange(0, 1, shape[dim], int64, input._type.device)
+    return _expand(_reshape(line, (shape[dim], *[1] * (len(shape) - dim - 1))), shape)
+
+
+def _running_extreme(input: Tensor, dim: int, wins: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, ...]:
+    def later_wins(value: Tensor, at: Tensor, new: Tensor, new_at: Tensor) -> tuple[Tensor, Tensor]:
+        # nan wins over every number, and the last of equals over those before it.
+        takes = (new != new) | ((value == value) & wins(new, value))
+        return _where(takes, new, value), _where(takes, new_at, at)
+
+    values, indices = _doubled((input, _positions_along(input, dim)), dim, later_wins)
+    return (values.clone(), indices.clone()) if input._array.shape[dim] < 2 else (values, indices)
+
+
+@composite(dtype=not_complex("cummax", _with_positions), shape=_both, outputs=("values", "indices"), method=False)
+def _cummax(input: Tensor, dim: int) -> Any:
+    """The largest element up to each along *dim* and where it is: the last of equal ones, the last nan if there is
+    one.
+    """
+    return _running_extreme(input, dim, lambda new, value: new >= value)
+
+
+@composite(dtype=not_complex("cummin", _with_positions), shape=_both, outputs=("values", "indices"), method=False)
+def _cummin(input: Tensor, dim: int) -> Any:
+    """The smallest element up to each along *dim* and where it is: the last of equal ones, the last nan if there is
+    one.
+    """
+    return _running_extreme(input, dim, lambda new, value: new <= value)
+
+
+def _chosen(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
+    from .creation import _full
+    from .indexing import _scatter_add
+
+    kind = g[0]._type
+    return _scatter_add(_full(input_shape, 0, kind.dtype, kind.device), indices, g[0], dim)
+
+
+gradient(_cummax, input=_chosen)
+gradient(_cummin, input=_chosen)
+
+
+def _with_0d(op: Callable[..., Any], input: Tensor, at: int) -> Any:
+    """``op(input, at)``, a 0-d tensor being one element along its dimension."""
+    if input._array.shape:
+        return op(input, at)
+    made = op(input.reshape(1), 0)
+    return tuple([one.reshape(()) for one in made]) if isinstance(made, tuple) else made.reshape(())
+
+
+@function()
+def cummax(input: Tensor, dim: int, *, out: Any = None) -> return_types.cummax:
+    """The largest element up to each along *dim*, with where it is: a named tuple (values, indices).
+
+    Of equal elements the last counts; from the first nan on all are nan. The gradient goes to the elements that the
+    indices name. Raises IndexError for a dim out of range, RuntimeError for complex tensors.
+
+    >>> import polyad
+    >>> polyad.cummax(polyad.tensor([1, 3, 2, 3]), 0).indices
+    tensor([0, 1, 1, 3])
+    """
+    at = normalize_dim(dim, check_tensor(input, "cummax", "input").ndim, "cummax")
+    return return_types.cummax(*_with_0d(_cummax, input, at))
+
+
+@function()
+def cummin(input: Tensor, dim: int, *, out: Any = None) -> return_types.cummin:
+    """The smallest element up to each along *dim*, with where it is: a named tuple (values, indices). See `cummax`.
+
+    >>> import polyad
+    >>> polyad.cummin(polyad.tensor([3, 1, 2]), 0).values
+    tensor([3, 1, 1])
+    """
+    at = normalize_dim(dim, check_tensor(input, "cummin", "input").ndim, "cummin")
+    return return_types.cummin(*_with_0d(_cummin, input, at))
+
+
+# ---------------------------------------------------------------------------------------------------- log-sum-exp
+
+
+def _log_add(a: Tensor, b: Tensor) -> tuple[Tensor]:
+    """log(exp(a) + exp(b)), from the larger (by its real part) down."""
+    top = maximum(a.real, b.real) if a._type.dtype.is_complex else maximum(a, b)
+    top = _where(top.abs() == math.inf, 0.0, top)
+    return (((a - top).exp() + (b - top).exp()).log() + top,)
+
+
+@composite(dtype=floating_only("logcumsumexp", first), shape=_same, method=False)
+def _logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """log of the sum of exp of all elements up to each, along *dim*, without overflow."""
+    kind = input._type.dtype
+    wide = input.to(float32) if kind.itemsize == 2 else input
+    (result,) = _doubled((wide,), dim, _log_add)
+    return result.to(kind) if result is not input else result.clone()
+
+
+def _logcumsumexp_grad(g: Tensor, input: Tensor, dim: int, out: Tensor) -> Tensor:
+    """exp(input[i]) times the sum of g[j] * exp(-out[j]) from i on; by logarithms, for positive and negative g apart,
+    so that neither overflows.
+    """
+    if g._type.dtype.is_complex:
+        logs = _where(g == 0, -math.inf, g.log()) - conjugate(out)
+        back = _flip(_logcumsumexp(_flip(logs, (dim,)), dim), (dim,))
+        return (back + conjugate(input)).exp()
+
+    def part(share: Tensor) -> Tensor:
+        # log(0) is -inf, but its derivative is no number: a 1 stands there, and is masked.
+        none = share == 0
+        logs = _where(none, -math.inf, _where(none, 1.0, share).log() - out)
+        return (_flip(_logcumsumexp(_flip(logs, (dim,)), dim), (dim,)) + input).exp()
+
+    return part(_where(g > 0, g, 0.0)) - part(_where(g < 0, -g, 0.0))
+
+
+gradient(_logcumsumexp, input=_logcumsumexp_grad)
+
+
+@function()
+def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
+    """log(exp(x[0]) + ... + exp(x[i])) at i along *dim*, computed so that nothing overflows.
+
+    Raises IndexError for a dim out of range, RuntimeError for integers and bool.
+
+    >>> import polyad
+    >>> polyad.logcumsumexp(polyad.tensor([1000.0, 1000.0], dtype=polyad.float64), 0)
+    tensor([1000.0000, 1000.6931], dtype=polyad.float64)
+    """
+    at = normalize_dim(dim, check_tensor(input, "logcumsumexp", "input").ndim, "logcumsumexp")
+    result: Tensor = _with_0d(_logcumsumexp, input, at)
+    return result

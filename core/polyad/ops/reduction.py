@@ -19,7 +19,7 @@ from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed, to_int64
 from ..dtypes import DType, bool_, uint8
-from ..errors import ArgumentTypeError, IndexOutOfRange
+from ..errors import ArgumentTypeError, IndexOutOfRange, ShapeError
 from ..layout import Shape, normalize_dim, normalize_dims
 from ..tensor import Tensor, check_tensor
 from .shape_rules import reduced
@@ -168,10 +168,17 @@ def prod(
     >>> polyad.prod(polyad.tensor([[1, 2], [3, 4]]), 0)
     tensor([3, 8])
     """
-    check_tensor(input, "prod", "input")
-    if dtype is not None:
-        return _prod(input.to(dtype), normalize_dims(dim, input.ndim, "prod"), keepdim).to(dtype)
-    return _prod(input, normalize_dims(dim, input.ndim, "prod"), keepdim)
+    ndim = len(check_tensor(input, "prod", "input")._array.shape)
+    dims = _one_or_all(dim, ndim, "prod")
+    return _prod(input, dims, keepdim) if dtype is None else _prod(input.to(dtype), dims, keepdim).to(dtype)
+
+
+def _one_or_all(dim: int | None, ndim: int, op: str) -> tuple[int, ...]:
+    """The dims of a function that takes one or none (for all), not several."""
+    if dim is None:
+        return tuple(range(ndim))
+    at = normalize_dim(dim, ndim, op)
+    return (at,) if ndim else ()
 
 
 # ---------------------------------------------------------------------------------------------------- extremes
@@ -208,6 +215,20 @@ gradient(_amax, input=evenly)
 gradient(_amin, input=evenly)
 
 
+def _check_not_empty(op: str, input: Tensor) -> None:
+    """Raise for an extreme of nothing, which PyTorch calls a RuntimeError where no dim was named."""
+    if 0 in input._array.shape:
+        raise ShapeError(
+            f"{op}: a tensor without elements has no extreme",
+            operands={"input": input},
+            fix="give a dim that has elements, or concatenate a value for that case",
+        )
+
+
+def _all_of(dim: Any) -> bool:
+    return dim is None or (isinstance(dim, (tuple, list)) and not dim)
+
+
 @function()
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element of all, or over *dim*; nan if one is nan. Equal largest elements share the gradient evenly.
@@ -219,6 +240,8 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
     tensor([5, 4])
     """
     check_tensor(input, "amax", "input")
+    if _all_of(dim):
+        _check_not_empty("amax", input)
     return _amax(input, normalize_dims(dim, len(input._array.shape), "amax"), keepdim)
 
 
@@ -233,6 +256,8 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
     tensor([1, 2])
     """
     check_tensor(input, "amin", "input")
+    if _all_of(dim):
+        _check_not_empty("amin", input)
     return _amin(input, normalize_dims(dim, len(input._array.shape), "amin"), keepdim)
 
 
@@ -245,7 +270,9 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     tensor(3)
     """
     check_tensor(input, "aminmax", "input")
-    dims = normalize_dims(dim, input.ndim, "aminmax")
+    dims = _one_or_all(dim, input.ndim, "aminmax")
+    if dim is None:
+        _check_not_empty("aminmax", input)
     return return_types.aminmax(_amin(input, dims, keepdim), _amax(input, dims, keepdim))
 
 
@@ -298,6 +325,34 @@ def _position(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool)
     return result
 
 
+def _scalar(shape: Shape) -> Shape:
+    return _not_empty(shape, tuple(range(len(shape))), False)
+
+
+@composite(dtype=not_complex("max", first), shape=_scalar, grad_name="MaxBackward1", method=False)
+def _max_all(input: Tensor) -> Tensor:
+    """The largest of all elements; nan if one is nan."""
+    return _amax(input, tuple(range(input.ndim)), False)
+
+
+@composite(dtype=not_complex("min", first), shape=_scalar, grad_name="MinBackward1", method=False)
+def _min_all(input: Tensor) -> Tensor:
+    """The smallest of all elements; nan if one is nan."""
+    return _amin(input, tuple(range(input.ndim)), False)
+
+
+def among_equals(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
+    """The gradient of one chosen element: shared evenly by those that equal it, by the nans if it is nan."""
+    from .selection import _where
+
+    same = (input == out) | ((input != input) & (out != out))
+    return _where(same, g / same.sum(), 0)
+
+
+gradient(_max_all, input=among_equals)
+gradient(_min_all, input=among_equals)
+
+
 def _value_and_position(types: Signature, params: Mapping[str, Any]) -> Typing:
     from ..dtypes import int64
 
@@ -347,10 +402,16 @@ def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: A
 
     input, *rest = args
     check_tensor(input, name, "input")
+    if isinstance(dim, Tensor):
+        dim = dim.__index__()
     rest = [*rest, *(value for value in (dim, other) if value is not None)]
     if not rest:
-        dims = tuple(range(input.ndim))
-        return _amax(input, dims, False) if name == "max" else _amin(input, dims, False)
+        if keepdim:
+            raise ArgumentTypeError(
+                f"{name}: keepdim without a dim", operands={"input": input}, fix=f"name a dim, or use a{name}"
+            )
+        _check_not_empty(name, input)
+        return _max_all(input) if name == "max" else _min_all(input)
     if isinstance(rest[0], Tensor):
         pair: Tensor = selection.maximum(input, rest[0]) if name == "max" else selection.minimum(input, rest[0])
         return pair
@@ -442,7 +503,8 @@ def _all(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 @function()
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether any element is not zero (nan is not), of all or over *dim*; bool, of uint8 uint8.
+    """Whether any element is not zero (nan is not), of all or over *dim* (of each by itself if that is empty); bool,
+    of uint8 uint8.
 
     Raises IndexError for a dim out of range.
 
@@ -451,12 +513,17 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
     tensor([ True, False])
     """
     check_tensor(input, "any", "input")
-    return _any(input, normalize_dims(dim, input.ndim, "any"), keepdim)
+    return _any(input, _named_dims(dim, input.ndim, "any"), keepdim)
+
+
+def _named_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
+    """As `normalize_dims`, but ``()`` means no dimension: any and all then tell of each element by itself."""
+    return () if isinstance(dim, (tuple, list)) and not dim else normalize_dims(dim, ndim, op)
 
 
 @function()
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Whether no element is zero, of all or over *dim*; bool, of uint8 uint8.
+    """Whether no element is zero, of all or over *dim* (of each by itself if that is empty); bool, of uint8 uint8.
 
     Raises IndexError for a dim out of range.
 
@@ -465,7 +532,7 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
     tensor([False,  True])
     """
     check_tensor(input, "all", "input")
-    return _all(input, normalize_dims(dim, input.ndim, "all"), keepdim)
+    return _all(input, _named_dims(dim, input.ndim, "all"), keepdim)
 
 
 def _counted(shape: Shape, dims: tuple[int, ...]) -> Shape:

@@ -11,7 +11,9 @@ from ..dispatch.promotion import Typing, first, floating_only, promoted_float
 from ..dtypes import DType, float32
 from ..errors import ArgumentError, ArgumentTypeError
 from ..layout import Shape, normalize_dims
+from ..state import warn_user
 from ..tensor import Tensor, check_tensor
+from .arithmetic import conjugate
 from .reduction import _amax, _amin, _mean, _sum, count, kept
 from .shape_rules import reduced
 
@@ -21,44 +23,44 @@ if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
 
 
-def _real_only(op: str) -> Any:
+def _real_of(op: str) -> Any:
+    """Floating and complex operands; the result is real."""
     rule = floating_only(op, first)
 
-    def checked(types: Signature, params: Mapping[str, Any]) -> Typing:
-        from ..errors import DTypeError
+    def typed(types: Signature, params: Mapping[str, Any]) -> Typing:
+        typing = rule(types, params)
+        return Typing(typing.casts, (typing.outputs[0].to_real(),))
 
-        if types[0].dtype.is_complex:
-            raise DTypeError(f"{op}: input is complex", fix="use the real and imaginary parts, or abs()")
-        return rule(types, params)
-
-    return checked
+    return typed
 
 
 def _variance_shape(shape: Shape, dims: tuple[int, ...], correction: float, keepdim: bool) -> Shape:
     return reduced(shape, dims, keepdim)
 
 
-@composite(dtype=_real_only("var"), shape=_variance_shape, method=False)
+@composite(dtype=_real_of("var"), shape=_variance_shape, method=False)
 def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """The sum of squared deviations from the mean over *dims*, divided by their number less *correction*."""
     kind = input._type.dtype
     wide = input.to(float32) if kind.itemsize == 2 else input
     centred = wide - _mean(wide, dims, True)
     freedom = max(count(input._array.shape, dims) - correction, 0)
-    return (_sum(centred * centred, dims, keepdim) / freedom).to(kind)
+    squares = (centred * conjugate(centred)).real if kind.is_complex else centred * centred
+    return (_sum(squares, dims, keepdim) / freedom).to(kind.to_real())
 
 
 def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     shape = input._array.shape
     freedom = count(shape, dims) - correction
-    scale = 2.0 / freedom if freedom > 0 else math.nan if count(shape, tuple(range(len(shape)))) else 0.0
+    # With no degree of freedom left the variance is infinite, or nan: 2 / 0 times a deviation, as PyTorch's.
+    scale = 2.0 / freedom if freedom > 0 else math.inf
     return kept(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
 
 
 gradient(_var, input=_var_grad)
 
 
-@composite(dtype=_real_only("std"), shape=_variance_shape, method=False)
+@composite(dtype=_real_of("std"), shape=_variance_shape, method=False)
 def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """The square root of the variance."""
     return _var(input, dims, correction, keepdim).sqrt()
@@ -92,7 +94,13 @@ def _given(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> 
     check_tensor(input, op, "input")
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # PyTorch's form var(input, unbiased)
-    return normalize_dims(dim, input.ndim, op), _correction(op, unbiased, correction)
+    dims, less = normalize_dims(dim, input.ndim, op), _correction(op, unbiased, correction)
+    shape = input._array.shape
+    if count(shape, dims) <= less and 0 not in reduced(shape, dims, False):
+        warn_user(
+            f"{op}: {count(shape, dims)} elements less a correction of {less} leave no degree of freedom", UserWarning
+        )
+    return dims, less
 
 
 @function()
@@ -108,8 +116,9 @@ def var(
     """The variance of all elements, or over *dim*: squared deviations from the mean, divided by n - *correction* (1 by
     default).
 
-    ``unbiased=False`` is an old way to say ``correction=0``. nan if n is not larger than correction. Raises
-    RuntimeError for integers, bool and complex tensors, IndexError for a dim out of range.
+    ``unbiased=False`` is an old way to say ``correction=0``. inf or nan, with a warning, if n is not larger than
+    correction. Of complex elements the squared magnitudes, so real. Raises RuntimeError for integers and bool,
+    IndexError for a dim out of range.
 
     >>> import polyad
     >>> polyad.var(polyad.tensor([1.0, 2.0, 3.0, 4.0]), correction=0)
@@ -186,7 +195,7 @@ def _logsumexp(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     shape = input._array.shape
     if not count(shape, dims):
         return _sum(input.exp(), dims, keepdim).log()
-    largest = _finite(_amax(input, dims, True))
+    largest = _finite(_amax(input.real if input._type.dtype.is_complex else input, dims, True))
     total = _sum((input - largest).exp(), dims, True).log() + largest
     return total.reshape(reduced(shape, dims, keepdim))
 
@@ -204,7 +213,7 @@ def _logsumexp_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bo
     shape = input._array.shape
     out = kept(out, shape, dims, keepdim)
     # Where all elements are -inf the shares are 0, not nan: a fully masked row.
-    return kept(g, shape, dims, keepdim) * (input - _where(out == -math.inf, 0.0, out)).exp()
+    return kept(g, shape, dims, keepdim) * conjugate((input - _where(out == -math.inf, 0.0, out)).exp())
 
 
 gradient(_logsumexp, input=_logsumexp_grad)
