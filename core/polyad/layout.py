@@ -53,6 +53,15 @@ def contiguous_strides(shape: Sequence[int]) -> Strides:
     return tuple(strides)
 
 
+def element_strides(shape: Shape, byte_strides: Strides, itemsize: int) -> Strides:
+    """A backend's strides, which count bytes, in elements. NumPy and its like give zeros to a new array without
+    elements, where PyTorch's strides are row-major.
+    """
+    if 0 in shape and not any(byte_strides):
+        return contiguous_strides(shape)
+    return tuple([stride // itemsize for stride in byte_strides])
+
+
 def is_contiguous(shape: Shape, strides: Strides) -> bool:
     """Whether elements lie in row-major order without gaps; strides of size-1 dimensions do not matter."""
     expected = 1
@@ -63,6 +72,16 @@ def is_contiguous(shape: Shape, strides: Strides) -> bool:
             if stride != expected:
                 return False
             expected *= size
+    return True
+
+
+def is_dense(shape: Shape, strides: Strides) -> bool:
+    """Whether elements lie without gaps and overlaps, in any order of dimensions."""
+    expected = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride != expected:
+            return False
+        expected *= size
     return True
 
 
@@ -213,15 +232,4 @@ def view_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | 
             return None
         result[dim] = runs[run][1] * taken
         taken *= size
-    return tuple(result)
-
-
-def dense_strides_like(shape: Shape, strides: Strides) -> Strides:
-    """Strides of a dense tensor of *shape* whose dimensions are ordered in memory as *strides* orders them."""
-    order = sorted(range(len(shape)), key=lambda dim: (-strides[dim], dim))
-    result = [0] * len(shape)
-    step = 1
-    for dim in reversed(order):
-        result[dim] = step
-        step *= max(shape[dim], 1)
     return tuple(result)

@@ -178,6 +178,7 @@ class Sample:
         steps, length, magnitude: how far off a result may be; see `polyad_conformance.tolerance`.
         special: whether NaN, infinities and signed zeros in the inputs give what the reference gives for them.
         aliasing: "none": the result has its own memory; "view": it shares an input's; "maybe": it may.
+        layouts: False where the op takes row-major inputs alone (a view that only these have).
         expand: False where inputs repeated along their first dimension (as an expanded tensor shows) are no valid
             inputs.
         holds: ``holds(*results, *inputs)``, asserts something about the results beside or instead of equality with the
@@ -198,6 +199,7 @@ class Sample:
     magnitude: Callable[..., Any] | None = None
     special: bool = False
     aliasing: Literal["none", "view", "maybe"] = "none"
+    layouts: bool = True
     expand: bool = True
     holds: Callable[..., None] | None = None
 

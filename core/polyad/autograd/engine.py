@@ -190,8 +190,6 @@ def _fit(node: Node, target: Node, gradient: Tensor) -> Tensor:
         gradient = sum_to(gradient, target.shape)
     wanted = target.type.dtype
     if gradient._type.dtype is not wanted:
-        if gradient.dtype.is_complex and not wanted.is_complex:
-            gradient = gradient.real
         if gradient.dtype.category < 2:
             raise DTypeError(
                 f"backward: {node.name} gave a gradient that is neither floating nor complex",

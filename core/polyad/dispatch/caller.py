@@ -242,7 +242,7 @@ def _renaming(definition: Callable[..., Any]) -> Callable[[dict[str, Any]], None
 
 
 def with_out(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ``keepdims``, ...) understood."""
+    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ...) understood."""
     rename = _renaming(definition)
 
     @functools.wraps(definition)

@@ -20,7 +20,7 @@ from ..layout import has_internal_overlap
 from ..state import state, user_line
 from ..tensor import Tensor
 from .effects import Effect
-from .views import layout_of
+from .views import Layout, in_parts, layout_of
 
 if TYPE_CHECKING:
     from .op import Op
@@ -297,31 +297,42 @@ def _keep_retaining(tensor: Tensor, node: Node, before: Node | None = None) -> N
         node.retain, before.retain = before.retain, None
 
 
+def _layouts(base: Tensor, view: Tensor) -> tuple[Layout, Layout]:
+    """Where *base* and *view* lie, both counted in the real parts of their elements if they differ in dtype.
+
+    Differentiable views change dtype only between complex numbers and their real parts.
+    """
+    like, seen = layout_of(base), layout_of(view)
+    if base._type.dtype is view._type.dtype:
+        return like, seen
+    return (in_parts(like), seen) if base._type.dtype.is_complex else (like, in_parts(seen))
+
+
 def _written_base(base: Tensor, view: Tensor, node: Node | None) -> Node:
     """The history of *base* after *view* of it was overwritten by a result with history *node*."""
-    from ..ops.strided import _window_clear, _window_take
+    from ..ops.strided import _window_clear, _window_take, clear_parts, take_parts
 
-    shape, strides, offset = layout_of(view)
-    like = layout_of(base)
-    window = (like.strides, shape, strides, offset - like.offset)
+    like, seen = _layouts(base, view)
+    window = (like.strides, seen.shape, seen.strides, seen.offset - like.offset)
+    reinterpreted = base._type.dtype is not view._type.dtype
     calls: list[Any] = []
     if base._node is not None:
-        calls.append((base._node, _window_clear, window))
+        calls.append((base._node, clear_parts if reinterpreted else _window_clear, window))
     if node is not None:
-        calls.append((node, _window_take, window))
+        calls.append((node, take_parts if reinterpreted else _window_take, window))
     return make_node("CopySlices", calls, base._array.shape, base._type)
 
 
 def _view_of_base(base: Tensor, view: Tensor) -> Node | None:
     """The history of *view* as a strided window of *base* as it is now."""
-    from ..ops.strided import _window_put
+    from ..ops.strided import _window_put, put_parts
 
     if base._node is None:
         return None
-    shape, strides, offset = layout_of(view)
-    like = layout_of(base)
-    saved = (like.shape, like.strides, strides, offset - like.offset)
-    return make_node("AsStridedBackward0", [(base._node, _window_put, saved)], shape, view._type)
+    like, seen = _layouts(base, view)
+    saved = (like.shape, like.strides, seen.strides, seen.offset - like.offset)
+    put = _window_put if base._type.dtype is view._type.dtype else put_parts
+    return make_node("AsStridedBackward0", [(base._node, put, saved)], view._array.shape, view._type)
 
 
 def take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:

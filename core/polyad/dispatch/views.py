@@ -2,6 +2,12 @@
 
 A view op needs no declared gradient: what flows back is zeros with the gradient at the places that the op's own layout
 arithmetic names in a row-major tensor of the input's shape. Declare one where something cheaper does (a permutation).
+
+A view op with a dtype rule reinterprets: its result reads the same memory as another dtype, and its layout counts
+elements of that dtype. Such an op is differentiable only by a declared gradient; without one its result is an alias
+without history (``view(int32)``). Among complex numbers and their real parts memory and gradient agree: the gradient of
+the memory is the memory of the gradient, which is all that `polyad.dispatch.inplace` needs to renew the history of a
+complex base after a write to a real view of it, or the other way round.
 """
 
 from __future__ import annotations
@@ -10,18 +16,21 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..autograd.node import Output, make_node, record
+from ..backend.interface import TensorType
+from ..backend.registry import tensor_type
 from ..dtypes import FLOATING
-from ..errors import ArgumentTypeError
-from ..layout import Shape, Strides, contiguous_strides
+from ..errors import ArgumentTypeError, ShapeError
+from ..layout import Shape, Strides, contiguous_strides, element_strides
 from ..state import state
 from ..tensor import Tensor, ViewOf
+from .promotion import first
 
 if TYPE_CHECKING:
     from .op import Op
 
 
 class Layout(NamedTuple):
-    """Shape, strides and offset of a tensor in its storage, counted in elements."""
+    """Shape, strides and offset of a tensor in its storage, counted in elements of the tensor's dtype."""
 
     shape: Shape
     strides: Strides
@@ -34,7 +43,12 @@ def layout_of(tensor: Tensor) -> Layout:
     place = tensor._view
     offset = 0 if place is None else place.offset
     # Straight to tuple's constructor: a named tuple's own costs as much as the rest.
-    return tuple.__new__(Layout, (array.shape, tuple([stride // size for stride in array.strides]), offset))
+    return tuple.__new__(Layout, (array.shape, element_strides(array.shape, array.strides, size), offset))
+
+
+def in_parts(layout: Layout) -> Layout:
+    """The layout of complex elements as one of their real parts: a last dimension of 2 is added."""
+    return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
@@ -45,8 +59,17 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
             operands={"input": input},
             fix="wrap it in polyad.tensor(...)",
         )
-    shape, strides, offset = op.body(layout_of(input), *params)  # type: ignore[misc]
-    out = alias(input, shape, strides, offset)
+    try:
+        shape, strides, offset = op.body(layout_of(input), *params)  # type: ignore[misc]
+    except ShapeError as error:
+        error.add_operands({"input": input})
+        raise
+    if op.dtype is first:
+        out = alias(input, shape, strides, offset)
+    else:
+        out = alias(input, shape, strides, offset, _reinterpreted(op, input, params), bool(op.formulas))
+        if not op.formulas:
+            return out
     node = input._node
     if node is not None and state.grad_enabled:
         if op.formulas:
@@ -55,6 +78,12 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
             saved = (op.body, input._array.shape, params)
             out._node = make_node(op.grad_name, [(node, _put_back, saved)], shape, out._type)
     return out
+
+
+def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType:
+    kind = input._type
+    (dtype,) = op.dtype((kind,), dict(zip(op.params, params, strict=True))).outputs
+    return tensor_type(dtype, kind.device, False)
 
 
 def _put_back(gradient: Tensor, body: Callable[..., Layout], shape: Shape, params: tuple[Any, ...]) -> Tensor:
@@ -83,12 +112,21 @@ def apply_views(
     return outs
 
 
-def alias(input: Tensor, shape: Shape, strides: Strides, offset: int) -> Tensor:
-    """A tensor over *input*'s storage with another layout and no history.
+def alias(
+    input: Tensor,
+    shape: Shape,
+    strides: Strides,
+    offset: int,
+    kind: TensorType | None = None,
+    differentiable: bool = True,
+) -> Tensor:
+    """A tensor over *input*'s storage with another layout, perhaps of another type, and no history.
 
-    Its storage remembers it if gradients are being recorded, so that a later write to the base can renew its history.
+    Its storage remembers it if gradients are being recorded, so that a later write to the base can renew its history;
+    not if it is to be no *differentiable* view.
     """
-    kind = input._type
+    if kind is None:
+        kind = input._type
     storage = input._storage
     if storage is None:
         storage = input._make_storage()
@@ -97,6 +135,9 @@ def alias(input: Tensor, shape: Shape, strides: Strides, offset: int) -> Tensor:
     out._type = kind.nd if shape else kind.zd
     out._node = out._grad = None
     out._storage = storage
+    if not differentiable:
+        out._view = ViewOf(None, offset)
+        return out
     place = input._view
     base = input if place is None or place.base is None else place.base
     out._view = tuple.__new__(ViewOf, (base, offset))

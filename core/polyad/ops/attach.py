@@ -162,7 +162,7 @@ def attach_methods() -> None:
         for name, attached in table.items():
             setattr(TensorMethods, name, attached)
     for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES).items():
-        setattr(TensorMethods, name, property(getter))
+        setattr(TensorMethods, name, getter if isinstance(getter, property) else property(getter))
     for method in (conversion.copy_, conversion.fill_, conversion.zero_):
         setattr(TensorMethods, method.__name__, method)
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..dispatch.op import composite, function, gradient, view as declare_view
+from ..dispatch.op import function, gradient, view as declare_view
 from ..dispatch.promotion import keyed_dtype
 from ..dispatch.views import Layout, layout_of
 from ..dtypes import DType
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
 from ..state import state
-from ..tensor import Tensor, ViewOf, check_tensor
+from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,8 +115,9 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
     """The same memory in another shape, or its bits read as another dtype; never a copy. One size may be -1.
 
-    With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly; that view
-    has no gradient. Raises RuntimeError where only a copy could have the shape, or the sizes do not divide.
+    With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly. A view with
+    a dtype has no gradient (`view_as_real` and `view_as_complex` have). Raises RuntimeError where only a copy could have
+    the shape, or the sizes do not divide.
 
     >>> import polyad
     >>> x = polyad.arange(4)
@@ -133,48 +134,35 @@ def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
     if dtype is not None:
         if not isinstance(dtype, DType):
             raise ArgumentTypeError(f"view: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.int32")
-        return input if dtype is input._type.dtype else _view_dtype(input, dtype)
+        return _view_dtype(input, dtype, input._type.dtype.itemsize)
     return _reshape_view(input, infer_shape(normalize_shape(shape, "view"), math.prod(input._array.shape), "view"))
 
 
-@composite(dtype=keyed_dtype, keyed=("dtype",), method=False)
-def _view_dtype(input: Tensor, dtype: DType) -> Tensor:
-    """The memory of *input* read as *dtype*."""
-    from ..backend import registry
-
-    kind = input._type
-    shape, strides, offset = layout_of(input)
-    have, want = kind.dtype.itemsize, dtype.itemsize
-    if have != want:
-        operands = {"input": input}
-        if not shape or (strides[-1] != 1 and shape[-1] != 1):
-            raise ShapeError(
-                f"view: elements of {have} bytes cannot be read as elements of {want} bytes: "
-                "the last dimension must be there and contiguous",
-                operands=operands,
-                fix="use contiguous() first, or a dtype of the same size",
-            )
-        if have < want:
-            ratio = want // have
-            if shape[-1] % ratio or offset % ratio or any(stride % ratio for stride in strides[:-1]):
-                raise ShapeError(
-                    f"view: the last size {shape[-1]}, the offset and all strides must be multiples of {ratio}",
-                    operands=operands,
-                    fix="use contiguous() first, and a last size that divides",
-                )
-            shape = (*shape[:-1], shape[-1] // ratio)
-            strides = (*[stride // ratio for stride in strides[:-1]], 1)
-            offset //= ratio
-        else:
-            ratio = have // want
-            shape = (*shape[:-1], shape[-1] * ratio)
-            strides = (*[stride * ratio for stride in strides[:-1]], 1)
-            offset *= ratio
-    made = registry.tensor_type(dtype, kind.device, not shape)
-    storage = input._storage or input._make_storage()
-    out = Tensor._of(kind.backend.as_strided(storage.root, dtype, shape, strides, offset), made)
-    out._storage, out._view = storage, ViewOf(None, offset)
-    return out
+@declare_view(dtype=keyed_dtype)
+def _view_dtype(input: Layout, dtype: DType, size: int) -> Layout:
+    """The memory, whose elements have *size* bytes, read as *dtype*."""
+    shape, strides, offset = input
+    want = dtype.itemsize
+    if size == want:
+        return input
+    if not shape or strides[-1] != 1:
+        raise ShapeError(
+            f"view: elements of {size} bytes cannot be read as elements of {want} bytes: "
+            "the last dimension must be there and have stride 1",
+            fix="use contiguous() first, or a dtype of the same size",
+        )
+    if size > want:
+        ratio = size // want
+        return Layout((*shape[:-1], shape[-1] * ratio), (*[one * ratio for one in strides[:-1]], 1), offset * ratio)
+    ratio = want // size
+    if shape[-1] % ratio or offset % ratio or any(one % ratio for one in strides[:-1]):
+        raise ShapeError(
+            f"view: elements of {size} bytes cannot be read as elements of {want} bytes: "
+            f"the last size {shape[-1]}, the storage_offset {offset} and the strides {strides[:-1]} "
+            f"must be multiples of {ratio}",
+            fix="use contiguous() first, and a last size that divides",
+        )
+    return Layout((*shape[:-1], shape[-1] // ratio), (*[one // ratio for one in strides[:-1]], 1), offset // ratio)
 
 
 @function()

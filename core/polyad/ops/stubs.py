@@ -120,6 +120,8 @@ def methods_source() -> str:
         if isinstance(value, property):
             returns = _annotation(inspect.signature(value.fget).return_annotation) if value.fget else "Any"
             lines.append(f"    @property\n    def {name}(self) -> {returns}: ...\n")
+            if value.fset:
+                lines.append(f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n")
         elif callable(value):
             signature = inspect.signature(value)
             returns = (

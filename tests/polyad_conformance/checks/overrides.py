@@ -45,7 +45,7 @@ def composites_in(
 def check_overrides(sample: Sample, dtype: DType, target: Target) -> None:
     """Each composite that ran as one kernel gives what its decomposition gives, in every layout."""
     for layout, layouts in {"contiguous": (contiguous,), **LAYOUTS}.items():
-        if layout == "expanded" and not sample.expand:
+        if layout != "contiguous" and (not sample.layouts or (layout == "expanded" and not sample.expand)):
             continue
         for op, given in composites_in(sample, dtype, target, layouts):
             with polyad.no_grad():

@@ -105,7 +105,7 @@ def check_layouts(sample: Sample, dtype: DType, target: Target) -> None:
     """The same with inputs in every layout that their shapes allow."""
     args = draw(sample, dtype, target.seed)
     for name, layouts in LAYOUTS.items():
-        if name == "expanded" and not sample.expand:
+        if not sample.layouts or (name == "expanded" and not sample.expand):
             continue
         check_call(sample, dtype, target, args, layouts, f"{sample.label} {dtype.name} {name}")
 

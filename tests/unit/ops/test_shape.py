@@ -85,7 +85,6 @@ def test_what_changes_nothing_is_the_tensor_itself():
         x.cpu(),
         x.type_as(x),
         x.flatten(1, 1),
-        x.view(polyad.float32),
     ):
         assert same is x
 
@@ -124,7 +123,7 @@ def test_view_of_another_dtype():
     assert halves.view(polyad.float32).tolist() == one.tolist()
     assert one[:, 1:].view(polyad.int16).tolist() == [[0, 0x4000]]
     assert one.bfloat16().view(polyad.int16).tolist() == [[0, 0x4000]]
-    with pytest.raises(RuntimeError, match="the last dimension must be there and contiguous"):
+    with pytest.raises(RuntimeError, match="the last dimension must be there and have stride 1"):
         polyad.zeros(2, 4).t().view(polyad.int16)
     with pytest.raises(RuntimeError, match="multiples of 2"):
         polyad.zeros(2, 3, dtype=polyad.int16).view(polyad.int32)
