@@ -1,0 +1,3 @@
+"""Public functions that are not compared, with the reason."""
+
+NOT_COMPARED: dict[str, str] = {}

@@ -1,0 +1,102 @@
+"""What PyTorch leaves undefined: where its own answer depends on the build, the thread count or chance.
+
+`undefined` names the reason why a mismatch says nothing. Each rule looks at the mismatch at hand, not at the function
+alone: a sort that returns wrong values is not excused because the order of equal elements is open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad_conformance.tolerance import wide
+
+from .calls import Call, Given, leaves
+from .outcomes import Mismatch, Outcome, Result
+
+POSITIONS = frozenset(
+    "sort argsort topk kthvalue median nanmedian mode msort argmax argmin max min cummax cummin aminmax".split()
+)
+"""Functions that return positions: of equal elements, any may be named."""
+
+OVERWRITING = frozenset(
+    "index_copy index_put index_put_ scatter put scatter_reduce index_reduce index_fill __setitem__".split()
+)
+"""Functions that write to places given by indices: of several writes to one place, any may win."""
+
+
+def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> str:
+    """Why nothing can be said about *mismatch*, "" if something can."""
+    if call.name in POSITIONS and mismatch.kind in ("value", "gradient") and _same_elements(call, ours, theirs):
+        return "equal elements: any of their positions may be named"
+    if mismatch.kind in ("value", "gradient", "written") and call.name in OVERWRITING and _repeats(call):
+        return "several writes to one place: any may win"
+    if mismatch.kind in ("value", "written") and _casts_what_does_not_fit(call, ours, theirs):
+        return "a float outside the range of the integers it is converted to"
+    if mismatch.kind == "written" and _overlaps(call):
+        return "a write to elements that lie in one place"
+    return ""
+
+
+def _same_elements(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    """Whether the positions that both name hold equal elements."""
+    given = call.givens()[0]
+    values = wide(given.values)
+    positions = [
+        (one.values, other.values)
+        for one, other in zip(ours.results, theirs.results)
+        if isinstance(one, Result) and one.values.dtype == np.int64 and one.values.shape == other.values.shape
+    ]
+    if not positions:
+        # The largest of equal elements as a whole: any of them may get the gradient.
+        return len(np.unique(values)) < values.size
+    left, right = positions[-1]
+    if left.ndim == 0 or values.ndim == 0:
+        return bool(_equal(values.reshape(-1)[left % max(values.size, 1)], values.reshape(-1)[right % max(values.size, 1)]))
+    for dim in range(values.ndim):
+        if left.ndim == values.ndim:
+            pair = (left, right)
+        else:
+            pair = (np.expand_dims(left, dim), np.expand_dims(right, dim))
+        try:
+            one, other = (np.take_along_axis(values, index, dim) for index in pair)
+        except (ValueError, IndexError):
+            continue
+        if _equal(one, other).all():
+            return True
+    return False
+
+
+def _equal(one: Any, other: Any) -> Any:
+    return (one == other) | (np.isnan(one) & np.isnan(other))
+
+
+def _repeats(call: Call) -> bool:
+    """Whether an index names a place twice."""
+    given = call.givens()
+    indices = [one.values for one in given[1:] if one.memory.dtype.kind in "iu"]
+    return any(index.size > len(np.unique(index)) for index in indices) or len(indices) != 1
+
+
+def _casts_what_does_not_fit(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    targets = [one.dtype for one in theirs.results if isinstance(one, Result)]
+    if call.form in ("in place", "out"):
+        targets += [given.dtype for given in call.givens()]
+    integers = [dtype for dtype in targets if getattr(dtype, "category", 9) <= 1 and dtype.name != "bool"]
+    if not integers:
+        return False
+    numbers = [wide(given.values) for given in call.givens() if given.memory.dtype.kind not in "iub"]
+    numbers += [np.asarray(leaf) for leaf in leaves((call.args, dict(call.kwargs))) if isinstance(leaf, float)]
+    for values in numbers:
+        real = np.real(values)
+        for dtype in integers:
+            limits = np.iinfo(dtype.name)
+            with np.errstate(all="ignore"):
+                if not np.all((real > limits.min - 1.0) & (real < limits.max + 1.0)):
+                    return True
+    return False
+
+
+def _overlaps(call: Call) -> bool:
+    return any(isinstance(leaf, Given) and 0 in leaf.strides and leaf.values.size > 1 for leaf in call.givens())
