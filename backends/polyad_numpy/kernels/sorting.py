@@ -1,4 +1,8 @@
-"""Sorting."""
+"""Sorting, the elements at a rank, and the order of rows.
+
+A rank is found by partition, which is many times faster than sorting; which of several equal elements stands there in
+a stable sort follows from counting.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
+
+from .quiet import quiet
 
 
 def _order(array: Any, dim: int, descending: bool) -> Any:
@@ -17,26 +23,165 @@ def _order(array: Any, dim: int, descending: bool) -> Any:
     return np.subtract(array.shape[dim] - 1, np.flip(order, dim))
 
 
-def _comparable(array: Any) -> Any:
+def comparable(array: Any) -> Any:
+    """The array, in float32 if it is bfloat16, whose comparisons are slow and whose sort puts nan anywhere."""
     return array.astype(np.float32) if array.dtype.isbuiltin != 1 else array
 
 
+def _like(array: Any, *results: Any) -> Any:
+    """*results* with their dimensions in memory as those of *array* are, as PyTorch's sort leaves them."""
+    if array.flags.c_contiguous:
+        return tuple([np.ascontiguousarray(result) for result in results])
+    made = []
+    for result in results:
+        made.append(np.empty_like(array, result.dtype))
+        np.copyto(made[-1], result)
+    return tuple(made)
+
+
 def sort(array: Any, dim: int, descending: bool) -> Any:
-    indices = _order(_comparable(array), dim, descending)
-    return np.take_along_axis(array, indices, dim), np.ascontiguousarray(indices)
+    indices = _order(comparable(array), dim, descending)
+    return _like(array, np.take_along_axis(array, indices, dim), indices)
+
+
+def sorted_values(array: Any, dim: int, descending: bool) -> Any:
+    values = np.sort(comparable(array), axis=dim)
+    if descending:
+        values = np.flip(values, dim)
+    return _like(array, values.astype(array.dtype, copy=False))[0]
+
+
+def _last(array: Any, dim: int) -> Any:
+    """A comparable, row-major matrix whose rows are the lines along *dim*."""
+    moved = np.moveaxis(comparable(array), dim, -1)
+    return np.ascontiguousarray(moved).reshape(-1, array.shape[dim])
+
+
+def _back(rows: Any, shape: tuple[int, ...], dim: int) -> Any:
+    """The lines of a matrix as dimension *dim* of an array whose other sizes are those of *shape*; row-major."""
+    others = (*shape[:dim], *shape[dim + 1 :])
+    return np.ascontiguousarray(np.moveaxis(rows.reshape(*others, rows.shape[-1]), -1, dim))
+
+
+_PARTITION = 64
+"""From this many elements on a partition is faster than a sort."""
+
+
+def _nth(rows: Any, ranks: Any) -> Any:
+    """Where the element of each row is that a stable sort puts at *ranks* (a number, or a column of numbers)."""
+    size = rows.shape[1]
+    column = isinstance(ranks, np.ndarray)
+    if size < _PARTITION:
+        order = np.argsort(rows, axis=1, kind="stable")
+        return np.take_along_axis(order, ranks, 1) if column else order[:, ranks : ranks + 1]
+    if column:
+        values = np.take_along_axis(np.partition(rows, np.unique(ranks), axis=1), ranks, 1)
+    else:
+        values = np.partition(rows, ranks, axis=1)[:, ranks : ranks + 1]
+    same = rows == values
+    if rows.dtype.kind == "f":
+        # nan is the largest: all numbers are less than it.
+        missing = rows != rows
+        beyond = values != values
+        less = np.where(beyond, ~missing, rows < values)
+        same |= missing & beyond
+    else:
+        less = rows < values
+    before = np.count_nonzero(less, axis=1, keepdims=True)
+    # The element looked for is the (rank - before)th of those that are equal, counted from 0.
+    counts = np.cumsum(same, axis=1, dtype=np.int64)
+    return (counts > ranks - before).argmax(axis=1, keepdims=True)
+
+
+def _picked(array: Any, positions: Any, dim: int, keepdim: bool) -> Any:
+    indices = _back(positions, array.shape, dim)
+    values = np.take_along_axis(array, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def kthvalue(array: Any, k: int, dim: int, keepdim: bool) -> Any:
+    return _picked(array, _nth(_last(array, dim), k - 1), dim, keepdim)
+
+
+def median_dim(array: Any, dim: int, keepdim: bool) -> Any:
+    rows = _last(array, dim)
+    middle = (rows.shape[1] - 1) // 2
+    positions = _nth(rows, middle)
+    if rows.dtype.kind == "f":
+        missing = rows != rows
+        positions = np.where(missing.any(1, keepdims=True), missing.argmax(1, keepdims=True), positions)
+    return _picked(array, positions, dim, keepdim)
+
+
+def nanmedian_dim(array: Any, dim: int, keepdim: bool) -> Any:
+    rows = _last(array, dim)
+    numbers = np.count_nonzero(rows == rows, axis=1, keepdims=True)
+    return _picked(array, _nth(rows, np.maximum(numbers - 1, 0) // 2), dim, keepdim)
+
+
+def median(array: Any) -> Any:
+    flat = comparable(array).ravel()
+    middle = (flat.size - 1) // 2
+    value = flat[np.isnan(flat).argmax()] if flat.dtype.kind == "f" and np.isnan(flat).any() else None
+    return np.asarray(np.partition(flat, middle)[middle] if value is None else value, array.dtype)
+
+
+def nanmedian(array: Any) -> Any:
+    flat = comparable(array).ravel()
+    numbers = flat[flat == flat]
+    middle = (numbers.size - 1) // 2
+    return np.asarray(np.partition(numbers, middle)[middle] if numbers.size else flat[0], array.dtype)
 
 
 def topk(array: Any, k: int, dim: int, largest: bool) -> Any:
-    comparable = _comparable(array)
-    if k == 1 and largest and array.shape[dim]:
-        indices = comparable.argmax(dim, keepdims=True)
-    else:
-        order = _order(comparable, dim, largest)
+    size = array.shape[dim]
+    if k == 1 and size:
+        known = comparable(array)
+        # The smallest number, not nan: NumPy's argmin would name nan.
+        if largest or known.dtype.kind != "f" or not np.isnan(known).any():
+            indices = known.argmax(dim, keepdims=True) if largest else known.argmin(dim, keepdims=True)
+            return np.take_along_axis(array, indices, dim), np.ascontiguousarray(indices)
+    chosen = _leading(_last(array, dim), k, largest) if 0 < k <= size // 4 and size >= _PARTITION else None
+    if chosen is None:
+        order = _order(comparable(array), dim, largest)
         indices = np.ascontiguousarray(np.take(order, range(k), axis=dim))
+    else:
+        indices = _back(chosen, array.shape, dim)
     return np.take_along_axis(array, indices, dim), indices
 
 
+def _leading(rows: Any, k: int, largest: bool) -> Any:
+    """Where the *k* extreme elements of each row are, in order, the first of equal ones; None if nan is the limit."""
+    limit = rows.shape[1] - k if largest else k - 1
+    value = np.partition(rows, limit, axis=1)[:, limit : limit + 1]
+    if rows.dtype.kind == "f" and np.isnan(value).any():
+        return None
+    # Not "rows > value": nan is beyond every number.
+    beyond = ~(rows <= value) if largest else rows < value
+    same = rows == value
+    wanted = k - np.count_nonzero(beyond, axis=1, keepdims=True)
+    if (np.count_nonzero(same, axis=1, keepdims=True) != wanted).any():
+        same &= np.cumsum(same, axis=1, dtype=np.int64) <= wanted
+    positions = np.flatnonzero(beyond | same).reshape(-1, k)
+    positions -= np.arange(rows.shape[0])[:, None] * rows.shape[1]
+    found = np.take_along_axis(rows, positions, 1)
+    return np.take_along_axis(positions, _order(found, 1, largest), 1)
+
+
+def lexsort(array: Any) -> Any:
+    if not array.shape[1]:
+        return np.arange(array.shape[0])
+    return np.lexsort(comparable(array).T[::-1])
+
+
 KERNELS = {
-    "sort": Kernel(sort),
-    "topk": Kernel(topk),
+    "sort": Kernel(quiet(sort)),
+    "sorted": Kernel(quiet(sorted_values)),
+    "topk": Kernel(quiet(topk)),
+    "kthvalue": Kernel(quiet(kthvalue)),
+    "median": Kernel(quiet(median)),
+    "nanmedian": Kernel(quiet(nanmedian)),
+    "median_dim": Kernel(quiet(median_dim)),
+    "nanmedian_dim": Kernel(quiet(nanmedian_dim)),
+    "lexsort": Kernel(quiet(lexsort)),
 }

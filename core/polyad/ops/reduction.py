@@ -18,8 +18,8 @@ from .. import return_types
 from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed, to_int64
-from ..dtypes import DType, bool_, uint8
-from ..errors import ArgumentTypeError, IndexOutOfRange, ShapeError
+from ..dtypes import FLOATING, DType, bool_, float32, uint8
+from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ..layout import Shape, normalize_dim, normalize_dims
 from ..tensor import Tensor, check_tensor
 from .shape_rules import reduced
@@ -94,8 +94,6 @@ def count(shape: Shape, dims: tuple[int, ...]) -> int:
 @composite(dtype=floating_only("mean", first), shape=reduced, method=False)
 def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The mean over *dims*; float16 and bfloat16 add up in float32."""
-    from ..dtypes import float32
-
     kind = input._type.dtype
     wide = input.to(float32) if kind.itemsize == 2 else input
     return (_sum(wide, dims, keepdim) / count(input._array.shape, dims)).to(kind)
@@ -123,6 +121,57 @@ def mean(
     if dtype is not None:
         input = input.to(dtype)
     return _mean(input, normalize_dims(dim, len(input._array.shape), "mean"), keepdim)
+
+
+def _without_nan(op: str, input: Tensor, dtype: DType | None) -> Tensor:
+    """*input*, in *dtype* if that is given, with 0 where it is nan."""
+    from .selection import _where
+
+    kind = check_tensor(input, op, "input")._type.dtype
+    if kind.is_complex:
+        raise DTypeError(f"{op}: input is complex", operands={"input": input}, fix="use the real and imaginary parts")
+    given = input if dtype is None else input.to(dtype)
+    return _where(input != input, 0, given) if kind.is_floating_point else given
+
+
+@function()
+def nansum(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+) -> Tensor:
+    """`sum` with nan counted as 0.
+
+    Raises RuntimeError for complex tensors, IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.nansum(polyad.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
+    """
+    known = _without_nan("nansum", input, dtype)
+    result = _sum(known, normalize_dims(dim, input.ndim, "nansum"), keepdim)
+    return result if dtype is None else result.to(dtype)
+
+
+@function()
+def nanmean(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The mean of the elements that are not nan, of all or over *dim*; nan where there is none.
+
+    Raises RuntimeError for integers, bool and complex tensors, IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.nanmean(polyad.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
+    """
+    kind = check_tensor(input, "nanmean", "input")._type.dtype
+    if kind.category < FLOATING:
+        raise DTypeError(f"nanmean: input is {kind.name}", operands={"input": input}, fix="convert it with .float()")
+    known = _without_nan("nanmean", input, dtype)
+    dims = normalize_dims(dim, input.ndim, "nanmean")
+    made = known._type.dtype
+    if made.itemsize == 2:
+        known = known.to(float32)
+    return (_sum(known, dims, keepdim) / _sum(input == input, dims, keepdim)).to(made)
 
 
 @primitive(dtype=summed, shape=reduced, method=False)
@@ -555,3 +604,16 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """
     check_tensor(input, "count_nonzero", "input")
     return _count_nonzero(input, normalize_dims(dim, input.ndim, "count_nonzero"))
+
+
+@function()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of *input* is not zero: ``bool(input)``.
+
+    Raises RuntimeError unless there is exactly one element.
+
+    >>> import polyad
+    >>> polyad.is_nonzero(polyad.tensor([2.0]))
+    True
+    """
+    return bool(check_tensor(input, "is_nonzero", "input"))

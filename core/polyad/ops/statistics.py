@@ -53,7 +53,7 @@ def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float
     shape = input._array.shape
     freedom = count(shape, dims) - correction
     # With no degree of freedom left the variance is infinite, or nan: 2 / 0 times a deviation, as PyTorch's.
-    scale = 2.0 / freedom if freedom > 0 else math.inf
+    scale = 2.0 / freedom if freedom > 0 else 0.0 if 0 in shape else math.inf
     return kept(g, shape, dims, keepdim) * scale * (input - _mean(input, dims, True))
 
 

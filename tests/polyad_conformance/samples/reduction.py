@@ -44,6 +44,15 @@ def mean_magnitudes(x, dim=None, keepdim=False):
     return average(np.abs(x), dim, keepdim)
 
 
+def known_total(x, dim=None, keepdim=False):
+    return total(np.where(np.isnan(x), 0, x) if x.dtype.kind == "f" else x, dim, keepdim)
+
+
+def known_average(x, dim=None, keepdim=False):
+    with np.errstate(all="ignore"):
+        return known_total(x, dim, keepdim) / np.sum(~np.isnan(x), axis=dim, keepdims=keepdim)
+
+
 def distinct(make, shape):
     return make.distinct(shape)
 
@@ -56,6 +65,13 @@ def with_zero(make, shape):
     """Products must differentiate where an element is 0."""
     values = make.nonzero(shape, 0.5, 1.5)
     values.flat[: min(values.size, 2)] = 0
+    return values
+
+
+def with_nan(make):
+    """A column of nan, and one elsewhere."""
+    values = make((3, 4))
+    values[:, 2] = values[1, 0] = np.nan
     return values
 
 
@@ -108,6 +124,33 @@ SAMPLES = [
         result=lambda _: float64,
     ),
     *reduction("mean", average, dtypes=FLOATS, gradient=True, steps=3, magnitude=mean_magnitudes),
+    *[
+        Sample(
+            op=op,
+            name=name,
+            inputs=lambda make, nan=nan: (with_nan(make) if nan else make((3, 4)),),
+            kwargs=kwargs,
+            reference=reference,
+            dtypes=dtypes,
+            result=as_sum,
+            gradient=not nan,
+            steps=3,
+            length=12,
+            magnitude=lambda x, dim=None, keepdim=False: np.nansum(np.abs(x)),
+            expand=not nan,
+        )
+        for op, reference, kinds in (
+            ("nansum", known_total, BOOL + INTEGERS + REAL_FLOATS),
+            ("nanmean", known_average, REAL_FLOATS),
+        )
+        for name, kwargs, nan, dtypes in (
+            ("whole", {}, False, kinds),
+            ("last dim", {"dim": 1}, False, REAL_FLOATS),
+            ("nan, whole", {}, True, REAL_FLOATS),
+            ("nan, two dims, kept", {"dim": (0, 1), "keepdim": True}, True, REAL_FLOATS),
+            ("nan, first dim", {"dim": 0}, True, REAL_FLOATS),
+        )
+    ],
     *reduction(
         "prod",
         lambda x, dim=None, keepdim=False: np.prod(
@@ -206,6 +249,18 @@ SAMPLES = [
         )
         for name, kwargs in (("whole", {}), ("one dim", {"dim": 1}), ("two dims", {"dim": (0, -1)}))
     ],
+    *[
+        Sample(
+            op=op,
+            name="of no dimension: each by itself",
+            inputs=lambda make: (make((2, 3), -1, 1),),
+            kwargs={"dim": ()},
+            reference=lambda x, dim: x != 0,
+            dtypes=EVERYTHING[2:] + BOOL,
+            result=as_bool,
+        )
+        for op in ("any", "all")
+    ],
     Sample(
         op="aminmax",
         inputs=lambda make: (make.distinct((3, 4)),),
@@ -271,6 +326,50 @@ ERRORS = [
         )
         for op in ("amax", "amin", "max", "min", "argmax", "argmin")
     ],
+    *[
+        ErrorCase(
+            op=op,
+            name="of nothing, whole",
+            call=lambda op, tensor: op(tensor(0, 3)),
+            raises=RuntimeError,
+            match=rf"{op}: a tensor without elements has no extreme\n.*input",
+        )
+        for op in ("amax", "amin", "max", "min", "aminmax")
+    ],
+    *[
+        ErrorCase(
+            op=op,
+            name=f"several dims, {dim}",
+            call=lambda op, tensor, dim=dim: op(tensor(2, 3), dim=dim),
+            raises=TypeError,
+            match=rf"{op}: dim is \(",
+        )
+        for op, dim in (("prod", (0, 1)), ("aminmax", (0, 1)))
+    ],
+    ErrorCase(
+        op="max",
+        name="keepdim without a dim",
+        call=lambda op, tensor: op(tensor(2, 3), keepdim=True),
+        raises=TypeError,
+        match=r"max: keepdim without a dim\n.*input",
+    ),
+    *[
+        ErrorCase(
+            op=op,
+            name="complex",
+            call=lambda op, tensor: op(tensor(3, dtype=complex64)),
+            raises=RuntimeError,
+            match=rf"{op}: input is complex\n.*input",
+        )
+        for op in ("nansum", "nanmean")
+    ],
+    ErrorCase(
+        op="nanmean",
+        name="integers",
+        call=lambda op, tensor: op(tensor(3, dtype=int64)),
+        raises=RuntimeError,
+        match=r"nanmean: input is int64\n.*input",
+    ),
     ErrorCase(
         op="mean",
         name="integers",

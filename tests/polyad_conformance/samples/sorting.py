@@ -1,10 +1,10 @@
-"""Sorting, largest elements, medians."""
+"""Sorting and the largest elements."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, float32
+from polyad.dtypes import bfloat16, complex64, float32, float64, int64
 
 from ..sample import BOOL, REAL, REAL_FLOATS, ErrorCase, Sample, as_int64, same
 
@@ -26,23 +26,6 @@ def largest(x, k, dim=-1, largest=True):
     if not x.ndim:
         return values, order
     return np.take(values, range(k), axis=dim), np.take(order, range(k), axis=dim)
-
-
-def ranked(x, k, dim=-1, keepdim=False):
-    values, order = ordered(x, dim)
-    chosen = [np.take(one, [k - 1], axis=dim) if x.ndim else one for one in (values, order)]
-    return tuple(chosen if keepdim or not x.ndim else [one.squeeze(dim) for one in chosen])
-
-
-def middle(x, dim=None, keepdim=False):
-    if dim is None:
-        flat = np.sort(x.reshape(-1))
-        return np.nan if np.isnan(x).any() else flat[(flat.size - 1) // 2]
-    values, order = ranked(x, (x.shape[dim] + 1) // 2 if x.ndim else 1, dim, True)
-    if x.ndim and x.dtype.kind == "f":
-        bad = np.isnan(x).any(axis=dim, keepdims=True)
-        values, order = np.where(bad, np.nan, values), np.where(bad, np.isnan(x).argmax(axis=dim, keepdims=True), order)
-    return tuple(one if keepdim or not x.ndim else one.squeeze(dim) for one in (values, order))
 
 
 def few_values(make, shape):
@@ -132,62 +115,41 @@ SAMPLES = [
     ],
     *[
         Sample(
-            op="kthvalue",
-            name=name,
-            inputs=lambda make, shape=shape: (make.distinct(shape), 2),
+            op="topk",
+            name=f"{k} of many, {name}",
+            inputs=lambda make, k=k: (make.distinct((3, 80)), k),
             kwargs=kwargs,
-            reference=ranked,
-            dtypes=REAL,
+            reference=largest,
+            dtypes=(int64, bfloat16, float32, float64),
             result=(same, as_int64),
-            gradient=True,
-        )
-        for name, shape, kwargs in (("last dim", (3, 5), {}), ("kept", (4, 3), {"dim": 0, "keepdim": True}))
-    ],
-    *[
-        Sample(
-            op="median",
-            name=f"whole, {size} elements",
-            inputs=lambda make, size=size: (make.distinct((size,)),),
-            reference=middle,
-            dtypes=REAL,
-            gradient=True,
             special=True,
         )
-        for size in (1, 4, 5)
+        for k, name, kwargs in (
+            (1, "smallest", {"largest": False}),
+            (7, "largest", {}),
+            (7, "smallest", {"largest": False}),
+        )
     ],
+    Sample(
+        op="topk",
+        name="equal elements, 5 of many",
+        inputs=lambda make: (few_values(make, (4, 90)), 5),
+        reference=largest,
+        dtypes=(int64, float32),
+        result=(same, as_int64),
+    ),
     *[
         Sample(
-            op="median",
+            op="msort",
             name=name,
             inputs=lambda make, shape=shape: (make.distinct(shape),),
-            kwargs=kwargs,
-            reference=middle,
-            dtypes=REAL,
-            result=(same, as_int64),
+            reference=lambda x: np.sort(x, axis=0) if x.ndim else x,
+            dtypes=BOOL + REAL if shape else REAL_FLOATS,
             gradient=True,
             special=True,
         )
-        for name, shape, kwargs in (("last dim", (3, 4), {"dim": 1}), ("kept", (5, 2), {"dim": 0, "keepdim": True}))
+        for name, shape in (("2-d", (5, 3)), ("0-d", ()), ("empty", (0, 2)))
     ],
-    Sample(
-        op="unique",
-        inputs=lambda make: (few_values(make, (4, 5)),),
-        kwargs={"return_inverse": True, "return_counts": True},
-        reference=lambda x, return_inverse, return_counts: tuple(
-            one.reshape(x.shape) if position == 1 else one
-            for position, one in enumerate(np.unique(x, return_inverse=True, return_counts=True))
-        ),
-        dtypes=BOOL + REAL,
-        result=(same, as_int64, as_int64),
-    ),
-    Sample(
-        op="unique",
-        name="nan differs from itself",
-        inputs=lambda make: (np.array([np.nan, 1, np.nan, 1]).astype(make(()).dtype),),
-        reference=lambda x: np.unique(x, equal_nan=False),
-        dtypes=REAL_FLOATS,
-        expand=False,
-    ),
 ]
 
 ERRORS = [
@@ -199,7 +161,7 @@ ERRORS = [
             raises=IndexError,
             match=rf"{op}: dim 2 is out of range",
         )
-        for op in ("sort", "median")
+        for op in ("sort", "argsort")
     ],
     ErrorCase(
         op="sort",
@@ -216,24 +178,20 @@ ERRORS = [
         match=r"topk: k is 4, but dimension 1 has 3 elements\n.*input",
     ),
     ErrorCase(
-        op="kthvalue",
-        name="counted from 0",
-        call=lambda op, tensor: op(tensor(3), 0),
-        raises=RuntimeError,
-        match=r"kthvalue: k is 0.*\n.*input",
-    ),
-    ErrorCase(
         op="topk",
         name="k that is no int",
         call=lambda op, tensor: op(tensor(3, dtype=float32), 1.5),
         raises=TypeError,
         match=r"topk: k is 1\.5",
     ),
-    ErrorCase(
-        op="unique",
-        name="a dim",
-        call=lambda op, tensor: op(tensor(3), dim=0),
-        raises=NotImplementedError,
-        match=r"unique: dim is not supported",
-    ),
+    *[
+        ErrorCase(
+            op=op,
+            name="complex",
+            call=lambda op, tensor: op(tensor(3, dtype=complex64)),
+            raises=RuntimeError,
+            match=r"sort: complex",
+        )
+        for op in ("msort", "argsort")
+    ],
 ]

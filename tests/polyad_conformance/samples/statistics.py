@@ -9,13 +9,15 @@ import numpy as np
 from polyad.dtypes import complex64, float32, float64, int64
 
 from ..patterns import reduction
-from ..sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
+from ..sample import COMPLEX, FLOATS, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
 
 
 def variance(x, dim=None, keepdim=False, correction=1):
+    x = np.asarray(x)
     count = x.size if dim is None else np.prod([x.shape[d] for d in np.atleast_1d(dim)]) if x.ndim else 1
     centred = x - np.sum(x, axis=dim, keepdims=True) / np.asarray(count)
-    return np.sum(centred**2, axis=dim, keepdims=keepdim) / max(count - correction, 0)
+    with np.errstate(all="ignore"):
+        return np.sum(np.abs(centred) ** 2, axis=dim, keepdims=keepdim) / np.float64(max(count - correction, 0))
 
 
 def deviation(x, dim=None, keepdim=False, correction=1):
@@ -83,6 +85,31 @@ SAMPLES = [
         )
         for correction in (0, 2, 0.5)
     ],
+    Sample(
+        op="var",
+        name="complex",
+        inputs=lambda make: (make((3, 4)),),
+        kwargs={"dim": 1},
+        reference=variance,
+        dtypes=COMPLEX,
+        result=as_real,
+        gradient=True,
+        steps=8,
+        length=5,
+        magnitude=largest_square,
+    ),
+    Sample(
+        op="logsumexp",
+        name="complex",
+        inputs=lambda make: (make((3, 4), -0.5, 0.5),),
+        kwargs={"dim": 1},
+        reference=lambda x, dim: np.log(np.sum(np.exp(x), axis=dim)),
+        dtypes=COMPLEX,
+        gradient=True,
+        steps=12,
+        length=5,
+        magnitude=lambda x, dim: np.full(x.shape[0], 3.0),
+    ),
     *[
         Sample(
             op="std",
