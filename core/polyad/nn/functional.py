@@ -10,19 +10,43 @@ from __future__ import annotations
 import warnings
 
 from ..dtypes import DType
-from ..ops import activation as _activation
-from ..ops.activation import (
-    elu as elu,
-    gelu as gelu,
+from ..ops.activation import rectifiers as _rectifiers, softmax as _softmax
+from ..ops.activation.piecewise import (
+    hardshrink as hardshrink,
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
     hardtanh as hardtanh,
-    leaky_relu as leaky_relu,
-    logsigmoid as logsigmoid,
     relu6 as relu6,
+    softshrink as softshrink,
+)
+from ..ops.activation.rectifiers import (
+    celu as celu,
+    elu as elu,
+    leaky_relu as leaky_relu,
+    prelu as prelu,
+    rrelu as rrelu,
     selu as selu,
+    threshold as threshold,
+)
+from ..ops.activation.smooth import (
+    gelu as gelu,
+    glu as glu,
+    logsigmoid as logsigmoid,
+    mish as mish,
     silu as silu,
     softplus as softplus,
+    softsign as softsign,
+    tanhshrink as tanhshrink,
 )
-from ..ops.convolution import conv1d as conv1d, conv2d as conv2d
+from ..ops.activation.softmax import gumbel_softmax as gumbel_softmax
+from ..ops.convolution import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+)
 from ..ops.dropout import dropout as dropout
 from ..ops.embedding import embedding as embedding, one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid
@@ -40,7 +64,32 @@ from ..ops.loss import (
 )
 from ..ops.normalization import batch_norm as batch_norm, group_norm as group_norm, layer_norm as layer_norm
 from ..ops.padding import pad as pad
-from ..ops.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d, avg_pool2d as avg_pool2d, max_pool2d as max_pool2d
+from ..ops.pooling.adaptive import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+)
+from ..ops.pooling.average import (
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d,
+    lp_pool3d as lp_pool3d,
+)
+from ..ops.pooling.fractional import (
+    fractional_max_pool2d as fractional_max_pool2d,
+    fractional_max_pool3d as fractional_max_pool3d,
+)
+from ..ops.pooling.maximum import max_pool1d as max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d
+from ..ops.pooling.unpooling import (
+    max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d,
+    max_unpool3d as max_unpool3d,
+)
 from ..ops.trigonometry import tanh as tanh
 from ..tensor import Tensor, check_tensor
 
@@ -52,7 +101,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> polyad.nn.functional.relu(polyad.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return input.relu_() if inplace else _activation.relu(input)
+    return input.relu_() if inplace else _rectifiers.relu(input)
 
 
 def relu_(input: Tensor) -> Tensor:
@@ -75,7 +124,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> polyad.nn.functional.softmax(polyad.zeros(4), dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
-    return _activation.softmax(input, _dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax.softmax(input, _dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -85,7 +134,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> polyad.nn.functional.log_softmax(polyad.zeros(1), dim=0)
     tensor([0.])
     """
-    return _activation.log_softmax(input, _dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax.log_softmax(input, _dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -95,7 +144,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> polyad.nn.functional.softmin(polyad.zeros(2), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _activation.softmin(input, _dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax.softmin(input, _dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def _dim(op: str, input: Tensor, stacklevel: int) -> int:

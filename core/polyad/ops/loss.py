@@ -18,7 +18,8 @@ from ..dtypes import BOOL, FLOATING, int64
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
-from .activation import _log_softmax, _log_softmax_backward, logsigmoid
+from .activation.smooth import logsigmoid
+from .activation.softmax import _log_softmax, _log_softmax_backward
 from .creation import zeros
 from .exponential import xlogy
 
