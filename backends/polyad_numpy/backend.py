@@ -11,7 +11,7 @@ from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
-from .kernels import KERNELS
+from .kernels import KERNELS, workers
 
 
 class NumpyBackend(Backend):
@@ -52,6 +52,12 @@ class NumpyBackend(Backend):
         if 0 in shape:
             offset = 0  # NumPy does not let an empty array begin behind its memory, as a column of no rows does
         return np.ndarray(shape, numpy_dtype(dtype), root, offset * size, [stride * size for stride in strides])
+
+    def num_threads(self) -> int:
+        return workers.num_threads()
+
+    def set_num_threads(self, number: int) -> None:
+        workers.set_num_threads(number)
 
     def data_ptr(self, array: Any) -> int:
         return int(array.ctypes.data)

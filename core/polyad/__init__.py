@@ -11,12 +11,15 @@ everything that is not needed by every program (nn, optim, utils, jit, ...) is i
 from __future__ import annotations
 
 import importlib
+from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd as autograd, errors as errors, ops as ops
 from ._version import __version__ as __version__
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_anomaly_enabled as is_anomaly_enabled,
     is_grad_enabled as is_grad_enabled,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
@@ -46,6 +49,14 @@ from .dtypes import (
 )
 from .functions import *
 from .layout import Size as Size
+from .memory_formats import (
+    MemoryFormat,
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    preserve_format as preserve_format,
+    strided as strided,
+)
 from .random import (
     Generator as Generator,
     default_generator as default_generator,
@@ -59,14 +70,19 @@ from .tensor import Tensor as Tensor
 
 if TYPE_CHECKING:
     from . import (
+        accelerator as accelerator,
         backends as backends,
+        cuda as cuda,
         datasets as datasets,
         fft as fft,
         jit as jit,
+        library as library,
         linalg as linalg,
         nn as nn,
         optim as optim,
+        overrides as overrides,
         special as special,
+        testing as testing,
         utils as utils,
     )
     from .backend.hookspecs import hookimpl as hookimpl
@@ -74,9 +90,21 @@ if TYPE_CHECKING:
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
     from .serialization import load as load, save as save
+    from .settings import (
+        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+        get_float32_matmul_precision as get_float32_matmul_precision,
+        get_num_interop_threads as get_num_interop_threads,
+        get_num_threads as get_num_threads,
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+        set_float32_matmul_precision as set_float32_matmul_precision,
+        set_num_interop_threads as set_num_interop_threads,
+        set_num_threads as set_num_threads,
+        use_deterministic_algorithms as use_deterministic_algorithms,
+    )
 
 device = Device
 dtype = DType
+memory_format = MemoryFormat
 
 bool = bool_
 half = float16
@@ -88,8 +116,41 @@ long = int64
 cfloat = complex64
 cdouble = complex128
 
-_LAZY_MODULES = frozenset({"backends", "datasets", "fft", "jit", "linalg", "nn", "optim", "special", "utils"})
+newaxis = None
+
+_LAZY_MODULES = frozenset(
+    {
+        "accelerator",
+        "backends",
+        "cuda",
+        "datasets",
+        "fft",
+        "jit",
+        "library",
+        "linalg",
+        "nn",
+        "optim",
+        "overrides",
+        "special",
+        "testing",
+        "utils",
+    }
+)
 _LAZY_NAMES = {
+    **dict.fromkeys(
+        (
+            "are_deterministic_algorithms_enabled",
+            "get_float32_matmul_precision",
+            "get_num_interop_threads",
+            "get_num_threads",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "set_float32_matmul_precision",
+            "set_num_interop_threads",
+            "set_num_threads",
+            "use_deterministic_algorithms",
+        ),
+        "settings",
+    ),
     "explain": "dispatch.tracing",
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
@@ -109,6 +170,10 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f".{_LAZY_NAMES[name]}", __name__), name)
         globals()[name] = value
         return value
+    from .absent import ABSENT, stand_in
+
+    if name in ABSENT:
+        return stand_in(name)
     raise AttributeError(f"module 'polyad' has no attribute {name!r}")
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "OutOfMemory",
     "PolyadError",
     "SerializationError",
+    "SettingError",
     "ShapeError",
     "UnsupportedDType",
     "describe",
@@ -143,6 +144,10 @@ class ArgumentError(PolyadError, ValueError):
 
 class IndexOutOfRange(PolyadError, IndexError):
     """A dimension or an index outside its range."""
+
+
+class SettingError(PolyadError, RuntimeError):
+    """A value that a switch of the process does not take."""
 
 
 class NotSupported(PolyadError, NotImplementedError):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from polyad.absent import ABSENT
 from polyad.backend import registry
 from polyad.backend.capabilities import FEATURES
 from polyad.dispatch.op import OPS, PUBLIC, Function
@@ -94,7 +95,13 @@ def backend_table() -> str:
     return table(["", *(f"`{name}`" for name in names)], rows)
 
 
-PARTS = {"functions": functions, "op-table": op_table, "backend-table": backend_table}
+def absent_table() -> str:
+    """The names that stand in for what PyTorch has and polyad has not."""
+    rows = ([f"`polyad.{name}`", reason, instead] for name, (reason, instead) in sorted(ABSENT.items()))
+    return table(["name", "why", "use instead"], rows)
+
+
+PARTS = {"absent-table": absent_table, "functions": functions, "op-table": op_table, "backend-table": backend_table}
 
 
 def fill_in(app: Any, docname: str, source: list[str]) -> None:

@@ -6,7 +6,8 @@ shares out every product: data stays in the core's cache. So `spread` runs range
 holds BLAS to one thread for that time.
 
 Holding BLAS to one thread works with OpenBLAS, which NumPy's wheels bring. With another BLAS the work runs in the
-calling thread and BLAS keeps its own threads. ``POLYAD_NUM_THREADS`` limits the number of threads; 1 turns them off.
+calling thread and BLAS keeps its own threads. ``POLYAD_NUM_THREADS`` and `set_num_threads` limit the number of threads;
+1 turns them off.
 Results do not depend on it: who adds up results of ranges must choose ranges that do not (`ranges`).
 """
 
@@ -70,6 +71,13 @@ class _Blas:
                 self.before = self.get()
                 self.set(1)
 
+    def limit(self, threads: int) -> None:
+        """Let BLAS use *threads* threads; while it is held, once it is let go."""
+        with self.lock:
+            self.before = threads
+            if not self.holders:
+                self.set(threads)
+
     def __exit__(self, *error: Any) -> None:
         with self.lock:
             self.holders -= 1
@@ -87,14 +95,42 @@ class _Workers:
 
     def start(self) -> None:
         self.blas = _Blas()
-        self.threads = _allowed() if self.blas.set is not None else 1
-        if self.threads > 1:
-            self.pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="polyad-numpy")
+        self.use(_wanted or _allowed())
+
+    def use(self, threads: int) -> None:
+        """Use *threads* threads from now on; what runs goes on with the pool it has, which ends with its last user."""
+        blas = self.blas
+        assert blas is not None
+        if blas.set is None:
+            return
+        self.threads = threads
+        self.pool = ThreadPoolExecutor(threads - 1, thread_name_prefix="polyad-numpy") if threads > 1 else None
+        if _wanted is not None:
+            blas.limit(threads)
 
 
+_wanted: int | None = None
+"""What `set_num_threads` was told; a forked child keeps to it."""
 _workers = _Workers()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _workers.__init__())  # type: ignore[misc]
+
+
+def num_threads() -> int:
+    """How many threads a kernel may use."""
+    if _workers.blas is None:
+        _workers.start()
+    return _workers.threads
+
+
+def set_num_threads(number: int) -> None:
+    """Let a kernel, and BLAS in it, use *number* threads."""
+    global _wanted
+    _wanted = number
+    if _workers.blas is None:
+        _workers.start()
+    else:
+        _workers.use(number)
 
 
 def ranges(count: int, parts: int) -> list[tuple[int, int]]:

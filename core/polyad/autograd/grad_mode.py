@@ -1,4 +1,6 @@
-"""Switching gradient recording on and off, per thread: ``no_grad``, ``enable_grad``, ``set_grad_enabled``."""
+"""Switching gradient recording on and off, per thread: ``no_grad``, ``enable_grad``, ``set_grad_enabled``,
+``inference_mode``.
+"""
 
 from __future__ import annotations
 
@@ -134,6 +136,38 @@ class set_grad_enabled(_GradMode):
     def __call__(self, function: F) -> F:
         state.grad_enabled = self._previous
         return super().__call__(function)
+
+
+class inference_mode(_GradMode):
+    """Work without recording gradients, as `no_grad`; ``inference_mode(False)`` records them.
+
+    What is made in it is an ordinary tensor: it may take part in recorded work later, which PyTorch refuses. So
+    ``Tensor.is_inference()`` is always False. Raises TypeError if mode is no bool.
+
+    >>> import polyad
+    >>> x = polyad.ones(2, requires_grad=True)
+    >>> with polyad.inference_mode():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return cls()(mode) if callable(mode) else object.__new__(cls)
+
+    def __init__(self, mode: bool = True) -> None:
+        if not isinstance(mode, bool):
+            raise ArgumentTypeError(f"inference_mode: mode is {mode!r}, not a bool", fix="pass True or False")
+        super().__init__(not mode)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on. polyad has no such mode, so it never is.
+
+    >>> import polyad
+    >>> polyad.is_anomaly_enabled()
+    False
+    """
+    return False
 
 
 def is_grad_enabled() -> bool:

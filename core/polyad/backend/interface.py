@@ -136,7 +136,11 @@ class Backend(ABC):
 
     @abstractmethod
     def as_strided(self, root: Any, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
-        """An array over the memory of *root*; strides and offset count elements of *dtype*. Nothing is copied."""
+        """An array over the memory of *root*; strides and offset count elements of *dtype*. Nothing is copied.
+
+        *dtype* may be another than that of the array whose root it is. An array without elements may begin anywhere,
+        also beyond the memory's end.
+        """
 
     @abstractmethod
     def data_ptr(self, array: Any) -> int:
@@ -144,6 +148,18 @@ class Backend(ABC):
 
     def synchronize(self, device: Device) -> None:
         """Wait until all work on *device* is done. The default suits kernels that return when they have finished."""
+        return
+
+    def empty_cache(self) -> None:
+        """Give memory kept for later arrays back. The default suits a backend that keeps none."""
+        return
+
+    def num_threads(self) -> int:
+        """How many threads of the host one kernel may use."""
+        return 1
+
+    def set_num_threads(self, number: int) -> None:
+        """Let one kernel use at most *number* threads of the host. A backend that computes elsewhere ignores it."""
         return
 
     def capabilities(self, device: Device) -> Capabilities:

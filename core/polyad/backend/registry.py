@@ -302,6 +302,7 @@ def unregister(name: str) -> None:
 
 def _drop(name: str) -> None:
     _backends.pop(name, None)
+    _current.pop(name, None)
     for key in [key for key in _types if key[1].type == name]:
         del _types[key]
     for named in [named for named, device in _devices.items() if device.type == name]:
@@ -339,6 +340,7 @@ def _notify() -> None:
 # ------------------------------------------------------------------------------------------------------------ devices
 
 _devices: dict[str | Device, Device] = {}
+_current: dict[str, int] = {}
 _environment_default: Device | None = None
 
 
@@ -370,7 +372,7 @@ def _check_device(named: Device) -> Device:
                 f"device {named}: {named.type!r} has one device without a number", fix=f'write "{named.type}"'
             )
         return Device(named.type)
-    index = named.index or 0
+    index = _current.get(named.type, 0) if named.index is None else named.index
     count, why = count_devices(backend)
     if index < count:
         return Device(named.type, index)
@@ -389,6 +391,14 @@ def _check_device(named: Device) -> Device:
         notes={"because": why} if why else {},
         fix=backend.info.install or "`python -m polyad.backends` shows more",
     )
+
+
+def set_current(device: Device) -> None:
+    """Let the device type of *device*, which `resolve_device` gave, stand for it when no index is named."""
+    with lock:
+        _current[device.type] = device.index or 0
+        for named in [named for named in _devices if Device(named) == Device(device.type)]:
+            del _devices[named]
 
 
 def count_devices(backend: Backend) -> tuple[int, str]:

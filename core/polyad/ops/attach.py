@@ -21,6 +21,7 @@ from . import (
     indexing,
     joining,
     linear_algebra,
+    placement,
     powers,
     random_inplace,
     rounding,
@@ -155,13 +156,14 @@ def attach_methods() -> None:
         shape.INPLACE,
         indexing.METHODS,
         joining.METHODS,
+        placement.METHODS,
         random_inplace.METHODS,
         slicing.METHODS,
         subscript.METHODS,
     ):
         for name, attached in table.items():
             setattr(TensorMethods, name, attached)
-    for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES).items():
+    for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES | placement.PROPERTIES).items():
         setattr(TensorMethods, name, getter if isinstance(getter, property) else property(getter))
     for method in (conversion.copy_, conversion.fill_, conversion.zero_):
         setattr(TensorMethods, method.__name__, method)

@@ -10,13 +10,29 @@ from ..backend import registry
 from ..device import Device
 from ..dispatch.effects import Effect
 from ..dispatch.inplace import check_writable, take_history, write, wrote
-from ..dispatch.op import function, gradient, primitive
-from ..dispatch.promotion import keyed_dtype
+from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.promotion import common_dtype, keyed_dtype
+from ..dispatch.views import layout_of
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from ..layout import Strides, contiguous_strides, is_contiguous
+from ..memory_formats import (
+    MemoryFormat,
+    channels_last,
+    channels_last_3d,
+    check_format,
+    contiguous_format,
+    copy_strides,
+    format_strides,
+    is_contiguous_in,
+    preserve_format,
+)
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .shape_rules import same
+
+Number = bool | int | float | complex
+from .strided import strided_array
 
 
 @primitive(dtype=keyed_dtype, shape=same, keyed=("dtype",), grad_name="ToCopyBackward0")
@@ -35,9 +51,24 @@ def _copy(input: Tensor) -> Tensor:
 gradient(_copy, input=lambda g: g)
 
 
+@composite(shape=same, grad_name="CloneBackward0", method=False)
+def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
+    """A copy that lies in dense memory with *strides*."""
+    kind = input._type
+    array = strided_array(kind, input._array.shape, strides)
+    kind.backend.copy(array, input._array)
+    return Tensor._of(array, kind)
+
+
+gradient(_copy_strided, input=lambda g: g)
+
+
 @function()
-def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own memory; gradients flow through it.
+def clone(input: Tensor, *, memory_format: MemoryFormat = preserve_format) -> Tensor:
+    """A copy with its own memory; gradients flow through it. Unless another memory format is given, dimensions lie in
+    memory in the same order.
+
+    Raises RuntimeError for a format that is not for that many dimensions.
 
     >>> import polyad
     >>> x = polyad.tensor([1, 2])
@@ -46,18 +77,37 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     >>> x
     tensor([1, 2])
     """
-    return _copy(check_tensor(input, "clone", "input"))
+    layout = layout_of(check_tensor(input, "clone", "input"))
+    row_major = contiguous_strides(layout.shape)
+    strides = layout.strides
+    if memory_format is not preserve_format or strides != row_major:
+        strides = copy_strides(layout.shape, strides, check_format(memory_format, "clone"), "clone")
+    return _copy(input) if strides == row_major else _copy_strided(input, strides)
 
 
 @function()
-def contiguous(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """The tensor itself if it is row-major without gaps, else a copy that is.
+def contiguous(input: Tensor, *, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+    """The tensor itself if it lies in memory without gaps and in a format's order, row-major unless another is given,
+    else a copy that does.
+
+    Raises RuntimeError for a format that is not for that many dimensions.
 
     >>> import polyad
     >>> polyad.zeros(2, 3).T.contiguous().stride()
     (2, 1)
+    >>> polyad.zeros(2, 3, 4, 5).contiguous(memory_format=polyad.channels_last).stride()
+    (60, 1, 15, 3)
     """
-    return input if check_tensor(input, "contiguous", "input").is_contiguous() else _copy(input)
+    shape, strides, _ = layout_of(check_tensor(input, "contiguous", "input"))
+    if is_contiguous_in(shape, strides, memory_format):
+        return input
+    if check_format(memory_format, "contiguous") is contiguous_format:
+        return _copy(input)
+    if memory_format is preserve_format:
+        raise ShapeError(
+            "contiguous: preserve_format says nothing of order", operands={"input": input}, fix="use contiguous_format"
+        )
+    return clone(input, memory_format=memory_format)
 
 
 @function()
@@ -68,9 +118,10 @@ def to(
     device: Any = None,
     non_blocking: bool = False,
     copy: bool = False,
+    memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
     """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
-    ``to(other)``.
+    ``to(other)``; in another order in memory with *memory_format*.
 
     Itself when nothing changes, unless *copy*. Raises TypeError for arguments that are none of these.
 
@@ -101,7 +152,31 @@ def to(
         target = registry.resolve_device(device)
         if target != result._type.device:
             result = to_device(result, target)
-    return _copy(result) if copy and result is input else result
+    if memory_format is not preserve_format and not _lies_as(result, check_format(memory_format, "to")):
+        return clone(result, memory_format=memory_format)
+    return clone(result) if copy and result is input else result
+
+
+def _lies_as(input: Tensor, memory_format: MemoryFormat) -> bool:
+    """Whether ``to`` sees nothing to do for a format: everything that is not channels-last passes for row-major."""
+    shape, strides, _ = layout_of(input)
+    if memory_format is contiguous_format and not is_contiguous(shape, strides):
+        return not any(is_contiguous_in(shape, strides, one) for one in (channels_last, channels_last_3d))
+    if is_contiguous_in(shape, strides, memory_format):
+        return True
+    format_strides(shape, memory_format, "to")  # raises for another number of dimensions
+    return False
+
+
+@function(method=False)
+def detach(input: Tensor) -> Tensor:
+    """The same memory in a tensor without history; ``input.detach()``.
+
+    >>> import polyad
+    >>> polyad.detach(polyad.ones(2, requires_grad=True)).requires_grad
+    False
+    """
+    return check_tensor(input, "detach", "input").detach()
 
 
 def to_device(input: Tensor, device: Device) -> Tensor:
@@ -173,6 +248,12 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 def _fill(self: Tensor, value: Any) -> Tensor:
     check_writable("fill_", self)
     if isinstance(value, Tensor):
+        if value._array.shape:
+            raise ShapeError(
+                "fill_: value has dimensions",
+                operands={"self": self, "value": value},
+                fix="pass a 0-d tensor or a number",
+            )
         return copy_(self, value)
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(
@@ -221,7 +302,9 @@ def _same(gradient: Tensor) -> Tensor:
 
 
 def _to_dtype(name: str, dtype: DType) -> Any:
-    def method(self: Tensor) -> Tensor:
+    def method(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+        if memory_format is not preserve_format:
+            return to(self, dtype, memory_format=memory_format)
         return self if self._type.dtype is dtype else _cast(self, dtype)
 
     method.__name__ = name
@@ -230,9 +313,9 @@ def _to_dtype(name: str, dtype: DType) -> Any:
     return method
 
 
-def cpu(self: Tensor) -> Tensor:
+def cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """The tensor in the host's memory; itself if it is there already."""
-    result: Tensor = to(self, device="cpu")
+    result: Tensor = to(self, device="cpu", memory_format=memory_format)
     return result
 
 
@@ -293,6 +376,52 @@ def is_floating_point(input: Tensor) -> bool:
     True
     """
     return check_tensor(input, "is_floating_point", "input")._type.dtype.is_floating_point
+
+
+@function(method=False)
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """A tensor like *input* filled with *value*, a number or a 0-d tensor; the gradient goes to *value*.
+
+    Raises RuntimeError for a tensor with dimensions, and for a number that the dtype cannot hold.
+
+    >>> import polyad
+    >>> polyad.fill(polyad.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    return clone(check_tensor(input, "fill", "input")).fill_(value)
+
+
+@function(method=False)
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> DType:
+    """The dtype of an arithmetic op of the two: dimensioned tensors count before 0-d ones, those before numbers.
+
+    Raises TypeError for anything but tensors and numbers.
+
+    >>> import polyad
+    >>> polyad.result_type(polyad.ones(2, dtype=polyad.int32), 1.0)
+    polyad.float32
+    """
+    types = []
+    for name, value in (("tensor1", tensor1), ("tensor2", tensor2)):
+        if not isinstance(value, (Tensor, bool, int, float, complex)):
+            raise ArgumentTypeError(
+                f"result_type: {name} is {type(value).__name__}, not a tensor or a number",
+                fix="pass a tensor or number",
+            )
+        types.append(value._type if isinstance(value, Tensor) else type(value))
+    return common_dtype(tuple(types))
+
+
+@function()
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor is barred from recorded work: never, even if `polyad.inference_mode` was on when it was made.
+
+    >>> import polyad
+    >>> polyad.is_inference(polyad.tensor(1.0))
+    False
+    """
+    check_tensor(input, "is_inference", "input")
+    return False
 
 
 @function()

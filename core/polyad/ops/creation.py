@@ -8,11 +8,22 @@ from ..backend import registry
 from ..dispatch.effects import Effect
 from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import keyed_dtype
+from ..dispatch.views import layout_of
 from ..dtypes import DType, dtype_of_number, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError
-from ..layout import Shape, check_sizes, normalize_shape
-from ..state import state
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
+from ..memory_formats import (
+    MemoryFormat,
+    check_format,
+    check_layout,
+    contiguous_format,
+    copy_strides,
+    format_strides,
+    preserve_format,
+)
+from ..state import state, warn_user
 from ..tensor import Tensor, check_tensor
+from .strided import reach, strided_array
 
 if TYPE_CHECKING:
     from ..device import Device
@@ -54,6 +65,7 @@ def full(
     fill_value: Any,
     *,
     dtype: DType | None = None,
+    layout: Any = None,
     device: Any = None,
     requires_grad: bool = False,
     out: Tensor | None = None,
@@ -66,6 +78,7 @@ def full(
     >>> polyad.full((2,), 7)
     tensor([7, 7])
     """
+    check_layout(layout, "full")
     shape = check_sizes(normalize_shape((size,) if isinstance(size, int) else size, "full"), "full")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
@@ -79,7 +92,12 @@ def full(
 
 @function(method=False)
 def zeros(
-    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of zeros, float32 (the default dtype) unless *dtype* is given.
 
@@ -88,13 +106,19 @@ def zeros(
     tensor([[0., 0.],
             [0., 0.]])
     """
+    check_layout(layout, "zeros")
     shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
     return _made(_full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
 
 
 @function(method=False)
 def ones(
-    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A tensor of ones, float32 (the default dtype) unless *dtype* is given.
 
@@ -102,93 +126,174 @@ def ones(
     >>> polyad.ones(2)
     tensor([1., 1.])
     """
+    check_layout(layout, "ones")
     shape = check_sizes(normalize_shape(size, "ones"), "ones")
     return _made(_full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
 
 
 @function(method=False)
 def empty(
-    *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False, out: Tensor | None = None
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat = contiguous_format,
+    out: Tensor | None = None,
 ) -> Tensor:
-    """A tensor whose elements are not set.
+    """A tensor whose elements are not set, in memory as *memory_format* says.
 
     >>> import polyad
     >>> polyad.empty(2, 3).shape
     polyad.Size([2, 3])
+    >>> polyad.empty(2, 3, 4, 5, memory_format=polyad.channels_last).stride()
+    (60, 1, 15, 3)
     """
+    check_layout(layout, "empty")
     shape = check_sizes(normalize_shape(size, "empty"), "empty")
-    return _made(_allocate(shape, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+    if check_format(memory_format, "empty") is preserve_format:
+        raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
+    strides = format_strides(shape, memory_format, "empty")
+    return _made(_allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
 
 
-def _allocate(shape: Shape, dtype: DType, device: Device) -> Tensor:
+def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
     if state.modes:
-        return EMPTY.through_modes(shape, dtype, device)  # type: ignore[no-any-return]
-    return _allocated(shape, dtype, device)
+        return EMPTY.through_modes(shape, strides, dtype, device)  # type: ignore[no-any-return]
+    return _allocated(shape, strides, dtype, device)
 
 
-def _allocated(shape: Shape, dtype: DType, device: Device) -> Tensor:
+def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
     kind = registry.tensor_type(dtype, device, not shape)
-    return Tensor._of(kind.backend.empty(shape, dtype, device), kind)
+    return Tensor._of(strided_array(kind, shape, strides), kind)
 
 
 EMPTY = Effect("empty", _allocate, _allocated)
 
 
+def _place_like(
+    op: str, input: Tensor, dtype: DType | None, layout: Any, device: Any, memory_format: MemoryFormat
+) -> tuple[Shape, Strides, DType, Device]:
+    """(shape, strides, dtype, device) of a tensor made like *input* unless other things are asked for."""
+    kind = check_tensor(input, op, "input")._type
+    check_layout(layout, op)
+    shape, strides, _ = layout_of(input)
+    strides = copy_strides(shape, strides, check_format(memory_format, op), op)
+    return shape, strides, dtype or kind.dtype, kind.device if device is None else registry.resolve_device(device)
+
+
+@composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
+def _full_strided(shape: Shape, strides: Strides, value: Any, dtype: DType, device: Device) -> Tensor:
+    """As `_full`, lying in dense memory with *strides*."""
+    made = _allocated(shape, strides, dtype, device)
+    made._type.backend.fill(made._array, value)
+    return made
+
+
 @function(method=False)
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
-    """A tensor filled with *fill_value*, with input's shape, dtype and device unless others are given.
+    """A tensor filled with *fill_value*, with input's shape, dtype, device and order in memory unless others are given.
 
     >>> import polyad
     >>> polyad.full_like(polyad.zeros(2), 3)
     tensor([3., 3.])
     """
-    kind = check_tensor(input, "full_like", "input")._type
-    where = kind.device if device is None else registry.resolve_device(device)
-    return _made(_full(input._array.shape, fill_value, dtype or kind.dtype, where), requires_grad)
+    shape, strides, dtype, where = _place_like("full_like", input, dtype, layout, device, memory_format)
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if strides == contiguous_strides(shape):
+        return _made(_full(shape, fill_value, dtype, where), requires_grad)
+    if fill_value:
+        from .conversion import check_fits
+
+        check_fits("full_like", fill_value, dtype)
+    return _made(_full_strided(shape, strides, fill_value, dtype, where), requires_grad)
 
 
 @function(method=False)
-def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros with input's shape, dtype and device.
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """Zeros with input's shape, dtype, device and order in memory.
 
     >>> import polyad
     >>> polyad.zeros_like(polyad.ones(2))
     tensor([0., 0.])
     """
+    check_tensor(input, "zeros_like", "input")
     return full_like(
-        check_tensor(input, "zeros_like", "input"), 0, dtype=dtype, device=device, requires_grad=requires_grad
+        input,
+        0,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
     )
 
 
 @function(method=False)
-def ones_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones with input's shape, dtype and device.
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """Ones with input's shape, dtype, device and order in memory.
 
     >>> import polyad
     >>> polyad.ones_like(polyad.zeros(2))
     tensor([1., 1.])
     """
+    check_tensor(input, "ones_like", "input")
     return full_like(
-        check_tensor(input, "ones_like", "input"), 1, dtype=dtype, device=device, requires_grad=requires_grad
+        input,
+        1,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
     )
 
 
 @function(method=False)
-def empty_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with input's shape, dtype and device whose elements are not set.
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """A tensor with input's shape, dtype, device and order in memory whose elements are not set.
 
     >>> import polyad
     >>> polyad.empty_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    check_tensor(input, "empty_like", "input")
-    return empty(
-        input.shape,
-        dtype=dtype or input.dtype,
-        device=input.device if device is None else device,
-        requires_grad=requires_grad,
+    return _made(
+        _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format)), requires_grad
     )
 
 
@@ -230,6 +335,41 @@ def arange(
     return _made(
         _arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad
     )
+
+
+@function(method=False)
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... up to and with *end*, in the default floating dtype; deprecated: use `arange`.
+
+    Raises RuntimeError for a step of 0 or one that leads away from *end*, TypeError without *end*.
+
+    >>> import polyad
+    >>> polyad.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    import math
+
+    warn_user("range: deprecated, since it includes its end; use arange, which excludes it", UserWarning)
+    if end is None:
+        raise ArgumentTypeError("range: end is missing", fix="pass start and end")
+    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    if step == 0 or (end - start) * step < 0:
+        raise ShapeError(
+            f"range: step {step} does not lead from {start} to {end}",
+            fix="give a step of the right sign that is not 0",
+        )
+    count = math.floor((end - start) / step) + 1
+    made = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))
+    return _made(made, requires_grad)
 
 
 @function(method=False)
@@ -328,7 +468,14 @@ def asarray(
 
 @function(method=False)
 def empty_strided(
-    size: Any, stride: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    size: Any,
+    stride: Any,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of *size* whose elements, not set, lie in memory with *stride*.
 
@@ -338,10 +485,9 @@ def empty_strided(
     >>> polyad.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    from ..errors import ShapeError
     from .slicing import as_strided
-    from .strided import reach
 
+    check_layout(layout, "empty_strided")
     shape = check_sizes(normalize_shape((size,), "empty_strided"), "empty_strided")
     strides = normalize_shape((stride,), "empty_strided")
     if len(shape) != len(strides) or any(one < 0 for one in strides):
@@ -389,5 +535,33 @@ def new_empty(
     return empty(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
 
-METHODS = {"new_full": new_full, "new_zeros": new_zeros, "new_ones": new_ones, "new_empty": new_empty}
+def new_empty_strided(
+    self: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`polyad.empty_strided` with this tensor's dtype and device unless others are given."""
+    return empty_strided(
+        size,
+        stride,
+        dtype=dtype or self.dtype,
+        layout=layout,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
+
+
+METHODS = {
+    "new_full": new_full,
+    "new_zeros": new_zeros,
+    "new_ones": new_ones,
+    "new_empty": new_empty,
+    "new_empty_strided": new_empty_strided,
+}
 """Methods that are no functions of the package."""

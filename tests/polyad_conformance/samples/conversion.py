@@ -88,7 +88,26 @@ SAMPLES = [
     ),
 ]
 
+SAMPLES += [
+    Sample(
+        op="fill",
+        name=name,
+        inputs=lambda make, shape=shape, value=value: (make(shape), make(()) if value is None else value),
+        reference=lambda x, value: np.full(x.shape, value, x.dtype),
+        dtypes=EVERYTHING,
+        gradient=(1,) if value is None else (),
+    )
+    for name, shape, value in (("number", (2, 3), 1), ("tensor", (37,), None), ("no elements", (0, 3), None))
+]
+
 ERRORS = [
+    ErrorCase(
+        op="fill",
+        name="a tensor with dimensions",
+        call=lambda op, tensor: op(tensor(2, 3), tensor(3)),
+        raises=RuntimeError,
+        match="fill_",
+    ),
     ErrorCase(
         op="clone",
         name="no tensor",

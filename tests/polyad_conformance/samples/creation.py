@@ -135,6 +135,20 @@ SAMPLES = [
     arange("long", 37),
     arange("fractions", 0.5, 3.0, 0.25, dtypes=REAL_FLOATS),
     arange("fractions that round", 0, 1, 0.1, dtypes=(float16, bfloat16, float32, float64), steps=4),
+    Sample(
+        op="range",
+        inputs=lambda make: (1, 10, 3),
+        reference=lambda start, end, step, dtype: np.array([1, 4, 7, 10]),
+        kwargs={"dtype": DTYPE},
+        dtypes=REAL,
+    ),
+    Sample(
+        op="range",
+        name="default dtype",
+        inputs=lambda make: (0, 1, 0.25),
+        reference=lambda start, end, step: np.array([0, 0.25, 0.5, 0.75, 1]),
+        dtypes=(float32,),
+    ),
     Sample(op="arange", name="default dtype", inputs=lambda make: (4,), reference=np.arange, dtypes=(int64,)),
     Sample(
         op="arange",
@@ -193,6 +207,13 @@ ERRORS = [
         call=lambda op, tensor: op((3,), "one"),
         raises=TypeError,
         match=r"full: fill_value",
+    ),
+    ErrorCase(
+        op="range",
+        name="step that leads away",
+        call=lambda op, tensor: op(0, 3, -1),
+        raises=RuntimeError,
+        match=r"range: step -1",
     ),
     ErrorCase(
         op="arange",

@@ -1,0 +1,58 @@
+"""Names that PyTorch has and polyad has not: each is there, and says when it is called what to use instead.
+
+So a program that names one fails where it uses it, with advice, and not at its import. The table in
+docs/compatibility.md is made from `ABSENT`.
+
+To add a name, add a row; to bring the thing itself, delete the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from .errors import NotSupported
+
+
+class Absence(NamedTuple):
+    """Why a name does nothing here, and what to use."""
+
+    reason: str
+    instead: str
+
+
+_STREAMS = Absence(
+    "a device works through one queue, in the order of the program", "leave it out; polyad.accelerator.synchronize()"
+)
+_MEMORY = Absence("backends do not count the memory they hold", "the device's own tools, such as nvidia-smi")
+
+ABSENT: dict[str, Absence] = {
+    "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
+    "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
+    "vmap": Absence("ops are not batched automatically", "a leading batch dimension, or a loop and polyad.stack"),
+    "library.custom_op": Absence(
+        "ops of one's own are declared with polyad's decorators", "polyad.dispatch.op, see docs/write-an-op.md"
+    ),
+    "cuda.Event": _STREAMS,
+    "cuda.Stream": _STREAMS,
+    "cuda.stream": _STREAMS,
+    "cuda.get_device_properties": Absence(
+        "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
+    ),
+    "cuda.max_memory_allocated": _MEMORY,
+    "cuda.memory_allocated": _MEMORY,
+    "cuda.memory_reserved": _MEMORY,
+}
+"""What is absent, by its name under ``polyad``."""
+
+
+def stand_in(path: str) -> Callable[..., NoReturn]:
+    """What stands at an absent name: a callable that raises NotSupported (a NotImplementedError) with the advice."""
+    reason, instead = ABSENT[path]
+
+    def absent(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotSupported(f"{path}: {reason}", fix=f"use {instead}")
+
+    absent.__name__ = absent.__qualname__ = path.rpartition(".")[2]
+    absent.__doc__ = f"Not in polyad: {reason}. Use {instead}. Raises NotImplementedError."
+    return absent

@@ -1,0 +1,149 @@
+"""Switches of the process: host threads, precision of matrix products, determinism.
+
+Ops are deterministic and matrix products as precise as their dtype, whatever these switches say: what they can ask for
+beyond PyTorch's defaults holds already. They are kept so that a program that sets them reads back what it set.
+
+To add a switch, put its value in `_Settings` and a pair of functions below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .backend import registry
+from .errors import ArgumentTypeError, SettingError
+
+
+@dataclass
+class _Settings:
+    deterministic: bool = False
+    warn_only: bool = False
+    matmul_precision: str = "highest"
+    interop_threads: int = 1
+
+
+_settings = _Settings()
+
+PRECISIONS = ("highest", "high", "medium")
+"""What `set_float32_matmul_precision` takes."""
+
+
+def _threads(op: str, number: int) -> int:
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ArgumentTypeError(f"{op}: {number!r} is not an int", fix="pass a number of threads, 1 or more")
+    if number < 1:
+        raise SettingError(f"{op}: {number} threads are too few", fix="pass 1 or more")
+    return number
+
+
+def get_num_threads() -> int:
+    """How many threads one op may use on the cpu.
+
+    >>> import polyad
+    >>> polyad.get_num_threads() >= 1
+    True
+    """
+    return registry.get("cpu").num_threads()
+
+
+def set_num_threads(num: int, /) -> None:
+    """Let one op use at most *num* threads on the cpu: those of the kernels and those of the BLAS library.
+
+    The environment variable ``POLYAD_NUM_THREADS`` does the same from the start. Results do not depend on it. Raises
+    RuntimeError for a number below 1 and TypeError for anything but an int.
+
+    >>> import polyad
+    >>> before = polyad.get_num_threads()
+    >>> polyad.set_num_threads(1)
+    >>> polyad.get_num_threads()
+    1
+    >>> polyad.set_num_threads(before)
+    """
+    registry.get("cpu").set_num_threads(_threads("set_num_threads", num))
+
+
+def get_num_interop_threads() -> int:
+    """How many threads run independent ops side by side: what `set_num_interop_threads` was told, 1 at first.
+
+    >>> import polyad
+    >>> polyad.get_num_interop_threads()
+    1
+    """
+    return _settings.interop_threads
+
+
+def set_num_interop_threads(num: int, /) -> None:
+    """Accepted for programs written for PyTorch: ops of one program thread run one after the other here.
+
+    Raises RuntimeError for a number below 1 and TypeError for anything but an int.
+
+    >>> import polyad
+    >>> polyad.set_num_interop_threads(1)
+    """
+    _settings.interop_threads = _threads("set_num_interop_threads", num)
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was told.
+
+    >>> import polyad
+    >>> polyad.get_float32_matmul_precision()
+    'highest'
+    """
+    return _settings.matmul_precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Allow float32 matrix products to be computed less precisely: "highest" (the default), "high" or "medium".
+
+    A permission, not an order: the cpu backend computes in float32 whatever is allowed. Raises RuntimeError for any
+    other word.
+
+    >>> import polyad
+    >>> polyad.set_float32_matmul_precision("high")
+    >>> polyad.get_float32_matmul_precision()
+    'high'
+    >>> polyad.set_float32_matmul_precision("highest")
+    """
+    if precision not in PRECISIONS:
+        raise SettingError(
+            f"set_float32_matmul_precision: {precision!r} is no precision", fix=f"pass one of {', '.join(PRECISIONS)}"
+        )
+    _settings.matmul_precision = precision
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for results that are the same in every run.
+
+    They are so without asking: no op of polyad adds up in an order that depends on timing. Raises TypeError if *mode*
+    is no bool.
+
+    >>> import polyad
+    >>> polyad.use_deterministic_algorithms(True)
+    >>> polyad.are_deterministic_algorithms_enabled()
+    True
+    >>> polyad.use_deterministic_algorithms(False)
+    """
+    if not isinstance(mode, bool):
+        raise ArgumentTypeError(f"use_deterministic_algorithms: mode is {mode!r}, not a bool", fix="pass True or False")
+    _settings.deterministic, _settings.warn_only = mode, bool(warn_only)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` was asked for.
+
+    >>> import polyad
+    >>> polyad.are_deterministic_algorithms_enabled()
+    False
+    """
+    return _settings.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` was asked for with ``warn_only=True``.
+
+    >>> import polyad
+    >>> polyad.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
+    return _settings.deterministic and _settings.warn_only

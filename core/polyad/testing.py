@@ -1,0 +1,202 @@
+"""Comparing tensors in tests, under PyTorch's path ``polyad.testing``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Number, Real
+from typing import Any
+
+from .device import Device
+from .dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64, int64, promote_types
+from .errors import ArgumentError, ArgumentTypeError, describe
+from .functions import as_tensor, isclose
+from .tensor import Tensor
+
+TOLERANCES: dict[DType, tuple[float, float]] = {
+    float16: (1e-3, 1e-5),
+    bfloat16: (1.6e-2, 1e-5),
+    float32: (1.3e-6, 1e-5),
+    float64: (1e-7, 1e-7),
+    complex64: (1.3e-6, 1e-5),
+    complex128: (1e-7, 1e-7),
+}
+"""Relative and absolute tolerance by dtype, PyTorch's; other dtypes are compared exactly."""
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What counts as close, and where in nested containers the comparison is."""
+
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
+    subclasses: bool
+    msg: str | Callable[[str], str] | None
+
+    def tolerance(self, *dtypes: DType) -> tuple[float, float]:
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        each = [TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
+        return max(rtol for rtol, _ in each), max(atol for _, atol in each)
+
+    def fail(self, what: str, lines: Mapping[str, str], path: str) -> AssertionError:
+        lines = dict(lines) | ({"item": path} if path else {})
+        width = max(map(len, lines), default=0)
+        text = "\n".join([f"assert_close: {what}", *(f"    {name:<{width}}  {line}" for name, line in lines.items())])
+        if self.msg is None:
+            return AssertionError(text)
+        return AssertionError(self.msg(text) if callable(self.msg) else self.msg)
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Raise AssertionError unless *actual* and *expected* are equal up to rounding.
+
+    Tensors, numbers, arrays, and sequences and mappings of them, however nested. Elements are close if
+    ``abs(actual - expected) <= atol + rtol * abs(expected)``, infinities if they are equal, NaN never but with
+    *equal_nan*. Without tolerances they follow from the dtypes (`TOLERANCES`); bool and integers are compared exactly.
+    Shapes must be equal; device, dtype and (on request) strides too unless the ``check_`` arguments say otherwise.
+    *msg* replaces the message, or is a function of it.
+
+    Raises ValueError if only one of *rtol* and *atol* is given, TypeError for what cannot be compared.
+
+    >>> import polyad
+    >>> polyad.testing.assert_close(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 2.0000001]))
+    >>> polyad.testing.assert_close(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 2.5]))
+    Traceback (most recent call last):
+        ...
+    AssertionError: assert_close: 1 of 2 elements differs (50.0%)
+        greatest absolute difference  0.5 at (1,): actual 2.0, expected 2.5 (1e-05 allowed)
+        greatest relative difference  0.2 at (1,): actual 2.0, expected 2.5 (1.3e-06 allowed)
+        actual                        float32 (2,) on cpu
+        expected                      float32 (2,) on cpu
+    """
+    if (rtol is None) != (atol is None):
+        raise ArgumentError(
+            f"assert_close: rtol is {rtol} and atol is {atol}",
+            fix="give both, or none: then they follow from the dtype",
+        )
+    rules = _Rules(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride, allow_subclasses, msg)
+    _compare(actual, expected, rules, "")
+
+
+def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        missing, extra = expected.keys() - actual.keys(), actual.keys() - expected.keys()
+        if missing or extra:
+            lines = {"only in expected": repr(sorted(missing, key=repr))} if missing else {}
+            lines |= {"only in actual": repr(sorted(extra, key=repr))} if extra else {}
+            raise rules.fail("the keys differ", lines, path)
+        for key in expected:
+            _compare(actual[key], expected[key], rules, f"{path}[{key!r}]")
+    elif _is_sequence(actual) and _is_sequence(expected):
+        if len(actual) != len(expected):
+            raise rules.fail("the lengths differ", {"actual": str(len(actual)), "expected": str(len(expected))}, path)
+        for place, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            _compare(one, other, rules, f"{path}[{place}]")
+    elif actual is None or expected is None:
+        if actual is not expected:
+            raise rules.fail("one is None", {"actual": describe(actual), "expected": describe(expected)}, path)
+    elif isinstance(actual, Tensor) and isinstance(expected, Tensor):
+        if type(actual) is not type(expected) and not rules.subclasses:
+            raise _not_comparable(actual, expected, path)
+        _compare_tensors(actual, expected, rules, path)
+    elif isinstance(actual, Number) and isinstance(expected, Number):
+        one, other = _as_tensor(actual), _as_tensor(expected)
+        if rules.check_dtype and one.dtype is not other.dtype:
+            types = {"actual": describe(actual), "expected": describe(expected)}
+            raise rules.fail("the numbers are of different types", types, path)
+        _compare_tensors(one, other, rules, path)
+    elif hasattr(actual, "__array__") and type(actual) is type(expected):
+        _compare_tensors(as_tensor(actual), as_tensor(expected), rules, path)
+    else:
+        raise _not_comparable(actual, expected, path)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, Tensor))
+
+
+def _as_tensor(number: Any) -> Tensor:
+    """A number as Python's type of its kind, in double precision."""
+    kind = bool if isinstance(number, bool) else int if isinstance(number, Integral) else None
+    kind = kind or (float if isinstance(number, Real) else complex)
+    return as_tensor(kind(number), dtype={float: float64, complex: complex128}.get(kind), device="cpu")
+
+
+def _not_comparable(actual: Any, expected: Any, path: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"assert_close: {type(actual).__name__} and {type(expected).__name__} cannot be compared",
+        operands={"actual": actual, "expected": expected},
+        notes={"item": path} if path else None,
+        fix="give both as tensors, numbers, arrays, or as sequences or mappings of them",
+    )
+
+
+def _compare_tensors(actual: Tensor, expected: Tensor, rules: _Rules, path: str) -> None:
+    both = {"actual": describe(actual), "expected": describe(expected)}
+    if actual.shape != expected.shape:
+        raise rules.fail(f"the shapes differ: {tuple(actual.shape)} and {tuple(expected.shape)}", both, path)
+    if rules.check_device and actual.device != expected.device:
+        raise rules.fail(f"the devices differ: {actual.device} and {expected.device}", both, path)
+    if rules.check_dtype and actual.dtype is not expected.dtype:
+        raise rules.fail(f"the dtypes differ: {actual.dtype} and {expected.dtype}", both, path)
+    if rules.check_stride and actual.stride() != expected.stride():
+        raise rules.fail(f"the strides differ: {actual.stride()} and {expected.stride()}", both, path)
+    rtol, atol = rules.tolerance(actual.dtype, expected.dtype)
+    actual, expected = actual.detach(), expected.detach()
+    if actual.device != expected.device:
+        actual, expected = actual.to(Device("cpu")), expected.to(Device("cpu"))
+    dtype = promote_types(actual.dtype, expected.dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        dtype = int64
+    actual, expected = actual.to(dtype), expected.to(dtype)
+    close = isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=rules.equal_nan)
+    wrong = int((~close).sum().item())
+    if not wrong:
+        return
+    count = actual.numel()
+    off = (actual - expected).abs()
+    off = off.where(~close, 0)
+    share = off / expected.abs()
+    share = share.where(~close, 0)
+    lines = {
+        f"greatest {kind} difference": _worst(found, actual, expected, allowed)
+        for kind, found, allowed in (("absolute", off, atol), ("relative", share, rtol))
+    }
+    what = f"{wrong} of {count} elements {'differs' if wrong == 1 else 'differ'} ({wrong / count:.1%})"
+    if not actual.ndim:
+        what = f"{actual.item()} is not close to {expected.item()}"
+    raise rules.fail(what, lines | both, path)
+
+
+def _worst(found: Tensor, actual: Tensor, expected: Tensor, allowed: float) -> str:
+    """Where the largest of *found* stands, and between what."""
+    flat = int(found.argmax().item())
+    index = []
+    for size in reversed(found.shape):
+        flat, place = divmod(flat, size)
+        index.append(place)
+    at = tuple(reversed(index))
+    value = found[at].item()
+    shown = f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
+    where = f" at {at}" if at else ""
+    return f"{shown}{where}: actual {actual[at].item()}, expected {expected[at].item()} ({allowed:g} allowed)"

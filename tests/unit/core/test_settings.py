@@ -1,0 +1,181 @@
+"""Switches of the process, and the names that stand in for what is not there."""
+
+import math
+import re
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import polyad
+from polyad.absent import ABSENT
+from polyad.backend import Backend, registry
+from polyad.errors import NotSupported
+
+
+def find(path: str):
+    found = polyad
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@pytest.fixture
+def threads():
+    before = polyad.get_num_threads()
+    yield
+    polyad.set_num_threads(before)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(threads) -> None:
+    x, w = polyad.randn(32, 8, 28, 28), polyad.randn(8, 8, 3, 3)
+    results = []
+    for number in (1, 2, 3):
+        polyad.set_num_threads(number)
+        assert polyad.get_num_threads() == number
+        results.append(polyad.nn.functional.conv2d(x, w))
+    assert polyad.equal(results[0], results[1])
+    assert polyad.equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("setter", [polyad.set_num_threads, polyad.set_num_interop_threads])
+def test_a_number_of_threads_is_a_positive_int(setter) -> None:
+    with pytest.raises(RuntimeError, match="0 threads"):
+        setter(0)
+    with pytest.raises(TypeError, match="not an int"):
+        setter(1.5)
+
+
+def test_switches_read_back_what_they_were_told() -> None:
+    try:
+        polyad.set_float32_matmul_precision("medium")
+        polyad.use_deterministic_algorithms(True, warn_only=True)
+        assert polyad.get_float32_matmul_precision() == "medium"
+        assert polyad.are_deterministic_algorithms_enabled()
+        assert polyad.is_deterministic_algorithms_warn_only_enabled()
+    finally:
+        polyad.set_float32_matmul_precision("highest")
+        polyad.use_deterministic_algorithms(False)
+    assert not polyad.is_deterministic_algorithms_warn_only_enabled()
+    with pytest.raises(RuntimeError, match="no precision"):
+        polyad.set_float32_matmul_precision("lowest")
+    with pytest.raises(TypeError, match="not a bool"):
+        polyad.use_deterministic_algorithms(1)
+
+
+@pytest.mark.parametrize("path", ABSENT)
+def test_an_absent_name_says_what_to_use_instead(path) -> None:
+    with pytest.raises(NotSupported, match=re.escape(ABSENT[path].instead)):
+        find(path)()
+    assert issubclass(NotSupported, NotImplementedError)
+
+
+def test_the_site_lists_what_is_absent() -> None:
+    page = Path(__file__).parents[3] / "docs/compatibility.md"
+    assert "<!-- generated: absent-table -->" in page.read_text()
+
+
+def test_constants_are_those_of_mathematics() -> None:
+    assert (polyad.pi, polyad.e, polyad.inf) == (math.pi, math.e, math.inf)
+    assert polyad.newaxis is None
+    assert polyad.nan != polyad.nan
+
+
+def test_inference_mode_records_nothing_and_can_be_turned_off_inside() -> None:
+    x = polyad.ones(2, requires_grad=True)
+
+    @polyad.inference_mode
+    def double(x):
+        return x * 2
+
+    @polyad.inference_mode(False)
+    def triple(x):
+        return x * 3
+
+    assert not double(x).requires_grad
+    with polyad.inference_mode():
+        y = x * 2
+        assert triple(x).requires_grad
+    assert not y.requires_grad
+    assert not y.is_inference()
+    with pytest.raises(TypeError, match="not a bool"):
+        polyad.inference_mode(1)
+
+
+def test_without_a_gpu_cuda_answers_none(monkeypatch) -> None:
+    if "cuda" in registry.names():
+        pytest.skip("a backend for cuda is installed; its own tests ask it")
+    assert not polyad.cuda.is_available()
+    assert polyad.cuda.device_count() == 0
+    polyad.cuda.empty_cache()
+    for needs_one in (polyad.cuda.current_device, polyad.cuda.synchronize, polyad.cuda.get_device_name):
+        with pytest.raises(RuntimeError, match="no installed backend"):
+            needs_one()
+    with pytest.raises(RuntimeError, match="no installed backend"):
+        polyad.zeros(1).cuda()
+
+
+class Two(type(registry.get("cpu"))):
+    """The cpu backend as one with two devices."""
+
+    waited: ClassVar[list] = []
+
+    def device_count(self) -> int:
+        return 2
+
+    def synchronize(self, device) -> None:
+        self.waited.append(str(device))
+
+
+@pytest.fixture
+def gpu():
+    assert issubclass(Two, Backend)
+    with registry.register("cuda", Two()):
+        yield
+
+
+def test_cuda_is_whatever_backend_serves_the_name(gpu) -> None:
+    assert polyad.cuda.is_available()
+    assert polyad.cuda.device_count() == 2
+    x = polyad.zeros(1).cuda()
+    assert (str(x.device), x.is_cuda, x.get_device()) == ("cuda:0", True, 0)
+    assert x.cuda() is x
+    polyad.cuda.set_device(1)
+    assert polyad.cuda.current_device() == 1
+    assert str(polyad.zeros(1, device="cuda").device) == "cuda:1"
+    assert str(polyad.zeros(1).cuda().device) == "cuda:1"
+    assert str(polyad.zeros(1).cuda(0).device) == "cuda:0"
+    polyad.cuda.synchronize(0)
+    assert Two.waited[-1] == "cuda:0"
+    with pytest.raises(RuntimeError, match="no such device"):
+        polyad.cuda.set_device(2)
+    with pytest.raises(RuntimeError, match="no cuda device"):
+        polyad.zeros(1).cuda("cpu")
+    with pytest.raises(RuntimeError, match="only memory of the cpu"):
+        x.pin_memory()
+
+
+def test_the_accelerator_is_the_first_device_that_is_not_the_cpu(gpu) -> None:
+    assert polyad.accelerator.is_available()
+    assert polyad.accelerator.current_accelerator() == polyad.device("cuda")
+    assert polyad.accelerator.device_count() == 2
+    polyad.accelerator.synchronize(1)
+    assert Two.waited[-1] == "cuda:1"
+    polyad.accelerator.synchronize()
+    assert Two.waited[-1] == "cuda:0"
+
+
+def test_a_forgotten_backend_forgets_its_current_device(gpu) -> None:
+    polyad.cuda.set_device(1)
+    registry.unregister("cuda")
+    registry.register("cuda", Two())
+    assert polyad.cuda.current_device() == 0
+
+
+def test_tensor_like_objects_bring_torch_function() -> None:
+    class Like:
+        def __torch_function__(self) -> None: ...
+
+    assert polyad.overrides.is_tensor_like(Like())
+    assert polyad.overrides.is_tensor_like(polyad.nn.Parameter(polyad.zeros(1)))
+    assert not polyad.overrides.is_tensor_like(1.0)
