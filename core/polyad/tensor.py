@@ -24,7 +24,8 @@ from .device import Device
 from .dispatch.effects import Effect
 from .dtypes import FLOATING, DType
 from .errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
-from .layout import Size, is_contiguous
+from .layout import Size, element_strides, is_contiguous
+from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import state
 from .storage import Storage
 from .tensor_methods import TensorMethods
@@ -134,6 +135,11 @@ class Tensor(TensorMethods):
     def ndim(self) -> int:
         """The number of dimensions."""
         return len(self._array.shape)
+
+    @property
+    def layout(self) -> MemoryLayout:
+        """`polyad.strided`: polyad has no sparse tensors."""
+        return strided
 
     @property
     def requires_grad(self) -> bool:
@@ -271,9 +277,13 @@ class Tensor(TensorMethods):
         """The number of dimensions."""
         return self.ndim
 
+    ndimension = dim
+
     def numel(self) -> int:
         """The number of elements."""
         return self.shape.numel()
+
+    nelement = numel
 
     def element_size(self) -> int:
         """Bytes an element."""
@@ -283,21 +293,24 @@ class Tensor(TensorMethods):
         """How many elements lie between neighbours along each dimension, or along one."""
         from .layout import normalize_dim
 
-        size = self._type.dtype.itemsize
-        strides = tuple([stride // size for stride in self._array.strides])
+        array = self._array
+        strides = element_strides(array.shape, array.strides, self._type.dtype.itemsize)
         return strides if dim is None else strides[normalize_dim(dim, self.ndim, "stride")]
 
     def storage_offset(self) -> int:
         """Where the first element lies in the storage, in elements."""
         return 0 if self._view is None else self._view.offset
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return is_contiguous(self._array.shape, self.stride())
+    def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie without gaps in the order of a memory format, row-major unless another is given."""
+        shape, strides = self._array.shape, self.stride()
+        if memory_format is contiguous_format:
+            return is_contiguous(shape, strides)
+        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous"))
 
     def data_ptr(self) -> int:
-        """The address (or handle number) of the first element."""
-        return self._type.backend.data_ptr(self._array)
+        """The address (or handle number) of the first element; 0 if there is none."""
+        return 0 if 0 in self._array.shape else self._type.backend.data_ptr(self._array)
 
     # ------------------------------------------------------------------------------------------------ autograd
 

@@ -18,7 +18,7 @@ from ..dtypes import can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..layout import has_internal_overlap
 from ..state import state, user_line
-from ..tensor import Tensor
+from ..tensor import Tensor, ViewOf
 from .effects import Effect
 from .views import Layout, in_parts, layout_of
 
@@ -352,6 +352,9 @@ def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
             fix="work under polyad.no_grad(), or use the out-of-place form",
         )
     target._array, target._type = view._array, view._type
+    assert view._view is not None
+    if view._view.offset != target.storage_offset():
+        target._view = ViewOf(None if target._view is None else target._view.base, view._view.offset)
     if isinstance(target._node, Leaf):
         target._node.shape, target._node.type = view._array.shape, view._type
     else:

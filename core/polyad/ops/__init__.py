@@ -14,6 +14,7 @@ from . import (
     complex_parts,
     conversion,
     convolution,
+    coordinates,
     creation,
     cumulative,
     distinct,
@@ -25,6 +26,7 @@ from . import (
     linear_algebra,
     loss,
     masking,
+    memory,
     normalization,
     optimizer,
     order_statistics,
@@ -46,6 +48,7 @@ from . import (
     strided,
     subscript,
     trigonometry,
+    view_scatter,
 )
 from .attach import attach_methods
 
@@ -59,6 +62,7 @@ __all__ = [
     "complex_parts",
     "conversion",
     "convolution",
+    "coordinates",
     "creation",
     "cumulative",
     "distinct",
@@ -70,6 +74,7 @@ __all__ = [
     "linear_algebra",
     "loss",
     "masking",
+    "memory",
     "normalization",
     "optimizer",
     "order_statistics",
@@ -91,4 +96,5 @@ __all__ = [
     "strided",
     "subscript",
     "trigonometry",
+    "view_scatter",
 ]

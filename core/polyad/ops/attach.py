@@ -21,6 +21,7 @@ from . import (
     indexing,
     joining,
     linear_algebra,
+    memory,
     placement,
     powers,
     random_inplace,
@@ -29,6 +30,7 @@ from . import (
     shape,
     slicing,
     subscript,
+    view_scatter,
 )
 
 _NUMBERS = (Tensor, float, int, complex, numbers.Complex)
@@ -156,10 +158,12 @@ def attach_methods() -> None:
         shape.INPLACE,
         indexing.METHODS,
         joining.METHODS,
+        memory.METHODS,
         placement.METHODS,
         random_inplace.METHODS,
         slicing.METHODS,
         subscript.METHODS,
+        view_scatter.METHODS,
     ):
         for name, attached in table.items():
             setattr(TensorMethods, name, attached)

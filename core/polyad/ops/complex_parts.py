@@ -164,7 +164,9 @@ def view_as_complex(input: Tensor) -> Tensor:
     reason = _why_not_complex(layout_of(input))
     if reason:
         raise ShapeError(
-            f"view_as_complex: {reason}", operands={"input": input}, fix="reshape to (..., 2) and clone(), or use complex"
+            f"view_as_complex: {reason}",
+            operands={"input": input},
+            fix="reshape to (..., 2) and clone(), or use complex",
         )
     return _view_as_complex(input)
 

@@ -30,9 +30,9 @@ from ..memory_formats import (
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .shape_rules import same
+from .strided import strided_array
 
 Number = bool | int | float | complex
-from .strided import strided_array
 
 
 @primitive(dtype=keyed_dtype, shape=same, keyed=("dtype",), grad_name="ToCopyBackward0")

@@ -155,7 +155,9 @@ def empty(
     if check_format(memory_format, "empty") is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
-    return _made(_allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+    return _made(
+        _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    )
 
 
 def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
@@ -292,9 +294,7 @@ def empty_like(
     >>> polyad.empty_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    return _made(
-        _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format)), requires_grad
-    )
+    return _made(_allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format)), requires_grad)
 
 
 @function(method=False)

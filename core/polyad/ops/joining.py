@@ -14,7 +14,7 @@ from .shape_rules import same
 from .slicing import _pieces, unbind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def _check_tensors(tensors: Any, op: str) -> list[Tensor]:
@@ -157,26 +157,82 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     return cat([_at_least(tensor, 2) for tensor in _check_tensors(tensors, "vstack")], 0)
 
 
+row_stack = alias("row_stack", vstack)
+
+
 @function(method=False)
-def atleast_1d(input: Tensor) -> Tensor:
-    """*input* with at least one dimension.
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors one behind another along dimension 2, each made 3-d as by `atleast_3d`; see `cat`.
+
+    >>> import polyad
+    >>> polyad.dstack([polyad.tensor([1, 2]), polyad.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
+    return cat([_in_three(tensor) for tensor in _check_tensors(tensors, "dstack")], 2)
+
+
+@function(method=False)
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The tensors one after another along dimension 1; vectors and numbers are columns. See `cat`.
+
+    >>> import polyad
+    >>> polyad.column_stack([polyad.tensor([1, 2]), polyad.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    given = _check_tensors(tensors, "column_stack")
+    return cat([_reshape(one, (one.numel(), 1)) if one.ndim < 2 else one for one in given], 1)
+
+
+def _in_three(tensor: Tensor) -> Tensor:
+    shape = tensor._array.shape
+    return (
+        tensor if len(shape) >= 3 else _reshape(tensor, ((1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1)))
+    )
+
+
+def _at_least_each(tensors: tuple[Any, ...], make: Callable[[Tensor], Tensor], op: str) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+        return make(tensors[0])
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    return tuple([make(check_tensor(tensor, op, f"tensors[{at}]")) for at, tensor in enumerate(given)])
+
+
+@function(method=False)
+def atleast_1d(*tensors: Any) -> Any:
+    """Each tensor with at least one dimension, as a view; a tuple for several of them or a list.
 
     >>> import polyad
     >>> polyad.atleast_1d(polyad.tensor(1)).shape
     polyad.Size([1])
+    >>> polyad.atleast_1d(polyad.tensor(1), polyad.tensor([2, 3]))
+    (tensor([1]), tensor([2, 3]))
     """
-    return _at_least(check_tensor(input, "atleast_1d", "input"), 1)
+    return _at_least_each(tensors, lambda tensor: _at_least(tensor, 1), "atleast_1d")
 
 
 @function(method=False)
-def atleast_2d(input: Tensor) -> Tensor:
-    """*input* with at least two dimensions; new ones come first.
+def atleast_2d(*tensors: Any) -> Any:
+    """Each tensor with at least two dimensions, new ones first, as a view; a tuple for several of them or a list.
 
     >>> import polyad
     >>> polyad.atleast_2d(polyad.zeros(3)).shape
     polyad.Size([1, 3])
     """
-    return _at_least(check_tensor(input, "atleast_2d", "input"), 2)
+    return _at_least_each(tensors, lambda tensor: _at_least(tensor, 2), "atleast_2d")
+
+
+@function(method=False)
+def atleast_3d(*tensors: Any) -> Any:
+    """Each tensor with at least three dimensions, as a view: (n,) becomes (1, n, 1), (n, m) becomes (n, m, 1); a tuple
+    for several of them or a list.
+
+    >>> import polyad
+    >>> polyad.atleast_3d(polyad.zeros(3)).shape
+    polyad.Size([1, 3, 1])
+    """
+    return _at_least_each(tensors, _in_three, "atleast_3d")
 
 
 @function(method=False)
@@ -354,6 +410,36 @@ def flipud(input: Tensor) -> Tensor:
     tensor([2, 1])
     """
     return flip(input, 0)
+
+
+@function()
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """A copy rotated *k* times by 90 degrees, from the first of two *dims* towards the second.
+
+    Raises RuntimeError unless dims names two dimensions, IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.rot90(polyad.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    named = normalize_shape((dims,), "rot90")
+    if check_tensor(input, "rot90", "input").ndim < 2 or len(named) != 2:
+        raise ShapeError(
+            f"rot90: {len(named)} dims of a tensor of {input.ndim} dimensions",
+            operands={"input": input},
+            fix="name two dimensions of a tensor that has two or more",
+        )
+    first, second = (normalize_dim(dim, input.ndim, "rot90") for dim in named)
+    if first == second:
+        raise ShapeError(f"rot90: both dims are {first}", operands={"input": input}, fix="name two dimensions")
+    turns = normalize_shape((k,), "rot90")[0] % 4
+    if turns == 0:
+        return input.clone()
+    if turns == 2:
+        return _flip(input, tuple(sorted((first, second))))
+    flipped = _flip(input, (second if turns == 1 else first,))
+    return flipped.transpose(first, second)
 
 
 @composite(shape=same, method=False)

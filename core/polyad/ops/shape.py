@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..dispatch.op import function, gradient, view as declare_view
+from ..dispatch.op import alias, function, gradient, view as declare_view
 from ..dispatch.promotion import keyed_dtype
 from ..dispatch.views import Layout, layout_of
 from ..dtypes import DType
-from ..errors import ArgumentTypeError, ShapeError
-from ..layout import Shape, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
+from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..layout import Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
 from ..state import state
 from ..tensor import Tensor, check_tensor
 
@@ -115,9 +115,9 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
     """The same memory in another shape, or its bits read as another dtype; never a copy. One size may be -1.
 
-    With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly. A view with
-    a dtype has no gradient (`view_as_real` and `view_as_complex` have). Raises RuntimeError where only a copy could have
-    the shape, or the sizes do not divide.
+    With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly. A view as
+    another dtype has no gradient, but for `view_as_real` and `view_as_complex`. Raises RuntimeError where only a copy
+    could have the shape, or the sizes do not divide.
 
     >>> import polyad
     >>> x = polyad.arange(4)
@@ -229,7 +229,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     if not input.ndim:
         raise ShapeError("unflatten: a 0-d tensor has no dimension to split", operands={"input": input}, fix="reshape")
     shape = input._array.shape
-    made = infer_shape(normalize_shape((sizes,), "unflatten"), shape[at], "unflatten")
+    given = normalize_shape((sizes,), "unflatten")
+    if not given:
+        raise ShapeError("unflatten: sizes is empty", operands={"input": input}, fix="give a size or more")
+    made = infer_shape(given, shape[at], "unflatten")
     return _reshape(input, (*shape[:at], *made, *shape[at + 1 :]))
 
 
@@ -329,6 +332,21 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @function()
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged and the elements conjugated; a view of a real tensor.
+
+    Raises RuntimeError for a vector.
+
+    >>> import polyad
+    >>> polyad.adjoint(polyad.tensor([[1j, 2 + 0j]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    check_tensor(input, "adjoint", "input")
+    return _matrix_adjoint(input, "adjoint")
+
+
+@function()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """NumPy's name of `transpose`.
 
@@ -394,6 +412,9 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     return _permute(input, tuple([places[at] if at in places else next(rest) for at in range(ndim)]))
 
 
+moveaxis = alias("moveaxis", movedim)
+
+
 @function()
 def expand(input: Tensor, *sizes: Any) -> Tensor:
     """A view with size-1 dimensions repeated without copying; -1 keeps a size, new dimensions come first.
@@ -457,15 +478,57 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     return tuple([_expand(tensor, shape) for tensor in given])
 
 
+@function(method=False)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that tensors of these *shapes* broadcast to; an int is a shape of one dimension.
+
+    Raises RuntimeError if they do not broadcast, ValueError for a negative size.
+
+    >>> import polyad
+    >>> polyad.broadcast_shapes((2, 1), 3)
+    polyad.Size([2, 3])
+    """
+    from ..layout import broadcast_shapes
+
+    given = [normalize_shape((shape,), "broadcast_shapes") for shape in shapes]
+    if any(size < 0 for shape in given for size in shape):
+        raise ArgumentError(f"broadcast_shapes: a size in {given} is negative", fix="sizes are 0 or more")
+    return Size(broadcast_shapes(*given))
+
+
+@function(namespace="Tensor")
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """*input* summed over the dimensions that a tensor of *size* would broadcast along to have its shape.
+
+    Raises RuntimeError if it would not broadcast to it.
+
+    >>> import polyad
+    >>> polyad.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    from .reduction import sum_to
+
+    have = check_tensor(input, "sum_to_size", "input")._array.shape
+    want = normalize_shape(size, "sum_to_size")
+    lead = len(have) - len(want)
+    if lead < 0 or any(one not in (1, other) for one, other in zip(want, have[lead:], strict=True)):
+        raise ShapeError(
+            f"sum_to_size: a tensor of size {want} does not broadcast to {have}",
+            operands={"input": input},
+            fix="each size must be 1 or input's own, counted from the last",
+        )
+    return input if want == have else sum_to(input, want)
+
+
 def _transposed(self: Tensor) -> Tensor:
     """The dimensions in reversed order, as a view; of a matrix, its transpose."""
     return _permute(self, tuple(range(self.ndim))[::-1])
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged, as a view. Raises RuntimeError for fewer than two dimensions."""
+    """The last two dimensions exchanged, as a view. Raises RuntimeError for a vector."""
     _check_matrix(self, "mT")
-    return transpose(self, -2, -1)
+    return transpose(self, -2, -1) if self.ndim else self
 
 
 def _adjoint(self: Tensor) -> Tensor:
@@ -476,31 +539,27 @@ def _adjoint(self: Tensor) -> Tensor:
         raise ShapeError(
             f"H: it has {self.ndim} dimensions, not two", operands={"self": self}, fix="use .mH for batches"
         )
-    return _conjugated(_transposed(self))
+    return _matrix_adjoint(self)
 
 
-def _matrix_adjoint(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged and conjugated. Raises RuntimeError for fewer than two dimensions."""
-    _check_matrix(self, "mH")
-    return _conjugated(transpose(self, -2, -1))
-
-
-def _conjugated(tensor: Tensor) -> Tensor:
+def _matrix_adjoint(self: Tensor, name: str = "mH") -> Tensor:
+    """The last two dimensions exchanged and conjugated. Raises RuntimeError for a vector."""
     from .arithmetic import conjugate
 
-    return conjugate(tensor)
+    _check_matrix(self, name)
+    return conjugate(transpose(self, -2, -1) if self.ndim else self)
 
 
 def _check_matrix(tensor: Tensor, name: str) -> None:
-    if tensor.ndim < 2:
-        raise ShapeError(f"{name}: fewer than two dimensions", operands={"self": tensor}, fix="unsqueeze it, or use .T")
+    if tensor.ndim == 1:
+        raise ShapeError(f"{name}: fewer than two dimensions", operands={"self": tensor}, fix="unsqueeze it")
 
 
-PROPERTIES = {"T": _transposed, "mT": _matrix_transposed, "H": _adjoint, "mH": _matrix_adjoint}
+PROPERTIES = {"T": _transposed, "mT": _matrix_transposed, "H": _adjoint, "mH": lambda self: _matrix_adjoint(self)}
 """Transposes as properties of Tensor."""
 
 
-def _relaid(name: str, call: Any) -> Any:
+def relaid(name: str, call: Any) -> Any:
     """The in-place form of a view function: the tensor itself takes the view's layout."""
 
     def form(self: Tensor, *args: Any) -> Tensor:
@@ -521,7 +580,7 @@ def _relaid(name: str, call: Any) -> Any:
 
 
 INPLACE = {
-    name + "_": _relaid(name + "_", call)
+    name + "_": relaid(name + "_", call)
     for name, call in {
         "squeeze": squeeze,
         "unsqueeze": unsqueeze,

@@ -11,6 +11,7 @@ from ..errors import ArgumentTypeError, IndexOutOfRange, ShapeError
 from ..layout import Shape, Strides, normalize_dim, normalize_shape
 from ..state import state
 from ..tensor import Tensor, check_tensor
+from .shape import relaid
 from .strided import _window_put, reach
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ def _select(input: Layout, dim: int, index: int) -> Layout:
 def _slice(input: Layout, dim: int, start: int, size: int, step: int) -> Layout:
     """*size* positions of dimension *dim* from *start*, every *step*-th."""
     shape, strides = input.shape, input.strides
-    # An empty slice may start at the dimension's end: no offset then, which might lie outside of the storage.
-    offset = input.offset + start * strides[dim] if size else input.offset
     return Layout(
-        (*shape[:dim], size, *shape[dim + 1 :]), (*strides[:dim], strides[dim] * step, *strides[dim + 1 :]), offset
+        (*shape[:dim], size, *shape[dim + 1 :]),
+        (*strides[:dim], strides[dim] * step, *strides[dim + 1 :]),
+        input.offset + start * strides[dim],
     )
 
 
@@ -141,7 +142,7 @@ def _pieces(input: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]
         return tuple([_slice(input, dim, start, size, 1) for start, size in zip(starts, sizes, strict=True)])
     shape, strides, offset = layout_of(input)
     layouts = [
-        Layout((*shape[:dim], size, *shape[dim + 1 :]), strides, offset + (start * strides[dim] if size else 0))
+        Layout((*shape[:dim], size, *shape[dim + 1 :]), strides, offset + start * strides[dim])
         for start, size in zip(starts, sizes, strict=True)
     ]
     shapes = [layout.shape for layout in layouts]
@@ -249,6 +250,83 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     return _pieces(input, at, [small + 1] * larger + [small] * (count - larger))
 
 
+@function()
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Views of consecutive pieces of the listed sizes; see `split`. Raises TypeError for a single size.
+
+    >>> import polyad
+    >>> polyad.split_with_sizes(polyad.arange(5), [1, 4])
+    (tensor([0]), tensor([1, 2, 3, 4]))
+    """
+    if not isinstance(split_sizes, (tuple, list)):
+        raise ArgumentTypeError(
+            f"split_with_sizes: split_sizes is {split_sizes!r}, not a list of ints",
+            operands={"input": input},
+            fix="use split for pieces of one size",
+        )
+    return split(check_tensor(input, "split_with_sizes", "input"), split_sizes, dim)
+
+
+def _split_along(
+    input: Tensor, indices_or_sections: int | Sequence[int], dim: int, least: int, op: str
+) -> tuple[Tensor, ...]:
+    if check_tensor(input, op, "input").ndim < least:
+        raise ShapeError(
+            f"{op}: input has {input.ndim} dimensions, fewer than {least}",
+            operands={"input": input},
+            fix="use tensor_split along a dimension that is there",
+        )
+    if not isinstance(indices_or_sections, (tuple, list)):
+        (count,) = normalize_shape((indices_or_sections,), op)
+        if count < 1 or input._array.shape[dim] % count:
+            raise ShapeError(
+                f"{op}: dimension {dim}, whose size is {input._array.shape[dim]}, has no {count} equal pieces",
+                operands={"input": input},
+                fix="use tensor_split for pieces that differ by one",
+            )
+    return tensor_split(input, indices_or_sections, dim)
+
+
+@function()
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Views of equal pieces side by side, or cut before the given indices: along dimension 1, or 0 of a vector.
+
+    Raises RuntimeError for a 0-d tensor or a size that the number of pieces does not divide.
+
+    >>> import polyad
+    >>> polyad.hsplit(polyad.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
+    dim = 0 if check_tensor(input, "hsplit", "input").ndim == 1 else 1
+    return _split_along(input, indices_or_sections, dim, 1, "hsplit")
+
+
+@function()
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Views of equal pieces one below another, or cut before the given indices: along dimension 0.
+
+    Raises RuntimeError for fewer than two dimensions or a size that the number of pieces does not divide.
+
+    >>> import polyad
+    >>> polyad.vsplit(polyad.tensor([[1, 2], [3, 4]]), 2)
+    (tensor([[1, 2]]), tensor([[3, 4]]))
+    """
+    return _split_along(input, indices_or_sections, 0, 2, "vsplit")
+
+
+@function()
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Views of equal pieces one behind another, or cut before the given indices: along dimension 2.
+
+    Raises RuntimeError for fewer than three dimensions or a size that the number of pieces does not divide.
+
+    >>> import polyad
+    >>> [piece.shape for piece in polyad.dsplit(polyad.zeros(2, 2, 4), [1])]
+    [polyad.Size([2, 2, 1]), polyad.Size([2, 2, 3])]
+    """
+    return _split_along(input, indices_or_sections, 2, 3, "dsplit")
+
+
 # ---------------------------------------------------------------------------------------------------- other layouts
 
 
@@ -307,6 +385,18 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             f"diag: input has {ndim} dimensions, not 1 or 2", operands={"input": input}, fix="use diagonal"
         )
     return diag_embed(input, diagonal)
+
+
+@function()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """The square matrix with all elements of *input* on a diagonal; *offset* counts to the right.
+
+    >>> import polyad
+    >>> polyad.diagflat(polyad.tensor([[1, 2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(check_tensor(input, "diagflat", "input").reshape(-1), normalize_shape((offset,), "diagflat")[0])
 
 
 @function()
@@ -417,7 +507,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             fix="give one stride a size",
         )
     room = (input._storage or input._make_storage()).nbytes // input.itemsize
-    if offset + reach(shape, strides) > room:
+    if 0 not in shape and offset + reach(shape, strides) > room:
         raise ShapeError(
             f"as_strided: size {shape}, stride {strides} and storage_offset {offset} reach element "
             f"{offset + reach(shape, strides) - 1} of a storage of {room}",
@@ -427,5 +517,5 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _as_strided(input, shape, strides, offset, source)
 
 
-METHODS = {"unfold": unfold}
+METHODS = {"unfold": unfold, "as_strided_": relaid("as_strided_", as_strided)}
 """Methods that are no functions of the package: `polyad.nn.functional.unfold` is another op."""

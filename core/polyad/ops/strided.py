@@ -9,13 +9,11 @@ again one of the three.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..dispatch.op import composite, gradient
+from ..layout import Shape, Strides, contiguous_strides
 from ..tensor import Tensor
-
-if TYPE_CHECKING:
-    from ..layout import Shape, Strides
 
 
 def reach(shape: Shape, strides: Strides) -> int:
@@ -65,6 +63,15 @@ def _dense(kind: Any, array: Any) -> Any:
 
 def _tensor(kind: Any, array: Any) -> Tensor:
     return Tensor._of(array, kind.nd if array.shape else kind.zd)
+
+
+def strided_array(kind: Any, shape: Shape, strides: Strides) -> Any:
+    """An array of *shape* over new, unset memory, in which it lies with *strides*."""
+    backend, dtype = kind.backend, kind.dtype
+    if strides == contiguous_strides(shape):
+        return backend.empty(shape, dtype, kind.device)
+    root = backend.root(backend.empty((max(reach(shape, strides), 1),), dtype, kind.device))
+    return backend.as_strided(root, dtype, shape, strides, 0)
 
 
 def _take_shape(input: Shape, base_strides: Strides, shape: Shape, *rest: Any) -> Shape:
@@ -131,6 +138,28 @@ def _window_clear(input: Tensor, base_strides: Strides, shape: Shape, strides: S
     return _tensor(kind, base if whole else _dense(kind, base))
 
 
+def _write_shape(input: Shape, src: Shape, *rest: Any) -> Shape:
+    return input
+
+
+@composite(shape=_write_shape, grad_name="AsStridedScatterBackward0", method=False)
+def _window_write(input: Tensor, src: Tensor, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """*input* with *src*, cast to its dtype, at the window."""
+    kind = input._type
+    shape = src._array.shape
+    base, window, whole = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
+    kind.backend.copy(base, input._array)
+    kind.backend.copy(window, src._array)
+    return _tensor(kind, base if whole else _dense(kind, base))
+
+
+gradient(
+    _window_write,
+    input=lambda g, src_shape, base_strides, strides, offset: _window_clear(
+        g, base_strides, src_shape, strides, offset
+    ),
+    src=lambda g, src_shape, base_strides, strides, offset: _window_take(g, base_strides, src_shape, strides, offset),
+)
 gradient(
     _window_take,
     input=lambda g, input_shape, base_strides, strides, offset: _window_put(

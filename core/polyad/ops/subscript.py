@@ -39,7 +39,7 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
     """Positions, ranges and new dimensions; dimensions without an entry stay."""
     shape: list[int] = []
     strides: list[int] = []
-    offset, dim, empty = input.offset, 0, False
+    offset, dim = input.offset, 0
     for entry in entries:
         if entry is None:
             shape.append(1)
@@ -52,11 +52,9 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
             shape.append(size)
             strides.append(stride * step)
             offset += start * stride
-            empty = empty or not size
         else:
             offset += entry * stride
-    # A view without elements may start anywhere; at its base's start is surely inside of the storage.
-    return Layout((*shape, *input.shape[dim:]), (*strides, *input.strides[dim:]), input.offset if empty else offset)
+    return Layout((*shape, *input.shape[dim:]), (*strides, *input.strides[dim:]), offset)
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
