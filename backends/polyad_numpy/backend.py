@@ -53,6 +53,9 @@ class NumpyBackend(Backend):
             offset = 0  # NumPy does not let an empty array begin behind its memory, as a column of no rows does
         return np.ndarray(shape, numpy_dtype(dtype), root, offset * size, [stride * size for stride in strides])
 
+    def to_dlpack(self, array: Any, stream: Any, max_version: tuple[int, int] | None) -> Any:
+        return array.__dlpack__(stream=stream, max_version=max_version)
+
     def num_threads(self) -> int:
         return workers.num_threads()
 

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     )
     from .backend.hookspecs import hookimpl as hookimpl
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
+    from .interop.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
     from .serialization import load as load, save as save
@@ -152,12 +153,14 @@ _LAZY_NAMES = {
         "settings",
     ),
     "explain": "dispatch.tracing",
+    "from_dlpack": "interop.dlpack",
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
     "hookimpl": "backend.hookspecs",
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "interop.printing",
+    "to_dlpack": "interop.dlpack",
     "trace_dispatch": "dispatch.tracing",
 }
 """Names that are looked up on first use, with the module that has them."""

@@ -29,8 +29,10 @@ __all__ = [
     "DTypeError",
     "DeviceError",
     "DivisionByZero",
+    "ExportError",
     "IndexOutOfRange",
     "KernelFailure",
+    "LabelOutOfRange",
     "MissingKernel",
     "NotSupported",
     "OutOfMemory",
@@ -144,6 +146,14 @@ class ArgumentError(PolyadError, ValueError):
 
 class IndexOutOfRange(PolyadError, IndexError):
     """A dimension or an index outside its range."""
+
+
+class LabelOutOfRange(IndexOutOfRange, RuntimeError):
+    """A class number outside its range, where PyTorch says RuntimeError."""
+
+
+class ExportError(PolyadError, BufferError):
+    """Memory that cannot be shared with another library."""
 
 
 class SettingError(PolyadError, RuntimeError):

@@ -146,6 +146,14 @@ class Backend(ABC):
     def data_ptr(self, array: Any) -> int:
         """An address or handle number of the array's first element; equal for arrays that start at the same element."""
 
+    def to_dlpack(self, array: Any, stream: Any, max_version: tuple[int, int] | None) -> Any:
+        """A DLPack capsule of the array's memory. Raises BufferError for what the bridge cannot export."""
+        raise BufferError(f"{self.info.name} shares no memory through DLPack")
+
+    def from_dlpack(self, source: Any, device: Device) -> Any:
+        """A dense array over the memory of *source*, an object with ``__dlpack__`` on this device."""
+        raise BufferError(f"{self.info.name} shares no memory through DLPack")
+
     def synchronize(self, device: Device) -> None:
         """Wait until all work on *device* is done. The default suits kernels that return when they have finished."""
         return

@@ -12,13 +12,14 @@ from ..dispatch.op import PUBLIC, Function, op_of
 from ..tensor import Tensor
 from ..tensor_methods import TensorMethods
 from . import (
+    advanced_indexing,
     arithmetic,
     bitwise,
     comparison,
     complex_parts,
     conversion,
     creation,
-    indexing,
+    interchange,
     joining,
     linear_algebra,
     memory,
@@ -156,7 +157,8 @@ def attach_methods() -> None:
         conversion.METHODS,
         creation.METHODS,
         shape.INPLACE,
-        indexing.METHODS,
+        advanced_indexing.METHODS,
+        interchange.METHODS,
         joining.METHODS,
         memory.METHODS,
         placement.METHODS,
