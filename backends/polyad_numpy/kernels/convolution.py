@@ -1,20 +1,22 @@
-"""Two-dimensional convolution by matrix products, in blocks that stay in the cache.
+"""Convolution over one to three dimensions by matrix products, in blocks that stay in the cache.
 
-The input is copied, a block of images (or of rows of one image) at a time, into zero-padded planes (C, B * rows *
-width) in which the element that kernel position (i, j) multiplies lies at a constant distance from the result's
-element. So each row of the matrix of patches is one contiguous piece of a plane: making it is a few long copies, and
-one matrix product gives the block's results. At row ends there are columns that belong to no result; they are left out
-when results are copied out, and held zero in gradients.
+The input is copied, a block of images (or of a part of one image) at a time, into zero-padded planes (C, B * area) in
+which the element that a kernel position multiplies lies at a constant distance from the result's element. So each row
+of the matrix of patches is one contiguous piece of a plane: making it is a few long copies, and one matrix product
+gives the block's results. At row ends there are columns that belong to no result; they are left out when results are
+copied out, and held zero in gradients.
 
-Neighbouring rows share their padding: what lies right of a row's end is the zeros left of the next row. With a stride,
-plane (a, b) holds every stride-th element from (a, b) on, and kernel position (i, j) reads plane (i mod stride, j mod
-stride).
+Neighbouring rows share their padding: what lies right of a row's end is the zeros left of the next row; so it is with
+the rows of neighbouring images. With strides, plane (a, b) holds every stride-th element from (a, b) on, and kernel
+position (i, j) reads plane (i mod stride, j mod stride).
 
 Float16 and bfloat16 are multiplied and summed in float32.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,7 +27,9 @@ from polyad.backend import Kernel
 
 from .workers import WORTH_THREADS, spread
 
-Pair = tuple[int, int]
+Sizes = tuple[int, ...]
+Box = tuple[tuple[int, int], ...]
+"""A part of the results: (first, end) along each spatial dimension."""
 
 _BLOCK_BYTES = 2 << 20
 """About how large the patches of one block are: small enough for the cache, large enough for BLAS at full speed."""
@@ -67,57 +71,86 @@ class _Axis:
         )
 
 
+@functools.lru_cache(256)
 class _Plan:
     """The geometry of one convolution and the views that its blocks need.
 
-    Patches are ordered (group, kernel row, kernel column, channel of the group).
+    Patches are ordered (group, *kernel, channel of the group). A model repeats few geometries many times.
     """
 
     def __init__(
         self,
         images: int,
         channels: int,
-        size: Pair,
-        kernel: Pair,
-        stride: Pair,
-        padding: Pair,
-        dilation: Pair,
+        size: Sizes,
+        kernel: Sizes,
+        stride: Sizes,
+        padding: Sizes,
+        dilation: Sizes,
         groups: int,
         dtype: Any,
     ) -> None:
         self.images, self.channels, self.groups, self.dtype = images, channels, groups, dtype
         self.kernel, self.stride = kernel, stride
-        self.vertical, self.horizontal = (
-            _Axis(*of_axis) for of_axis in zip(size, kernel, stride, padding, dilation, strict=True)
-        )
-        rows, width = self.vertical.pitch, self.horizontal.pitch
-        self.width, self.area = width, rows * width
-        self.reach = self.vertical.reach * width + self.horizontal.reach
-        columns = len(self.horizontal.phases)
-        self.planes = len(self.vertical.phases) * columns
-        self.taps = [
-            (vertical * columns + horizontal, down * width + right)
-            for vertical, down in self.vertical.taps
-            for horizontal, right in self.horizontal.taps
-        ]
+        self.axes = axes = [_Axis(*one) for one in zip(size, kernel, stride, padding, dilation, strict=True)]
+        self.out = tuple([axis.out for axis in axes])
+        # Plane elements from one position to the next along each dimension, and to the next image.
+        pitches, area = [], 1
+        for axis in reversed(axes):
+            pitches.append(area)
+            area *= axis.pitch
+        self.pitches, self.area = tuple(pitches[::-1]), area
+        self.reach = sum([axis.reach * pitch for axis, pitch in zip(axes, self.pitches, strict=True)])
+        self.taps = [(0, 0)]
+        self.planes = 1
+        for axis, pitch in zip(axes, self.pitches, strict=True):
+            phases = len(axis.phases)
+            self.planes *= phases
+            self.taps = [
+                (plane * phases + phase, at + distance * pitch)
+                for plane, at in self.taps
+                for phase, distance in axis.taps
+            ]
         # From one kernel position to the next, where all read one plane: dilations are multiples of strides then.
-        self.step = (dilation[0] // stride[0] * width, dilation[1] // stride[1])
+        self.steps = [
+            spacing // step * pitch for spacing, step, pitch in zip(dilation, stride, self.pitches, strict=True)
+        ]
         self.depth = channels * len(self.taps)
-        patch_bytes = self.depth * dtype.itemsize
+        patch_bytes = max(self.depth * dtype.itemsize, 1)
         # At least eight blocks of a large batch, so that every core gets some.
-        most_images = images if images * self.area * self.depth < WORTH_THREADS else -(-images // 8)
-        self.block = max(1, min(most_images, _BLOCK_BYTES // max(patch_bytes * self.area, 1)))
-        out_rows = self.vertical.out
-        self.block_rows = (
-            out_rows if self.block > 1 else max(1, min(out_rows, _BLOCK_BYTES // max(patch_bytes * width, 1)))
-        )
+        most_images = images if images * area * self.depth < WORTH_THREADS else -(-images // 8)
+        self.block = max(1, min(most_images, _BLOCK_BYTES // (patch_bytes * max(area, 1))))
+        self.boxes = self._boxes(patch_bytes)
         # Plane elements of a block, with room for the taps of its last results.
-        self.length = self.block * self.area + self.reach
-        self.most = self.positions(self.block, out_rows) if self.block > 1 else self.block_rows * width
+        self.length = self.block * area + self.reach
+        self.most = max([self.positions(self.block, box) for box in self.boxes], default=0)
 
-    def positions(self, images: int, rows: int) -> int:
+    def _boxes(self, patch_bytes: int) -> list[Box]:
+        """The parts of an image's results that are computed at once: all of them, or some along one dimension for each
+        position along those before it.
+        """
+        whole = [(0, out) for out in self.out]
+        room = self.area * patch_bytes
+        if self.block > 1 or room <= _BLOCK_BYTES:
+            return [tuple(whole)]
+        for at, (axis, pitch) in enumerate(zip(self.axes, self.pitches, strict=True)):
+            if pitch * patch_bytes <= _BLOCK_BYTES or at == len(self.axes) - 1:
+                count = max(1, min(axis.out, _BLOCK_BYTES // (patch_bytes * pitch)))
+                pieces = [(first, min(first + count, axis.out)) for first in range(0, axis.out, count)]
+                before = [[(one, one + 1) for one in range(out)] for out in self.out[:at]]
+                return [(*box, *whole[at + 1 :]) for box in itertools.product(*before, pieces)]
+        raise AssertionError("the last dimension is always taken")
+
+    def positions(self, images: int, box: Box) -> int:
         """How many plane positions a block's results span, the unused ones between them included."""
-        return ((images - 1) * self.area if images > 1 else 0) + rows * self.width
+        count = (images - 1) * self.area + 1
+        for (first, end), pitch in zip(box, self.pitches, strict=True):
+            count += (end - first - 1) * pitch
+        return count
+
+    def start(self, box: Box) -> int:
+        """The plane position of the first result of a part."""
+        return sum([first * pitch for (first, _), pitch in zip(box, self.pitches, strict=True)])
 
     def blocks(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
         """(first image, end) of each block of the images [begin, end)."""
@@ -136,12 +169,6 @@ class _Plan:
 
         return spread(on_blocks, -(-images // block), parts, images * self.area * self.depth)
 
-    def strips(self, images: int) -> Iterator[tuple[int, int]]:
-        """(first row, end) of the results that are computed at once in a block of that many images."""
-        out = self.vertical.out
-        for first in range(0, out, self.block_rows if images == 1 else out):
-            yield first, min(first + self.block_rows, out) if images == 1 else out
-
     def new_planes(self) -> Any:
         """Zeroed planes: (planes, channels, length)."""
         return np.zeros((self.planes, self.channels, self.length), self.dtype)
@@ -151,34 +178,32 @@ class _Plan:
         return np.empty(self.depth * self.most, self.dtype)
 
     def interior(self, planes: Any, images: int) -> Iterator[tuple[Any, tuple[slice, ...]]]:
-        """Where input elements lie: pairs of a view (images, channels, rows, columns) of the planes and the slices."""
-        item, (down, across) = self.dtype.itemsize, self.stride
-        columns = len(self.horizontal.phases)
+        """Where input elements lie: pairs of a view (images, channels, *spatial) of the planes and the slices."""
+        item = self.dtype.itemsize
         plane_bytes, channel_bytes, _ = planes.strides
-        strides = (self.area * item, channel_bytes, self.width * item, item)
-        for index in range(self.planes):
-            low, high, start = self.vertical.spans[index // columns]
-            left, right, begin = self.horizontal.spans[index % columns]
-            if high > low and right > left:
-                offset = index * plane_bytes + (low * self.width + left) * item
-                view = np.ndarray(
-                    (images, self.channels, high - low, right - left), self.dtype, planes, offset, strides
+        strides = (self.area * item, channel_bytes, *[pitch * item for pitch in self.pitches])
+        for index, spans in enumerate(itertools.product(*[axis.spans for axis in self.axes])):
+            counts = [high - low for low, high, _ in spans]
+            if min(counts) > 0:
+                offset = index * plane_bytes + item * sum(
+                    [low * pitch for (low, _, _), pitch in zip(spans, self.pitches, strict=True)]
                 )
-                rows = slice(start, start + (high - low - 1) * down + 1, down)
-                yield (
-                    view,
-                    (slice(None), slice(None), rows, slice(begin, begin + (right - left - 1) * across + 1, across)),
-                )
+                view = np.ndarray((images, self.channels, *counts), self.dtype, planes, offset, strides)
+                slices = [
+                    slice(start, start + (count - 1) * step + 1, step)
+                    for (_, _, start), count, step in zip(spans, counts, self.stride, strict=True)
+                ]
+                yield view, (slice(None), slice(None), *slices)
 
-    def patches(self, planes: Any, buffer: Any, images: int, first: int, end: int) -> Any:
-        """The matrix of patches (groups, depth / groups, positions) of some result rows, written into *buffer*."""
-        count, begin, groups = self.positions(images, end - first), first * self.width, self.groups
+    def patches(self, planes: Any, buffer: Any, images: int, box: Box) -> Any:
+        """The matrix of patches (groups, depth / groups, positions) of a part's results, written into *buffer*."""
+        count, begin, groups = self.positions(images, box), self.start(box), self.groups
         each = self.channels // groups
         made = buffer[: self.depth * count].reshape(groups, *self.kernel, each, count)
         item = self.dtype.itemsize
         channel_bytes = planes.strides[1]
         if self.planes == 1:
-            strides = (each * channel_bytes, self.step[0] * item, self.step[1] * item, channel_bytes, item)
+            strides = (each * channel_bytes, *[step * item for step in self.steps], channel_bytes, item)
             made[...] = np.ndarray(made.shape, self.dtype, planes, begin * item, strides)
         else:
             flat = made.reshape(groups, len(self.taps), each, count)
@@ -187,25 +212,34 @@ class _Plan:
                 flat[:, tap] = planes[plane, :, at : at + count].reshape(groups, each, count)
         return made.reshape(groups, self.depth // groups, count)
 
-    def results(self, flat: Any, out_channels: int, images: int, rows: int) -> Any:
-        """The results in *flat* (out_channels, positions), as a view (images, out_channels, rows, columns)."""
+    def results(self, flat: Any, out_channels: int, images: int, box: Box) -> Any:
+        """The results in *flat* (out_channels, positions), as a view (images, out_channels, *spatial)."""
         item = self.dtype.itemsize
-        strides = (self.area * item, flat.size // out_channels * item, self.width * item, item)
-        return np.ndarray((images, out_channels, rows, self.horizontal.out), self.dtype, flat, 0, strides)
+        strides = (
+            self.area * item,
+            flat.size // out_channels * item,
+            *[pitch * item for pitch in self.pitches],
+        )
+        shape = (images, out_channels, *[end - first for first, end in box])
+        return np.ndarray(shape, self.dtype, flat, 0, strides)
 
-    def gradients(self, g: Any, buffer: Any) -> Any:
-        """The gradient *g* of result rows at their positions, zero between them, in *buffer*."""
-        images, out_channels, rows, _ = g.shape
-        flat = buffer[: out_channels * self.positions(images, rows)]
+    def gradients(self, g: Any, buffer: Any, box: Box) -> Any:
+        """The gradient *g* of a part's results at their positions, zero between them, in *buffer*."""
+        images, out_channels = g.shape[:2]
+        flat = buffer[: out_channels * self.positions(images, box)]
         flat.fill(0)
-        self.results(flat, out_channels, images, rows)[...] = g
+        self.results(flat, out_channels, images, box)[...] = g
         return flat.reshape(out_channels, -1)
 
 
+def _at(box: Box) -> tuple[slice, ...]:
+    """A part of the results as a subscript of (images, channels, *spatial)."""
+    return (slice(None), slice(None), *[slice(first, end) for first, end in box])
+
+
 def _matrix(weight: Any, groups: int) -> Any:
-    """The weight (O, C / groups, KH, KW) as matrices (groups, O / groups, KH * KW * C / groups)."""
-    out_channels = weight.shape[0]
-    return weight.transpose(0, 2, 3, 1).reshape(groups, out_channels // groups, -1)
+    """The weight (O, C / groups, *kernel) as matrices (groups, O / groups, kernel positions * C / groups)."""
+    return np.moveaxis(weight, 1, -1).reshape(groups, weight.shape[0] // groups, -1)
 
 
 def _multiply(a: Any, b: Any, out: Any) -> None:
@@ -228,8 +262,8 @@ def _in_float32(kernel: Any) -> Any:
     return call
 
 
-def _is_pointwise(kernel: Pair, stride: Pair, padding: Pair, groups: int) -> bool:
-    return kernel == (1, 1) and stride == (1, 1) and padding == (0, 0) and groups == 1
+def _is_pointwise(kernel: Sizes, stride: Sizes, padding: Sizes, groups: int) -> bool:
+    return groups == 1 and math.prod(kernel) == 1 and math.prod(stride) == 1 and not any(padding)
 
 
 def _pointwise(matrix: Any, x: Any, bias: Any) -> Any:
@@ -246,18 +280,21 @@ def _pointwise(matrix: Any, x: Any, bias: Any) -> Any:
     return out.reshape(len(x), len(matrix), *x.shape[2:])
 
 
-def conv2d(x: Any, weight: Any, bias: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
+def _column(bias: Any, dims: int) -> Any:
+    """The bias as it is added to (images, channels, *spatial)."""
+    return None if bias is None else bias.reshape(-1, *[1] * dims)
+
+
+def convolution(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
     images, channels, *size = x.shape
-    out_channels = weight.shape[0]
-    kernel = weight.shape[2:]
-    if _is_pointwise(kernel, stride, padding, groups):
+    out_channels, _, *kernel = weight.shape
+    if _is_pointwise(kernel, stride, padding, groups):  # type: ignore[arg-type]
         return _pointwise(weight.reshape(out_channels, channels), x, bias)
-    plan = _Plan(images, channels, tuple(size), kernel, stride, padding, dilation, groups, x.dtype)  # type: ignore[arg-type]
-    out = np.empty((images, out_channels, plan.vertical.out, plan.horizontal.out), x.dtype)
+    plan = _Plan(images, channels, tuple(size), tuple(kernel), stride, padding, dilation, groups, x.dtype)  # type: ignore[arg-type]
+    out = np.empty((images, out_channels, *plan.out), x.dtype)
     if not out.size:
         return out
-    matrix = _matrix(weight, groups)
-    column = None if bias is None else bias[:, None, None]
+    matrix, column = _matrix(weight, groups), _column(bias, len(size))
 
     def work(begin: int, stop: int) -> None:
         planes, buffer, products = plan.new_planes(), plan.new_patches(), np.empty(out_channels * plan.most, x.dtype)
@@ -265,38 +302,42 @@ def conv2d(x: Any, weight: Any, bias: Any, stride: Pair, padding: Pair, dilation
             count = end - first
             for view, slices in plan.interior(planes, count):
                 view[...] = x[first:end][slices]
-            for top, bottom in plan.strips(count):
-                patches = plan.patches(planes, buffer, count, top, bottom)
+            for box in plan.boxes:
+                patches = plan.patches(planes, buffer, count, box)
                 flat = products[: out_channels * patches.shape[2]].reshape(groups, -1, patches.shape[2])
                 _multiply(matrix, patches, flat)
-                results = plan.results(flat, out_channels, count, bottom - top)
+                results, target = plan.results(flat, out_channels, count, box), out[first:end][_at(box)]
                 if column is None:
-                    out[first:end, :, top:bottom] = results
+                    target[...] = results
                 else:
-                    np.add(results, column, out=out[first:end, :, top:bottom])
+                    np.add(results, column, out=target)
 
     plan.spread(work)
     return out
 
 
-def conv2d_input_grad(g: Any, weight: Any, size: Pair, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
+def convolution_transposed(
+    g: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
     images, out_channels = g.shape[:2]
     each, *kernel = weight.shape[1:]
     channels = each * groups
-    if _is_pointwise(tuple(kernel), stride, padding, groups):  # type: ignore[arg-type]
-        return _pointwise(weight.reshape(out_channels, channels).T, g, None)
-    around = tuple(step * (extent - 1) - amount for step, extent, amount in zip(dilation, kernel, padding, strict=True))
-    if stride == (1, 1) and min(around) >= 0 and out_channels <= 3 * channels:
+    if _is_pointwise(kernel, stride, padding, groups):  # type: ignore[arg-type]
+        return _pointwise(weight.reshape(out_channels, channels).T, g, bias)
+    around = tuple(
+        [spacing * (extent - 1) - amount for spacing, extent, amount in zip(dilation, kernel, padding, strict=True)]
+    )
+    if math.prod(stride) == 1 and min(around) >= 0 and out_channels <= 3 * channels:
         # The gradient is itself a convolution, with the kernel turned around; adding up patches costs more unless g is
         # much deeper.
-        turned = weight[:, :, ::-1, ::-1].reshape(groups, out_channels // groups, each, *kernel).swapaxes(1, 2)
-        return conv2d(
-            g, turned.reshape(channels, out_channels // groups, *kernel), None, stride, around, dilation, groups
-        )  # type: ignore[arg-type]
-    plan = _Plan(images, channels, size, tuple(kernel), stride, padding, dilation, groups, g.dtype)  # type: ignore[arg-type]
+        turned = np.flip(weight, range(2, weight.ndim)).reshape(groups, out_channels // groups, each, *kernel)
+        turned = turned.swapaxes(1, 2).reshape(channels, out_channels // groups, *kernel)
+        return convolution(g, turned, bias, stride, around, dilation, groups)
+    plan = _Plan(images, channels, tuple(size), tuple(kernel), stride, padding, dilation, groups, g.dtype)
     out = np.zeros((images, channels, *size), g.dtype)
+    column = _column(bias, len(size))
     if not out.size or not g.size:
-        return out
+        return out if column is None else out + column
     matrix = _matrix(weight, groups).swapaxes(1, 2)
 
     def work(begin: int, stop: int) -> None:
@@ -304,24 +345,28 @@ def conv2d_input_grad(g: Any, weight: Any, size: Pair, stride: Pair, padding: Pa
         for first, end in plan.blocks(begin, stop):
             count = end - first
             planes.fill(0)
-            for top, bottom in plan.strips(count):
-                flat = plan.gradients(g[first:end, :, top:bottom], apart)
-                positions = flat.shape[1]
+            for box in plan.boxes:
+                flat = plan.gradients(g[first:end][_at(box)], apart, box)
+                start, positions = plan.start(box), flat.shape[1]
                 patches = buffer[: plan.depth * positions].reshape(groups, plan.depth // groups, positions)
                 _multiply(matrix, flat.reshape(groups, -1, positions), patches)
                 parts = patches.reshape(groups, len(plan.taps), each, positions)
                 for tap, (plane, distance) in enumerate(plan.taps):
-                    at = top * plan.width + distance
+                    at = start + distance
                     target = planes[plane].reshape(groups, each, plan.length)[:, :, at : at + positions]
                     np.add(target, parts[:, tap], out=target)
             for view, slices in plan.interior(planes, count):
                 out[first:end][slices] = view
+            if column is not None:
+                out[first:end] += column
 
     plan.spread(work)
     return out
 
 
-def conv2d_weight_grad(g: Any, x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Any:
+def convolution_weight_grad(
+    g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
     images, channels, *size = x.shape
     out_channels = g.shape[1]
     each = channels // groups
@@ -334,9 +379,9 @@ def conv2d_weight_grad(g: Any, x: Any, kernel: Pair, stride: Pair, padding: Pair
             count = end - first
             for view, slices in plan.interior(planes, count):
                 view[...] = x[first:end][slices]
-            for top, bottom in plan.strips(count):
-                patches = plan.patches(planes, buffer, count, top, bottom)
-                flat = plan.gradients(g[first:end, :, top:bottom], apart)
+            for box in plan.boxes:
+                patches = plan.patches(planes, buffer, count, box)
+                flat = plan.gradients(g[first:end][_at(box)], apart, box)
                 total += np.matmul(flat.reshape(groups, -1, flat.shape[1]), patches.swapaxes(1, 2))
         return total
 
@@ -347,12 +392,11 @@ def conv2d_weight_grad(g: Any, x: Any, kernel: Pair, stride: Pair, padding: Pair
             total += part
     else:
         total = np.zeros((groups, out_channels // groups, plan.depth // groups), x.dtype)
-    shaped = total.reshape(out_channels, *kernel, each)
-    return np.ascontiguousarray(shaped.transpose(0, 3, 1, 2))
+    return np.ascontiguousarray(np.moveaxis(total.reshape(out_channels, *kernel, each), -1, 1))
 
 
 KERNELS = {
-    "conv2d": Kernel(_in_float32(conv2d)),
-    "conv2d_input_grad": Kernel(_in_float32(conv2d_input_grad)),
-    "conv2d_weight_grad": Kernel(_in_float32(conv2d_weight_grad)),
+    "convolution": Kernel(_in_float32(convolution)),
+    "convolution_transposed": Kernel(_in_float32(convolution_transposed)),
+    "convolution_weight_grad": Kernel(_in_float32(convolution_weight_grad)),
 }

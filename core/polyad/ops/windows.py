@@ -1,11 +1,12 @@
 """Sliding windows: reading kernel sizes, strides and paddings as users give them, and the size of the result.
 
-Convolution and pooling share this. Errors are RuntimeErrors, as PyTorch's are for these arguments; TypeError for what
-is no int.
+Convolution and pooling share this, over one to three spatial dimensions. Errors are RuntimeErrors, as PyTorch's are for
+these arguments; TypeError for what is no int.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError, ShapeError
@@ -13,29 +14,46 @@ from ..errors import ArgumentTypeError, ShapeError
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-Pair = tuple[int, int]
+Sizes = tuple[int, ...]
+"""One number a spatial dimension, outermost first."""
+
+AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
+"""What the spatial dimensions are called."""
+
+BATCHES = {1: "(N, C, L)", 2: "(N, C, H, W)", 3: "(N, C, D, H, W)"}
+IMAGES = {1: "(C, L)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
-def pair(value: Any, op: str, name: str, least: int = 0) -> Pair:
-    """An int, or one or two of them, as (vertical, horizontal); raises for other things and below *least*."""
+def per_axis(value: Any, op: str, name: str, count: int, least: int = 0) -> Sizes:
+    """An int, or one or *count* of them, as *count* numbers; raises for other things and below *least*."""
     if value.__class__ is int:
-        made = (value, value)
+        made = (value,) * count
     else:
-        if not isinstance(value, (tuple, list)) or not all(
-            isinstance(one, int) and not isinstance(one, bool) for one in value
-        ):
-            raise ArgumentTypeError(
-                f"{op}: {name} is {value!r}, neither an int nor a pair of ints", fix=f"write {name}=1 or {name}=(1, 1)"
-            )
-        if len(value) not in (1, 2):
-            raise ShapeError(
-                f"{op}: {name} {tuple(value)} has {len(value)} numbers, not 1 or 2",
-                fix="give one number, or one for each spatial dimension",
-            )
-        made = (value[0], value[-1])
-    if made[0] < least or made[1] < least:
+        made = _ints(value, op, name, count)
+        if len(made) != count:
+            if len(made) != 1:
+                raise ShapeError(
+                    f"{op}: {name} {made} has {len(made)} numbers, not {'1' if count == 1 else f'1 or {count}'}",
+                    fix="give one number, or one for each spatial dimension",
+                )
+            made *= count
+    if min(made) < least:
         raise ShapeError(f"{op}: {name} {made} must be at least {least}", fix=f"choose {name} >= {least}")
     return made
+
+
+def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    try:
+        if any(isinstance(one, bool) for one in given):
+            raise TypeError
+        return tuple([operator.index(one) for one in given])
+    except TypeError:
+        several = {1: "a tuple of one int", 2: "a pair of ints"}.get(count, f"{count} ints")
+        raise ArgumentTypeError(
+            f"{op}: {name} is {value!r}, neither an int nor {several}",
+            fix=f"write {name}=1" + (f" or {name}={(1,) * count}" if count > 1 else ""),
+        ) from None
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> int:
@@ -47,24 +65,29 @@ def window_count(size: int, kernel: int, stride: int, padding: int, dilation: in
     return count - 1 if (count - 1) * stride >= size + padding else count
 
 
-def images(input: Tensor, op: str) -> Tensor:
-    """*input* as (N, C, H, W): a single image (C, H, W) becomes a batch of one. Raises RuntimeError for other ranks."""
-    from .shape import _reshape_view
+def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
+    """*input* with a batch dimension, (N, C, *spatial): a single image becomes a batch of one.
 
+    Raises RuntimeError for other ranks than *count* + 2 and *count* + 1.
+    """
     shape = input._array.shape
-    if len(shape) == 4:
+    if len(shape) == count + 2:
         return input
-    if len(shape) == 3:
+    if len(shape) == count + 1:
+        from .shape import _reshape_view
+
         return _reshape_view(input, (1, *shape))
     raise ShapeError(
-        f"{op}: input has {len(shape)} dimensions, not 4 or 3",
+        f"{op}: input has {len(shape)} dimensions, not {count + 2} or {count + 1}",
         operands={"input": input},
-        fix="give (N, C, H, W) or (C, H, W)",
+        fix=f"give {BATCHES[count]} or {IMAGES[count]}",
     )
 
 
-def unbatched(result: Tensor, ndim: int) -> Tensor:
+def unbatched(result: Tensor, ndim: int, count: int = 2) -> Tensor:
     """*result* without its batch dimension if the input, with *ndim* dimensions, had none."""
+    if ndim == count + 2:
+        return result
     from .shape import _reshape_view
 
-    return result if ndim == 4 else _reshape_view(result, result._array.shape[1:])
+    return _reshape_view(result, result._array.shape[1:])
