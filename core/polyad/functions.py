@@ -173,15 +173,6 @@ from .ops.joining import triu as triu
 from .ops.joining import vstack as vstack
 from .ops.linear_algebra import linear as linear
 from .ops.linear_algebra import matmul as matmul
-from .ops.loss import binary_cross_entropy as binary_cross_entropy
-from .ops.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
-from .ops.loss import cross_entropy as cross_entropy
-from .ops.loss import huber_loss as huber_loss
-from .ops.loss import kl_div as kl_div
-from .ops.loss import l1_loss as l1_loss
-from .ops.loss import mse_loss as mse_loss
-from .ops.loss import nll_loss as nll_loss
-from .ops.loss import smooth_l1_loss as smooth_l1_loss
 from .ops.masking import masked_fill as masked_fill
 from .ops.masking import masked_scatter as masked_scatter
 from .ops.masking import masked_select as masked_select
@@ -200,7 +191,6 @@ from .ops.order_statistics import mode as mode
 from .ops.order_statistics import nanmedian as nanmedian
 from .ops.order_statistics import nanquantile as nanquantile
 from .ops.order_statistics import quantile as quantile
-from .ops.padding import pad as pad
 from .ops.placement import get_device as get_device
 from .ops.powers import float_power as float_power
 from .ops.powers import pow as pow

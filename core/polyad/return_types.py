@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -12,15 +12,43 @@ __all__ = [
     "aminmax",
     "cummax",
     "cummin",
+    "geqrf",
+    "histogram",
+    "histogramdd",
     "kthvalue",
+    "linalg_cholesky_ex",
+    "linalg_eig",
+    "linalg_eigh",
+    "linalg_inv_ex",
+    "linalg_ldl_factor",
+    "linalg_ldl_factor_ex",
+    "linalg_lstsq",
+    "linalg_lu",
+    "linalg_lu_factor",
+    "linalg_lu_factor_ex",
+    "linalg_qr",
+    "linalg_slogdet",
+    "linalg_solve_ex",
+    "linalg_svd",
+    "lu_unpack",
     "max",
     "median",
     "min",
     "mode",
     "nanmedian",
+    "qr",
+    "slogdet",
     "sort",
+    "svd",
     "topk",
+    "triangular_solve",
 ]
+
+
+def _shown(self: Any) -> str:
+    """The fields one a line, as PyTorch prints them."""
+    fields = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+    return f"polyad.return_types.{type(self).__name__}(\n{fields})"
 
 
 class ValuesAndIndices(NamedTuple):
@@ -81,3 +109,211 @@ class aminmax(NamedTuple):
 
     def __repr__(self) -> str:
         return f"polyad.return_types.aminmax(\nmin={self.min!r},\nmax={self.max!r})"
+
+
+class histogram(NamedTuple):
+    """What `polyad.histogram` gives."""
+
+    hist: Tensor
+    bin_edges: Tensor
+
+    def __repr__(self) -> str:
+        return f"polyad.return_types.histogram(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
+
+
+class histogramdd(NamedTuple):
+    """What `polyad.histogramdd` gives."""
+
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
+
+    def __repr__(self) -> str:
+        return f"polyad.return_types.histogramdd(\nhist={self.hist!r},\nbin_edges={self.bin_edges!r})"
+
+
+class geqrf(NamedTuple):
+    """What `polyad.geqrf` gives."""
+
+    a: Tensor
+    tau: Tensor
+
+    __repr__ = _shown
+
+
+class lu_unpack(NamedTuple):
+    """What `polyad.lu_unpack` gives."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+    __repr__ = _shown
+
+
+class qr(NamedTuple):
+    """What `polyad.qr` gives."""
+
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = _shown
+
+
+class slogdet(NamedTuple):
+    """What `polyad.slogdet` gives."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = _shown
+
+
+class svd(NamedTuple):
+    """What `polyad.svd` gives."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+    __repr__ = _shown
+
+
+class triangular_solve(NamedTuple):
+    """What `polyad.triangular_solve` gives."""
+
+    solution: Tensor
+    cloned_coefficient: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_cholesky_ex(NamedTuple):
+    """What `polyad.linalg.cholesky_ex` gives."""
+
+    L: Tensor
+    info: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_eig(NamedTuple):
+    """What `polyad.linalg.eig` gives."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_eigh(NamedTuple):
+    """What `polyad.linalg.eigh` gives."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_inv_ex(NamedTuple):
+    """What `polyad.linalg.inv_ex` gives."""
+
+    inverse: Tensor
+    info: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_ldl_factor(NamedTuple):
+    """What `polyad.linalg.ldl_factor` gives."""
+
+    LD: Tensor
+    pivots: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_ldl_factor_ex(NamedTuple):
+    """What `polyad.linalg.ldl_factor_ex` gives."""
+
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_lstsq(NamedTuple):
+    """What `polyad.linalg.lstsq` gives."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_lu(NamedTuple):
+    """What `polyad.linalg.lu` gives."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_lu_factor(NamedTuple):
+    """What `polyad.linalg.lu_factor` gives."""
+
+    LU: Tensor
+    pivots: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_lu_factor_ex(NamedTuple):
+    """What `polyad.linalg.lu_factor_ex` gives."""
+
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_qr(NamedTuple):
+    """What `polyad.linalg.qr` gives."""
+
+    Q: Tensor
+    R: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_slogdet(NamedTuple):
+    """What `polyad.linalg.slogdet` gives."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_solve_ex(NamedTuple):
+    """What `polyad.linalg.solve_ex` gives."""
+
+    result: Tensor
+    info: Tensor
+
+    __repr__ = _shown
+
+
+class linalg_svd(NamedTuple):
+    """What `polyad.linalg.svd` gives."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+    __repr__ = _shown

@@ -47,23 +47,55 @@ from ..ops.convolution import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
+from ..ops.distance import (
+    cosine_similarity as cosine_similarity,
+    normalize as normalize,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
+)
 from ..ops.dropout import dropout as dropout
 from ..ops.embedding import embedding as embedding, one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid
 from ..ops.linear_algebra import linear as linear
-from ..ops.loss import (
+from ..ops.losses.binary import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+    soft_margin_loss as soft_margin_loss,
+)
+from ..ops.losses.classification import (
     cross_entropy as cross_entropy,
+    linear_cross_entropy as linear_cross_entropy,
+    nll_loss as nll_loss,
+)
+from ..ops.losses.ranking import (
+    cosine_embedding_loss as cosine_embedding_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from ..ops.losses.regression import (
+    gaussian_nll_loss as gaussian_nll_loss,
     huber_loss as huber_loss,
     kl_div as kl_div,
     l1_loss as l1_loss,
     mse_loss as mse_loss,
-    nll_loss as nll_loss,
+    poisson_nll_loss as poisson_nll_loss,
     smooth_l1_loss as smooth_l1_loss,
 )
+from ..ops.losses.sequence import ctc_loss as ctc_loss
 from ..ops.normalization import batch_norm as batch_norm, group_norm as group_norm, layer_norm as layer_norm
 from ..ops.padding import pad as pad
+from ..ops.patches import (
+    channel_shuffle as channel_shuffle,
+    fold as fold,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+    unfold as unfold,
+)
 from ..ops.pooling.adaptive import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
@@ -90,6 +122,7 @@ from ..ops.pooling.unpooling import (
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
+from ..ops.products import bilinear as bilinear
 from ..ops.trigonometry import tanh as tanh
 from ..tensor import Tensor, check_tensor
 

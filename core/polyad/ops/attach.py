@@ -152,6 +152,7 @@ def attach_methods() -> None:
     for name, call in UNARY.items():
         setattr(TensorMethods, f"__{name}__", call)
     setattr(TensorMethods, "__matmul__", _binary_tensor(linear_algebra._matmul))  # noqa: B010
+    setattr(TensorMethods, "__rmatmul__", _binary_tensor(lambda self, other: linear_algebra._matmul(other, self)))  # noqa: B010
     for table in (
         METHODS,
         conversion.METHODS,

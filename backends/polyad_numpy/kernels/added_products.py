@@ -1,0 +1,51 @@
+"""Matrix products added to a tensor, in the product's own memory; halves in float32, rounded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+from polyad.backend.interface import Signature
+
+from .products import is_half
+from .quiet import quiet
+
+_RANKS = {"addmm": (2, 2), "baddbmm": (3, 3), "addmv": (2, 1)}
+
+
+def _added(name: str) -> Kernel:
+    ranks = _RANKS[name]
+    multiply: Callable[..., Any] = np.matmul if name == "baddbmm" else np.dot
+
+    def compute(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+        if (a.ndim, b.ndim) != ranks or (a.ndim == 3 and len(a) != len(b)):
+            raise ValueError("the operands have other numbers of dimensions")
+        if alpha:
+            out = np.asarray(multiply(a, b))
+            if alpha != 1:
+                out *= alpha
+        else:
+            if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+                raise ValueError("the summed sizes differ")
+            out = np.zeros((*a.shape[:-1], *b.shape[a.ndim - 1 :]), a.dtype)
+        if beta:
+            out += input if beta == 1 else input * beta
+        return out
+
+    kernel = quiet(compute)
+
+    @quiet
+    def wide(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+        a, b = a.astype(np.float32), b.astype(np.float32)
+        return compute(input.astype(np.float32), a, b, beta, alpha).astype(input.dtype)
+
+    def specialize(types: Signature) -> Any:
+        return wide if is_half(types) else kernel
+
+    return Kernel(kernel, specialize=specialize)
+
+
+KERNELS = {name: _added(name) for name in _RANKS}

@@ -1,0 +1,159 @@
+"""Tensors put together by a pattern: block diagonals, Cartesian products, combinations, powers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.op import function
+from ..dtypes import FLOATING, int64
+from ..errors import ArgumentTypeError, ShapeError
+from ..tensor import Tensor, check_same_device, check_tensor
+from .creation import _arange, _full
+from .cumulative import _cumprod
+from .indexing import _index_select, _nonzero
+from .joining import _cat, _flip, _stack
+from .products import check_rank
+from .shape import _expand, _reshape, _unsqueeze
+
+
+def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
+    return {f"tensors[{place}]": check_tensor(one, op, f"tensors[{place}]") for place, one in enumerate(tensors)}
+
+
+@function(method=False)
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given matrices on its diagonal and zeros elsewhere; vectors count as rows, 0-d as 1 x 1.
+
+    Dtypes promote. Raises RuntimeError for more than two dimensions.
+
+    >>> import polyad
+    >>> polyad.block_diag(polyad.tensor([[1], [2]]), polyad.tensor([3, 4]))
+    tensor([[1, 0, 0],
+            [2, 0, 0],
+            [0, 3, 4]])
+    """
+    from ..dispatch.promotion import common_dtype
+
+    operands = _given("block_diag", tensors)
+    if not operands:
+        from .creation import zeros
+
+        return zeros(1, 0)
+    for name, tensor in operands.items():
+        if tensor.ndim > 2:
+            raise ShapeError(
+                f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
+            )
+    check_same_device("block_diag", **operands)
+    dtype = common_dtype(tuple([tensor._type for tensor in tensors]))
+    blocks = [one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors]
+    columns = sum(block._array.shape[1] for block in blocks)
+    rows, before = [], 0
+    for block in blocks:
+        height, width = block._array.shape
+        pads = [_full((height, size), 0, dtype, block.device) for size in (before, columns - before - width)]
+        rows.append(_cat([pads[0], block, pads[1]], 1))
+        before += width
+    result = _cat(rows, 0)
+    return result if result._type.dtype is dtype else result.to(dtype)
+
+
+@function(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All choices of one element from each vector, one a row, in the order of ``itertools.product``.
+
+    One vector comes back as it is. Raises RuntimeError for other than 1-d tensors, or two dtypes.
+
+    >>> import polyad
+    >>> polyad.cartesian_prod(polyad.tensor([1, 2]), polyad.tensor([5, 6]))
+    tensor([[1, 5],
+            [1, 6],
+            [2, 5],
+            [2, 6]])
+    """
+    from .products import check_same_dtype
+
+    operands = _given("cartesian_prod", tensors)
+    if not operands:
+        raise ShapeError("cartesian_prod: there is no tensor", fix="give at least one vector")
+    check_rank("cartesian_prod", 1, **operands)
+    check_same_dtype("cartesian_prod", **operands)
+    if len(tensors) == 1:
+        return _reshape(tensors[0], tensors[0]._array.shape)
+    shape = tuple([tensor._array.shape[0] for tensor in tensors])
+    count = len(shape)
+    grids = [
+        _expand(_reshape(tensor, (1,) * at + (shape[at],) + (1,) * (count - 1 - at)), shape)
+        for at, tensor in enumerate(tensors)
+    ]
+    total = 1
+    for size in shape:
+        total *= size
+    return _reshape(_stack(grids, count), (total, count))
+
+
+@function()
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of *r* elements of a vector, in order, one a row, as ``itertools.combinations`` gives them.
+
+    *with_replacement* lets an element be chosen again. Raises RuntimeError unless *input* is 1-d and r is 0 or more.
+
+    >>> import polyad
+    >>> polyad.combinations(polyad.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    check_rank("combinations", 1, input=input)
+    if isinstance(r, bool) or not isinstance(r, int):
+        raise ArgumentTypeError(f"combinations: r is {r!r}, not an int", operands={"input": input}, fix="pass an int")
+    if r < 0:
+        raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
+    kind = input._type
+    if r == 0:
+        return _full((0,), 0, kind.dtype, kind.device)
+    positions = _positions(input._array.shape[0], r, bool(with_replacement), kind.device)
+    chosen = _index_select(input, _reshape(positions, (positions.numel(),)), 0)
+    return _reshape(chosen, positions._array.shape)
+
+
+def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
+    """The rows of positions, in order, that rise (or do not fall, with *replace*); built column by column."""
+    every = _arange(0, 1, size, int64, device)
+    rows = _unsqueeze(every, 1)
+    for _ in range(1, r):
+        last = _unsqueeze(rows[:, -1], 1)
+        place = _nonzero(last <= every if replace else last < every)
+        rows = _cat([_index_select(rows, place[:, 0], 0), _unsqueeze(place[:, 1], 1)], 1)
+    return rows
+
+
+def powers_of(x: Tensor, count: int) -> Tensor:
+    """The powers 0 to *count* - 1 of each element, in a new last dimension; integers in int64."""
+    shape = x._array.shape
+    dtype = x._type.dtype
+    first = _full((*shape, min(count, 1)), 1, int64 if dtype.category < FLOATING else dtype, x._type.device)
+    if count < 2:
+        return first
+    last = len(shape)
+    return _cat([first, _cumprod(_expand(_unsqueeze(x, last), (*shape, count - 1)), last)], last)
+
+
+@function(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers N - 1 to 0 of each element of a vector, one row an element; with *increasing*, 0 to N - 1.
+
+    N is the vector's size unless given. Integers and bool become int64. Raises RuntimeError unless x is 1-d and N is 0
+    or more.
+
+    >>> import polyad
+    >>> polyad.vander(polyad.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+    check_rank("vander", 1, x=x)
+    count = x._array.shape[0] if N is None else N
+    if count < 0:
+        raise ShapeError(f"vander: N is {count}, below 0", operands={"x": x}, fix="choose N of 0 or more")
+    powers = powers_of(x, count)
+    return powers if increasing else _flip(powers, (1,))

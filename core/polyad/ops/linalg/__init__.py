@@ -1,0 +1,7 @@
+"""Linear algebra under PyTorch's path ``polyad.linalg``."""
+
+from __future__ import annotations
+
+from . import products
+
+__all__ = ["products"]

@@ -1,0 +1,95 @@
+"""Products and views of matrices under the signatures of ``polyad.linalg``: cross, vecdot, matmul, diagonal, vander."""
+
+from __future__ import annotations
+
+from ...dispatch.op import alias, function
+from ...dtypes import BOOL, FLOATING
+from ...errors import DTypeError, ShapeError
+from ...layout import normalize_dim
+from ...tensor import Tensor, check_tensor
+from .. import slicing
+from ..arithmetic import _mul, conjugate
+from ..combinatorics import powers_of
+from ..linear_algebra import _gemm, matmul
+from ..products import check_same_dtype, common_shape, cross_along
+from ..shape import _expand, _permute, _reshape, _unsqueeze
+
+matmul = alias("matmul", matmul, namespace="linalg")
+
+
+@function(namespace="linalg")
+def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """The cross products of vectors along *dim*, whose size is 3; the other dimensions broadcast.
+
+    Raises RuntimeError for other sizes, numbers of dimensions that differ or two dtypes.
+
+    >>> import polyad
+    >>> polyad.linalg.cross(polyad.tensor([1.0, 0, 0]), polyad.tensor([0, 1.0, 0]))
+    tensor([0., 0., 1.])
+    """
+    return cross_along("cross", input, other, dim)
+
+
+@function(namespace="linalg")
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
+    """The inner products of vectors along *dim*, those of *x* conjugated; the other dimensions broadcast.
+
+    Raises RuntimeError for integers and bool, two dtypes, or shapes that do not broadcast, IndexError for a dim out of
+    range.
+
+    >>> import polyad
+    >>> polyad.linalg.vecdot(polyad.tensor([[1.0, 2.0], [3.0, 4.0]]), polyad.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
+    operands = {"x": check_tensor(x, "vecdot", "x"), "y": check_tensor(y, "vecdot", "y")}
+    check_same_dtype("vecdot", **operands)
+    if x._type.dtype.category < FLOATING:
+        raise DTypeError(
+            f"vecdot: the operands are {x.dtype.name}", operands=operands, fix="convert them to a floating point dtype"
+        )
+    shape = common_shape("vecdot", **operands)
+    at = normalize_dim(dim, len(shape), "vecdot")
+    if not shape:
+        return _mul(conjugate(x), y)
+    left, right = (_last(_expand(one, shape), at) for one in (conjugate(x), y))
+    result = _gemm(_unsqueeze(left, left.ndim - 1), _unsqueeze(right, right.ndim), False, False)
+    return _reshape(result, (*shape[:at], *shape[at + 1 :]))
+
+
+def _last(tensor: Tensor, dim: int) -> Tensor:
+    """*tensor* with *dim* as its last dimension."""
+    last = tensor.ndim - 1
+    return tensor if dim == last else _permute(tensor, (*range(dim), *range(dim + 1, last + 1), dim))
+
+
+@function(namespace="linalg")
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """A view of the diagonals of matrices, by default those of the last two dimensions; see ``polyad.diagonal``.
+
+    Raises RuntimeError if the two dimensions are the same, IndexError if one is out of range.
+
+    >>> import polyad
+    >>> polyad.linalg.diagonal(polyad.arange(8).reshape(2, 2, 2))
+    tensor([[0, 3],
+            [4, 7]])
+    """
+    return slicing.diagonal(check_tensor(A, "diagonal", "A"), offset, dim1, dim2)
+
+
+@function(namespace="linalg")
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element, in a new last dimension; N is the size of x's last one unless given.
+
+    Integers become int64. Raises RuntimeError for a bool or 0-d tensor, or an N below 2.
+
+    >>> import polyad
+    >>> polyad.linalg.vander(polyad.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    if check_tensor(x, "vander", "x")._type.dtype.category == BOOL:
+        raise DTypeError("vander: x is bool", operands={"x": x}, fix="convert it to an integer dtype")
+    count = N if N is not None else x._array.shape[-1] if x.ndim else 1
+    if not x.ndim or count < 2:
+        raise ShapeError(f"vander: N is {count}, not 2 or more", operands={"x": x}, fix="give an N above 1")
+    return powers_of(x, count)
