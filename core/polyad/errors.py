@@ -32,9 +32,11 @@ __all__ = [
     "ExportError",
     "IndexOutOfRange",
     "KernelFailure",
+    "LinAlgError",
     "LabelOutOfRange",
     "MissingKernel",
     "NotSupported",
+    "OptionError",
     "OutOfMemory",
     "PolyadError",
     "SerializationError",
@@ -142,6 +144,14 @@ class ArgumentTypeError(PolyadError, TypeError):
 
 class ArgumentError(PolyadError, ValueError):
     """An argument of the right type with a value outside what is allowed."""
+
+
+class OptionError(ArgumentError, RuntimeError):
+    """An option with a value that is none of its choices, where PyTorch raises RuntimeError."""
+
+
+class LinAlgError(PolyadError, RuntimeError):
+    """A matrix that cannot be factored, inverted or decomposed: singular, not positive-definite, no convergence."""
 
 
 class IndexOutOfRange(PolyadError, IndexError):

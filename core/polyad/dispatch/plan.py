@@ -23,6 +23,7 @@ from ..errors import (
     DTypeError,
     IndexOutOfRange,
     KernelFailure,
+    LinAlgError,
     MissingKernel,
     OutOfMemory,
     PolyadError,
@@ -319,7 +320,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     """
     operands = _shown_operands(op, values)
     if isinstance(error, PolyadError):
-        if isinstance(error, (ShapeError, IndexOutOfRange, MissingKernel)):
+        if isinstance(error, (ShapeError, IndexOutOfRange, LinAlgError, MissingKernel)):
             error.add_operands(operands)
         return error
     explained = _explained_by_shapes(op, values)

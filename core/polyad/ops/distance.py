@@ -17,7 +17,7 @@ from .products import check_rank, common_shape, same_dtype
 from .reduction import _sum
 from .selection import _clamp, _where
 from .shape import _unsqueeze
-from .statistics import _norm, _norm2, _norm_grad
+from .linalg.norms import _norm, _norm2, _norm_grad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Variance, norms, and sums of exponentials."""
+"""Variance, and sums of exponentials."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, first, floating_only, promoted_float
-from ..dtypes import DType, float32
+from ..dtypes import float32
 from ..errors import ArgumentError, ArgumentTypeError
 from ..layout import Shape, normalize_dims
 from ..state import warn_user
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
-from .reduction import _amax, _amin, _mean, _sum, count, kept
+from .reduction import _amax, _mean, _sum, count, kept
 from .shape_rules import reduced
 
 if TYPE_CHECKING:
@@ -232,127 +232,3 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | 
     """
     check_tensor(input, "logsumexp", "input")
     return _logsumexp(input, normalize_dims(dim, input.ndim, "logsumexp"), keepdim)
-
-
-# ---------------------------------------------------------------------------------------------------- norms
-
-
-def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
-    typing = floating_only("vector_norm", first)(types, params)
-    return Typing(typing.casts, (typing.outputs[0].to_real(),))
-
-
-def _norm_shape(shape: Shape, ord: float, dims: tuple[int, ...], keepdim: bool) -> Shape:
-    return reduced(shape, dims, keepdim)
-
-
-@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
-def _norm2(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The Euclidean norm over *dims*; *ord* is 2."""
-    return _norm(input, ord, dims, keepdim)
-
-
-@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
-def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """(sum of abs(input) ** ord) ** (1 / ord) over *dims*, with the limits of it at 0 and the infinities."""
-    real = input._type.dtype.to_real()
-    size = input.abs()
-    if real.itemsize == 2:
-        size = size.to(float32)
-    if ord == math.inf:
-        result = _amax(size, dims, keepdim)
-    elif ord == -math.inf:
-        result = _amin(size, dims, keepdim)
-    elif ord == 0:
-        result = _sum(size != 0, dims, keepdim)
-    elif ord == 1:
-        result = _sum(size, dims, keepdim)
-    elif ord == 2:
-        result = _sum(size * size, dims, keepdim).sqrt()
-    else:
-        result = _sum(size**ord, dims, keepdim) ** (1.0 / ord)
-    return result.to(real)
-
-
-def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
-    """The subgradient 0 at 0, as PyTorch's."""
-    from .selection import _where
-
-    shape = input._array.shape
-    g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
-    if ord == 0:
-        return input * 0
-    if ord == 2:
-        zero = out == 0
-        return input * _where(zero, 0.0, g / _where(zero, 1.0, out))
-    size, direction = input.abs(), input.sgn()
-    if ord == 1:
-        return direction * g
-    if math.isinf(ord):
-        chosen = size == out
-        return direction * chosen * (g / _sum(chosen, dims, True))
-    # Where a power would have no derivative stands a 1, which the factor direction = 0 takes out again.
-    share = _where(size == 0, 1.0, size) / _where(out == 0, 1.0, out)
-    return direction * share ** (ord - 1) * g
-
-
-gradient(_norm, input=_norm_grad)
-gradient(_norm2, input=_norm_grad)
-
-
-@function(namespace="linalg")
-def vector_norm(
-    x: Tensor,
-    ord: float = 2,
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the
-    extremes.
-
-    ``ord=0`` counts the elements that are not 0. Of complex x it is real. Raises RuntimeError for integers and bool.
-
-    >>> import polyad
-    >>> from polyad.linalg import vector_norm
-    >>> vector_norm(polyad.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    check_tensor(x, "vector_norm", "x")
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"vector_norm: ord is {ord!r}, not a number", fix="pass a number, inf or -inf")
-    if dtype is not None:
-        x = x.to(dtype)
-    dims = normalize_dims(dim, x.ndim, "vector_norm")
-    result = _norm2(x, 2.0, dims, keepdim) if ord == 2 else _norm(x, float(ord), dims, keepdim)
-    if out is not None:
-        from ..dispatch.caller import write_out
-
-        return write_out(out, result)  # type: ignore[no-any-return]
-    return result
-
-
-@function()
-def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-) -> Tensor:
-    """The *p*-norm of all elements, or over *dim*; "fro" and None are 2. See ``polyad.linalg.vector_norm``.
-
-    Raises RuntimeError for integers and bool, ValueError for another name.
-
-    >>> import polyad
-    >>> polyad.norm(polyad.tensor([3.0, 4.0]))
-    tensor(5.)
-    """
-    if p is None or p == "fro":
-        p = 2
-    if isinstance(p, str):
-        raise ArgumentError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number or "fro"')
-    return vector_norm(check_tensor(input, "norm", "input"), p, dim, keepdim, dtype=dtype)

@@ -36,6 +36,9 @@ NAMESPACES = {
 }
 """What the generated modules of functions hold. `polyad.nn.functional` also defines some, and is none of these."""
 
+ALSO = {"linalg": ("from .errors import LinAlgError as LinAlgError\n",)}
+"""Import lines of names in a namespace that are no functions of tensors."""
+
 _METHODS_HEADER = '''\
 """What type checkers see of Tensor's generated methods. Written by ``python -m polyad.ops.stubs``; do not edit."""
 
@@ -107,7 +110,7 @@ def functions_source(namespace: str) -> str:
         for module in sorted(by_module)
         for name in sorted(by_module[module])
     ]
-    return _FUNCTIONS_HEADER.format(what=NAMESPACES[namespace]) + "".join(lines)
+    return _FUNCTIONS_HEADER.format(what=NAMESPACES[namespace]) + "".join([*ALSO.get(namespace, ()), *lines])
 
 
 def methods_source() -> str:

@@ -1,7 +1,53 @@
-"""Linear algebra under PyTorch's path ``polyad.linalg``."""
+"""Linear algebra: factorizations and what follows from them, under PyTorch's path ``polyad.linalg``.
+
+Primitives are what LAPACK computes: Cholesky, LU, LDL and QR factors, eigenvalues, singular values, triangular systems.
+Everything else is made of them and of products. An op never raises for the values of a matrix where PyTorch has a form
+that does not (``inv_ex``): it gives an ``info``, of which the public function makes a `polyad.linalg.LinAlgError`.
+
+Results of one matrix are column-major on the "cpu" device, as PyTorch's are, those of a batch may be row-major.
+
+    operands.py        what is checked, products in short
+    triangular.py      triangular systems, Cholesky
+    factorizations.py  LU, LDL, QR
+    spectra.py         eigenvalues
+    singular.py        singular values, pseudo-inverse, rank, condition
+    solving.py         systems, inverses, least squares
+    determinants.py    determinants
+    functions.py       powers, the exponential
+    norms.py           norms of vectors and matrices
+    products.py        products and views of matrices
+    older_names.py     the functions that PyTorch has outside of ``torch.linalg``
+
+To add a function: its op and formula in the module of its kind, a kernel of the same name in a backend's
+``kernels/linalg`` if other ops cannot express it, samples in ``samples/linalg``.
+"""
 
 from __future__ import annotations
 
-from . import products
+from . import (
+    determinants,
+    factorizations,
+    functions,
+    norms,
+    older_names,
+    operands,
+    products,
+    singular,
+    solving,
+    spectra,
+    triangular,
+)
 
-__all__ = ["products"]
+__all__ = [
+    "determinants",
+    "factorizations",
+    "functions",
+    "norms",
+    "older_names",
+    "operands",
+    "products",
+    "singular",
+    "solving",
+    "spectra",
+    "triangular",
+]

@@ -1,0 +1,65 @@
+"""LAPACK and BLAS routines by name and dtype, through SciPy, and batches of matrices.
+
+NumPy's own linear algebra takes batches but is slow to start on one small matrix, and lacks triangular, LU and other
+factorizations. So a kernel calls LAPACK for one matrix and NumPy, where it has the function, for a batch; `batched`
+is for what NumPy lacks. SciPy is imported when the first routine is asked for.
+
+LAPACK works in column-major memory, and so do results: the strides are those that PyTorch's results have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+_REAL_NAMES = {"heevd": "syevd", "hetrf": "sytrf", "hetrs": "sytrs", "ungqr": "orgqr", "unmqr": "ormqr"}
+_found: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def routine(name: str, dtype: Any) -> Any:
+    """The routine called *name* in LAPACK's and BLAS's complex naming ("getrf", "ungqr") for arrays of *dtype*."""
+    found = _found.get((name, dtype.char))
+    if found is None:
+        from scipy.linalg import blas, lapack
+
+        letter = _LETTERS[dtype.char]
+        full = letter + (_REAL_NAMES.get(name, name) if letter in "sd" else name)
+        found = getattr(lapack, full, None) or getattr(blas, full)
+        _found[name, dtype.char] = found
+    return found
+
+
+def column_major(shape: Sequence[int], dtype: Any) -> Any:
+    """New memory for a batch of matrices, each in column-major order."""
+    return np.empty((*shape[:-2], shape[-1], shape[-2]), dtype).swapaxes(-1, -2)
+
+
+def batched(
+    work: Callable[..., tuple[Any, ...]], operands: Sequence[Any], cores: Sequence[int], results: Sequence[Any]
+) -> tuple[Any, ...]:
+    """``work`` on each matrix of a batch: *cores* counts the dimensions of each operand that are no batch, *results*
+    are (shape, dtype) of one matrix's results. The operands' batches broadcast.
+    """
+    if all(operand.ndim == core for operand, core in zip(operands, cores, strict=True)):
+        return work(*operands)
+    batch = np.broadcast_shapes(*[a.shape[: a.ndim - core] for a, core in zip(operands, cores, strict=True)])
+    spread = [np.broadcast_to(a, (*batch, *a.shape[a.ndim - core :])) for a, core in zip(operands, cores, strict=True)]
+    made = tuple(
+        column_major((*batch, *shape), dtype) if len(shape) >= 2 else np.empty((*batch, *shape), dtype)
+        for shape, dtype in results
+    )
+    for place in np.ndindex(batch):
+        for into, value in zip(made, work(*[a[place] for a in spread]), strict=True):
+            into[place] = value
+    return made
+
+
+def batch_size(array: Any, core: int = 2) -> int:
+    """How many matrices there are."""
+    count = 1
+    for size in array.shape[: array.ndim - core]:
+        count *= size
+    return count

@@ -1,0 +1,83 @@
+"""Eigenvalues, eigenvectors and singular values, through NumPy's LAPACK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+from polyad.errors import LinAlgError
+
+from ..quiet import thread
+
+
+def _converging(op: str, work: Callable[..., Any], a: Any, *options: Any) -> Any:
+    try:
+        return thread.run(work, a, *options)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(
+            f"{op}: the algorithm did not converge{_where(a)}",
+            notes={"LAPACK said": str(error)},
+            fix="look for nan and inf in the input (isfinite), scale it, or add a small multiple of the identity",
+        ) from None
+
+
+def _where(a: Any) -> str:
+    """What the message says about the first matrix of a batch that is not finite."""
+    finite = np.isfinite(a).all((-2, -1))
+    if finite.all():
+        return ""
+    if not finite.ndim:
+        return ": the input has values that are not finite"
+    place = [int(i) for i in np.argwhere(~finite)[0]]
+    return f": batch element {place[0] if len(place) == 1 else tuple(place)} has values that are not finite"
+
+
+def _symmetric(a: Any, upper: bool) -> Any:
+    return np.linalg.eigh(a, "U" if upper else "L")
+
+
+def _symmetric_values(a: Any, upper: bool) -> Any:
+    return np.linalg.eigvalsh(a, "U" if upper else "L")
+
+
+def eigh(a: Any, upper: bool) -> Any:
+    return tuple(_converging("eigh", _symmetric, a, upper))
+
+
+def eigvalsh(a: Any, upper: bool) -> Any:
+    return _converging("eigvalsh", _symmetric_values, a, upper)
+
+
+def _complex_twin(dtype: Any) -> Any:
+    return np.result_type(dtype, np.complex64)
+
+
+def eig(a: Any) -> Any:
+    values, vectors = _converging("eig", np.linalg.eig, a)
+    twin = _complex_twin(a.dtype)  # NumPy gives real results where all eigenvalues are real
+    return values.astype(twin, copy=False), vectors.astype(twin, copy=False)
+
+
+def eigvals(a: Any) -> Any:
+    return _converging("eigvals", np.linalg.eigvals, a).astype(_complex_twin(a.dtype), copy=False)
+
+
+def svd(a: Any, full_matrices: bool) -> Any:
+    return tuple(_converging("svd", np.linalg.svd, a, full_matrices))
+
+
+def svdvals(a: Any) -> Any:
+    return _converging("svdvals", np.linalg.svd, a, False, False)
+
+
+KERNELS = {
+    "linalg_eigh": Kernel(eigh),
+    "linalg_eigvalsh": Kernel(eigvalsh),
+    "linalg_eig": Kernel(eig),
+    "linalg_eigvals": Kernel(eigvals),
+    "linalg_svd": Kernel(svd),
+    "linalg_svdvals": Kernel(svdvals),
+}

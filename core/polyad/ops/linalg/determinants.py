@@ -1,0 +1,156 @@
+"""Determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ... import return_types
+from ...backend.interface import Signature
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import Typing, first
+from ...dtypes import finfo
+from ...layout import Shape
+from ...state import state
+from ...tensor import Tensor
+from ..arithmetic import conjugate
+from ..creation import arange
+from ..cumulative import cumprod
+from ..joining import _cat
+from ..slicing import narrow
+from .factorizations import _linalg_lu_factor_ex
+from .operands import adjoint, diagonal_of, matrices, times
+from .singular import _linalg_svd
+from .solving import _linalg_inv_ex
+
+
+def _parity(pivots: Tensor) -> Tensor:
+    """1 or -1: the determinant of the row exchanges that *pivots* tells."""
+    exchanges = pivots != arange(1, pivots._array.shape[-1] + 1, device=pivots.device)
+    return 1 - exchanges.sum(-1) % 2 * 2
+
+
+def _per_matrix(A: Shape) -> Shape:
+    return A[:-2]
+
+
+@composite(dtype=first, shape=_per_matrix, method=False)
+def _linalg_det(A: Tensor) -> Tensor:
+    """The determinant, from the LU factorization."""
+    LU, pivots, _ = _linalg_lu_factor_ex(A, True)
+    return diagonal_of(LU).prod(-1) * _parity(pivots)
+
+
+def _det_grad(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
+    return _det_backward(g, A, out)
+
+
+gradient(_linalg_det, A=_det_grad)
+
+
+@composite(shape=lambda g, A, det: A, method=False)
+def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
+    """g times the matrix of cofactors, conjugated: conj(det) A^-H where A is regular.
+
+    Where it is not, or nearly, from the singular values: conj(det(U) det(Vh)) U D Vh, where D_ii is the product of all
+    singular values but the i-th. Its own gradient exists for a rank of n - 1 at least.
+    """
+    weight = (g * conjugate(det)).unsqueeze(-1).unsqueeze(-1)
+    inverse, info = _linalg_inv_ex(adjoint(A))
+    eps = finfo(A.dtype).eps
+    # Both formulas are right for matrices in between. The second is slow, but accurate for all; its own gradient is
+    # not where singular values are equal.
+    worst = 0.01 / eps if state.grad_enabled else eps**-0.5
+    condition = A.abs().sum(-2).amax(-1) * inverse.abs().sum(-2).amax(-1) if A.numel() else det.abs()
+    if bool(((info == 0) & (condition < worst)).all().item()):
+        return weight * inverse
+    U, S, Vh = _linalg_svd(A, True)
+    phase = conjugate(_linalg_det(U) * _linalg_det(Vh))
+    return times(U * (_others(S) * (g * phase).unsqueeze(-1)).unsqueeze(-2), Vh)
+
+
+def _others(values: Tensor) -> Tensor:
+    """The product of all elements but the i-th along the last dimension, without division."""
+    n = values._array.shape[-1]
+    one = values.new_ones((*values._array.shape[:-1], 1))
+    before = _cat([one, cumprod(narrow(values, -1, 0, n - 1), -1)], values.ndim - 1)
+    after = _cat([one, cumprod(narrow(values, -1, 1, n - 1).flip(-1), -1)], values.ndim - 1).flip(-1)
+    return before * after
+
+
+def _sign_and_log(types: Signature, params: Mapping[str, Any]) -> Typing:
+    dtype = types[0].dtype
+    return Typing((None,), (dtype, dtype.to_real()))
+
+
+@composite(dtype=_sign_and_log, shape=lambda A: (A[:-2], A[:-2]), outputs=("sign", "logabsdet"), method=False)
+def _linalg_slogdet(A: Tensor) -> Any:
+    """The determinant as sign * exp(logabsdet), from the LU factorization."""
+    LU, pivots, _ = _linalg_lu_factor_ex(A, True)
+    U = diagonal_of(LU)
+    return U.sgn().prod(-1) * _parity(pivots), U.abs().log().sum(-1)
+
+
+def _slogdet_grad(g: list[Tensor | None], A: Tensor, sign: Tensor) -> Tensor:
+    """(g_log - i Im(conj(g_sign) sign)) A^-H: the sign of a real determinant is constant."""
+    g_sign, g_log = g
+    weight = g_log
+    if A.dtype.is_complex and g_sign is not None:
+        turn = (conjugate(g_sign) * sign).imag * -1j
+        weight = turn if weight is None else weight + turn
+    if weight is None:
+        return A * 0
+    inverse, _ = _linalg_inv_ex(adjoint(A))
+    return weight.unsqueeze(-1).unsqueeze(-1) * inverse
+
+
+gradient(_linalg_slogdet, A=_slogdet_grad)
+
+
+@function(namespace="linalg")
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinant (*) of square matrices (*, n, n); 1 for n = 0.
+
+    Its gradient is right for singular matrices too. Raises RuntimeError for matrices that are not square, integers,
+    bool and 16-bit floats.
+
+    >>> import polyad
+    >>> polyad.linalg.det(polyad.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
+    """
+    return _linalg_det(matrices("det", A, square=True))
+
+
+@function(namespace="linalg")
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
+    """The determinant of square matrices (*, n, n) as sign * exp(logabsdet), which does not overflow: a named tuple
+    (sign, logabsdet).
+
+    sign (*) has A's dtype and magnitude 1, logabsdet (*) is real; of a singular matrix they are 0 and -inf. Raises
+    RuntimeError for matrices that are not square, integers, bool and 16-bit floats.
+
+    >>> import polyad
+    >>> sign, logabsdet = polyad.linalg.slogdet(polyad.eye(2) * 1e-30)
+    >>> sign, logabsdet
+    (tensor(1.), tensor(-138.1551))
+    """
+    return return_types.linalg_slogdet(*_linalg_slogdet(matrices("slogdet", A, square=True)))
+
+
+@function()
+def logdet(input: Tensor) -> Tensor:
+    """The logarithm of the determinant (*) of square matrices (*, n, n): -inf if it is 0, nan if it is negative,
+    complex for complex matrices.
+
+    Raises RuntimeError for matrices that are not square, integers, bool and 16-bit floats.
+
+    >>> import polyad
+    >>> polyad.logdet(polyad.eye(2) * 2.0)
+    tensor(1.3863)
+    """
+    from ..selection import _where
+
+    sign, logabsdet = _linalg_slogdet(matrices("logdet", input, "input", square=True))
+    if input.dtype.is_complex:
+        return sign.log() + logabsdet  # type: ignore[no-any-return]
+    return _where(sign == -1.0, float("nan"), logabsdet)

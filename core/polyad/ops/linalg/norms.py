@@ -1,0 +1,258 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...backend.interface import Signature
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import Typing, first, floating_only
+from ...dtypes import DType, can_cast, float32
+from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...layout import Shape, normalize_dim, normalize_dims
+from ...tensor import Tensor, check_tensor
+from ..reduction import _amax, _amin, _sum, kept
+from ..selection import _where
+from ..shape_rules import reduced
+from .operands import matrices
+from .singular import _linalg_svdvals
+
+if TYPE_CHECKING:
+    Dims = int | tuple[int, ...] | list[int] | None
+
+# --------------------------------------------------------------------------------------------------- of vectors
+
+
+def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
+    typing = floating_only("vector_norm", first)(types, params)
+    return Typing(typing.casts, (typing.outputs[0].to_real(),))
+
+
+def _norm_shape(shape: Shape, ord: float, dims: tuple[int, ...], keepdim: bool) -> Shape:
+    return reduced(shape, dims, keepdim)
+
+
+@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
+def _norm2(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The Euclidean norm over *dims*; *ord* is 2."""
+    return _norm(input, ord, dims, keepdim)
+
+
+@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
+def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """(sum of abs(input) ** ord) ** (1 / ord) over *dims*, with the limits of it at 0 and the infinities."""
+    real = input._type.dtype.to_real()
+    size = input.abs()
+    if real.itemsize == 2:
+        size = size.to(float32)
+    if ord == math.inf:
+        result = _amax(size, dims, keepdim)
+    elif ord == -math.inf:
+        result = _amin(size, dims, keepdim)
+    elif ord == 0:
+        result = _sum(size != 0, dims, keepdim)
+    elif ord == 1:
+        result = _sum(size, dims, keepdim)
+    elif ord == 2:
+        result = _sum(size * size, dims, keepdim).sqrt()
+    else:
+        result = _sum(size**ord, dims, keepdim) ** (1.0 / ord)
+    return result.to(real)
+
+
+def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
+    """The subgradient 0 at 0, as PyTorch's."""
+    shape = input._array.shape
+    g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
+    if ord == 0:
+        return input * 0
+    if ord == 2:
+        zero = out == 0
+        return input * _where(zero, 0.0, g / _where(zero, 1.0, out))
+    size, direction = input.abs(), input.sgn()
+    if ord == 1:
+        return direction * g
+    if math.isinf(ord):
+        chosen = size == out
+        return direction * chosen * (g / _sum(chosen, dims, True))
+    # Where a power would have no derivative stands a 1, which the factor direction = 0 takes out again.
+    share = _where(size == 0, 1.0, size) / _where(out == 0, 1.0, out)
+    return direction * share ** (ord - 1) * g
+
+
+gradient(_norm, input=_norm_grad)
+gradient(_norm2, input=_norm_grad)
+
+
+def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
+    """*x* in the dtype that the user wants computed in, which must be of x's kind and not narrower."""
+    if dtype is None:
+        return x
+    if not isinstance(dtype, DType) or not (dtype.is_floating_point or dtype.is_complex):
+        raise DTypeError(
+            f"{op}: dtype is {dtype}, which is neither floating point nor complex",
+            operands={"input": x},
+            fix="pass a floating point or complex dtype",
+        )
+    if x.dtype.is_complex and not dtype.is_complex or not can_cast(x.dtype, dtype):
+        raise DTypeError(
+            f"{op}: {x.dtype.name} cannot become {dtype.name} without loss",
+            operands={"input": x},
+            fix="pass a wider dtype",
+        )
+    return x.to(dtype)
+
+
+@function(namespace="linalg")
+def vector_norm(
+    x: Tensor,
+    ord: float = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the
+    extremes.
+
+    ``ord=0`` counts the elements that are not 0. Of complex x it is real. Raises RuntimeError for integers and bool.
+
+    >>> import polyad
+    >>> from polyad.linalg import vector_norm
+    >>> vector_norm(polyad.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    check_tensor(x, "vector_norm", "x")
+    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
+        raise ArgumentTypeError(f"vector_norm: ord is {ord!r}, not a number", fix="pass a number, inf or -inf")
+    if dtype is not None:
+        x = x.to(dtype)
+    dims = normalize_dims(dim, x.ndim, "vector_norm")
+    if ord == 2:
+        return _norm2(x, 2.0, dims, keepdim)
+    return _norm(x, float(ord), dims, keepdim)
+
+
+# --------------------------------------------------------------------------------------------------- of matrices
+
+
+def check_order(op: str, name: str, order: Any) -> None:
+    """Raise RuntimeError unless *order* is that of a matrix norm."""
+    if isinstance(order, str):
+        known = order in ("fro", "nuc")
+    else:
+        if isinstance(order, bool) or not isinstance(order, (int, float)):
+            raise ArgumentTypeError(f"{op}: {name} is {order!r}, not a number or a str", fix=f"leave {name} out")
+        known = abs(order) in (1, 2, math.inf)
+    if not known:
+        raise OptionError(
+            f"{op}: {name} is {order!r}, the order of no matrix norm",
+            fix='choose "fro", "nuc", 1, -1, 2, -2, inf or -inf',
+        )
+
+
+@function(namespace="linalg")
+def matrix_norm(
+    A: Tensor,
+    ord: Any = "fro",
+    dim: tuple[int, int] | list[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A norm of the matrices in the two dimensions *dim* of A: real, of A's precision.
+
+    *ord* is "fro" (the root of the sum of squares), "nuc" (the sum of the singular values), 2 and -2 (the largest and
+    the smallest of them), 1 and -1 (the largest and the smallest column sum of magnitudes), inf and -inf (of row sums).
+    *dtype* is converted to first. Raises RuntimeError for another order, dims that are equal, integers and bool, and
+    for 16-bit floats where singular values are needed; IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> A = polyad.tensor([[1.0, -2.0], [3.0, 4.0]])
+    >>> polyad.linalg.matrix_norm(A, 1), polyad.linalg.matrix_norm(A, float("inf"))
+    (tensor(6.), tensor(7.))
+    """
+    return _matrix_norm("matrix_norm", "A", A, ord, dim, keepdim, dtype)
+
+
+def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, dtype: DType | None) -> Tensor:
+    check_order(op, "ord", ord)
+    by_values = ord == "nuc" or ord in (2, -2)
+    check_tensor(A, op, name)
+    if dtype is not None:
+        A = _converted(op, A, dtype)
+    matrices(op, A, name, half=not by_values)
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise ArgumentTypeError(f"{op}: dim is {dim!r}, not a pair", operands={name: A}, fix="pass two dimensions")
+    rows, columns = (normalize_dim(one, A.ndim, op) for one in dim)
+    if rows == columns:
+        raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", operands={name: A}, fix="name two")
+    both = (rows, columns) if rows < columns else (columns, rows)
+    if ord == "fro":
+        return _norm2(A, 2.0, both, keepdim)
+    if by_values:
+        values = _linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
+        last = (values.ndim - 1,)
+        result = _sum(values, last, False) if ord == "nuc" else _extreme(op, name, A, values, last[0], ord > 0)
+    else:
+        summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = _sum(A.abs(), (summed,), True)
+        result = _extreme(op, name, A, sums, compared, ord > 0).squeeze(summed if summed < compared else summed - 1)
+    return result.unsqueeze(both[0]).unsqueeze(both[1]) if keepdim else result
+
+
+def _extreme(op: str, name: str, A: Tensor, values: Tensor, dim: int, largest: bool) -> Tensor:
+    if not values._array.shape[dim]:
+        raise ShapeError(
+            f"{op}: {name} {tuple(A.shape)} has no elements, of which there is no extreme",
+            operands={name: A},
+            fix='take "fro" or "nuc", which are 0',
+        )
+    return _amax(values, (dim,), False) if largest else _amin(values, (dim,), False)
+
+
+@function(namespace="linalg")
+def norm(
+    A: Tensor,
+    ord: Any = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+) -> Tensor:
+    """A norm of vectors or matrices, whichever *ord* and *dim* say.
+
+    A pair of dims with an order, or an order alone for a 2-d A, is `polyad.linalg.matrix_norm`; everything else is
+    `polyad.linalg.vector_norm` (of order 2 if there is none). Raises RuntimeError if *ord* is given without *dim* and A
+    is neither 1-d nor 2-d, and what these two raise.
+
+    >>> import polyad
+    >>> A = polyad.tensor([[3.0, 0.0], [0.0, -4.0]])
+    >>> polyad.linalg.norm(A), polyad.linalg.norm(A, 2), polyad.linalg.norm(A, 2, dim=1)
+    (tensor(5.), tensor(4.), tensor([3., 4.]))
+    """
+    check_tensor(A, "norm", "A")
+    if ord is not None:
+        if dim is None and A.ndim not in (1, 2):
+            raise ShapeError(
+                f"norm: with ord and without dim, A must be 1-d or 2-d, it is {A.ndim}-d",
+                operands={"A": A},
+                fix="say which dimensions: dim=-1 for vectors, dim=(-2, -1) for matrices",
+            )
+        pair = dim if dim is not None else tuple(range(A.ndim))
+        if isinstance(pair, int):
+            pair = (pair,)
+        if len(pair) == 2 or isinstance(ord, str):
+            if len(pair) != 2:
+                raise ShapeError(
+                    f"norm: ord is {ord!r}, which is of matrices, and dim is {dim!r}",
+                    operands={"A": A},
+                    fix="give two dims, or another ord",
+                )
+            return _matrix_norm("norm", "A", A, ord, pair, keepdim, dtype)
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)

@@ -1,0 +1,276 @@
+"""Functions that PyTorch has outside of ``torch.linalg`` too: the same operations under older names or signatures, and
+as methods of Tensor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import return_types
+from ...dispatch.op import function
+from ...dtypes import DType
+from ...errors import ArgumentError, ShapeError
+from ...tensor import Tensor, check_tensor
+from ..joining import _cat
+from . import factorizations, singular
+from .determinants import _linalg_det, _linalg_slogdet
+from .functions import exponential, power
+from .norms import _matrix_norm, vector_norm
+from .operands import adjoint, is_flag, matrices, same_dtype, times
+from .solving import inverted
+from .triangular import _linalg_solve_triangular, check_system, cholesky_factor
+
+if TYPE_CHECKING:
+    Dims = int | tuple[int, ...] | list[int] | None
+
+
+@function()
+def det(input: Tensor) -> Tensor:
+    """The determinant: `polyad.linalg.det`.
+
+    >>> import polyad
+    >>> polyad.det(polyad.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
+    """
+    return _linalg_det(matrices("det", input, "input", square=True))
+
+
+@function()
+def slogdet(input: Tensor, *, out: Any = None) -> Any:
+    """The sign and the logarithm of the magnitude of the determinant: `polyad.linalg.slogdet`.
+
+    >>> import polyad
+    >>> polyad.slogdet(polyad.eye(2)).sign
+    tensor(1.)
+    """
+    return return_types.slogdet(*_linalg_slogdet(matrices("slogdet", input, "input", square=True)))
+
+
+@function()
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of square matrices: `polyad.linalg.inv`.
+
+    >>> import polyad
+    >>> polyad.inverse(polyad.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
+    return inverted("inverse", "input", input)
+
+
+@function()
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse: `polyad.linalg.pinv` with a cut at *rcond* times the largest singular value.
+
+    >>> import polyad
+    >>> polyad.pinverse(polyad.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+    matrices("pinverse", input, "input")
+    return singular._linalg_pinv(input, None, singular.tolerance("pinverse", "rcond", rcond), False)
+
+
+@function()
+def matrix_exp(input: Tensor) -> Tensor:
+    """The exponential of square matrices: `polyad.linalg.matrix_exp`.
+
+    >>> import polyad
+    >>> polyad.matrix_exp(polyad.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return exponential("matrix_exp", "input", input)
+
+
+@function()
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """The *n*-th power of square matrices: `polyad.linalg.matrix_power`.
+
+    >>> import polyad
+    >>> polyad.matrix_power(polyad.tensor([[1, 1], [0, 1]]), 3)
+    tensor([[1, 3],
+            [0, 1]])
+    """
+    return power("matrix_power", "input", input, n)
+
+
+@function()
+def triangular_solve(
+    b: Tensor,
+    A: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+    *,
+    out: Any = None,
+) -> Any:
+    """X of A X = b (or of A^T X = b with *transpose*) for triangular A, and a copy of A: a named tuple (solution,
+    cloned_coefficient).
+
+    PyTorch's older form of `polyad.linalg.solve_triangular`, which also says what raises.
+
+    >>> import polyad
+    >>> A = polyad.tensor([[2.0, 1.0], [0.0, 4.0]])
+    >>> polyad.triangular_solve(polyad.tensor([[4.0], [8.0]]), A).solution
+    tensor([[1.],
+            [2.]])
+    """
+    matrices("triangular_solve", b, "b")
+    check_system("triangular_solve", A, b, names=("A", "b"))
+    if transpose:  # without conjugation, unlike the op's adjoint
+        solution = _linalg_solve_triangular(A.mT, b, not upper, False, unitriangular)
+    else:
+        solution = _linalg_solve_triangular(A, b, bool(upper), False, unitriangular)
+    batch = solution.shape[:-2]
+    return return_types.triangular_solve(solution, A.expand(*batch, *A.shape[-2:]).clone())
+
+
+@function()
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The Cholesky factor of positive-definite matrices: PyTorch's older form of `polyad.linalg.cholesky`.
+
+    >>> import polyad
+    >>> polyad.cholesky(polyad.tensor([[4.0, 2.0], [2.0, 5.0]]), upper=True)
+    tensor([[2., 1.],
+            [0., 2.]])
+    """
+    return cholesky_factor("cholesky", "input", input, upper)
+
+
+@function()
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """The LU factorization in compact form, (LU, pivots) or, with *get_infos*, (LU, pivots, info): PyTorch's older form
+    of `polyad.linalg.lu_factor` and `polyad.linalg.lu_factor_ex`.
+
+    >>> import polyad
+    >>> LU, pivots = polyad.lu(polyad.tensor([[1.0, 2.0], [2.0, 8.0]]))
+    >>> pivots
+    tensor([2, 2], dtype=polyad.int32)
+    """
+    factored = factorizations.factored("lu", A, pivot, not get_infos)
+    return factored if get_infos else factored[:2]
+
+
+@function()
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """X of A X = b from A's LU factors: PyTorch's older form of `polyad.linalg.lu_solve`.
+
+    >>> import polyad
+    >>> LU, pivots = polyad.lu(polyad.tensor([[1.0, 2.0], [2.0, 8.0]]))
+    >>> polyad.lu_solve(polyad.tensor([[3.0], [10.0]]), LU, pivots)
+    tensor([[1.],
+            [1.]])
+    """
+    matrices("lu_solve", b, "b")
+    return factorizations.solve_with_factors("lu_solve", LU_data, LU_pivots, b, ("LU_data", "LU_pivots", "b"))
+
+
+@function()
+def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
+    """The QR factorization, reduced or, without *some*, complete: PyTorch's older form of `polyad.linalg.qr`.
+
+    >>> import polyad
+    >>> polyad.qr(polyad.tensor([[3.0, 1.0], [4.0, 2.0]])).R
+    tensor([[-5.0000, -2.2000],
+            [ 0.0000,  0.4000]])
+    """
+    matrices("qr", input, "input")
+    return return_types.qr(*factorizations._linalg_qr(input, "reduced" if is_flag("qr", "some", some) else "complete"))
+
+
+@function()
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    """The singular value decomposition input = U diag(S) V^H: PyTorch's older form of `polyad.linalg.svd`, a named
+    tuple (U, S, V).
+
+    V is not transposed. Without *some* U and V are square; without *compute_uv* they are zeros.
+
+    >>> import polyad
+    >>> polyad.svd(polyad.tensor([[0.0, 2.0], [1.0, 0.0]])).S
+    tensor([2., 1.])
+    """
+    matrices("svd", input, "input")
+    is_flag("svd", "some", some)
+    if not is_flag("svd", "compute_uv", compute_uv):
+        rows, columns = input.shape[-2:]
+        batch = input.shape[:-2]
+        U, V = input.new_zeros((*batch, rows, rows)), input.new_zeros((*batch, columns, columns))
+        return return_types.svd(U, singular._linalg_svdvals(input), V)
+    U, S, Vh = singular._linalg_svd(input, not some)
+    return return_types.svd(U, S, adjoint(Vh))
+
+
+@function()
+def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The columns of a product of Householder reflections: `polyad.linalg.householder_product`.
+
+    >>> import polyad
+    >>> a, tau = polyad.geqrf(polyad.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> polyad.orgqr(a, tau)
+    tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]])
+    """
+    factorizations.check_reflections("orgqr", input, tau, "input")
+    return factorizations._linalg_householder_product(input, tau)
+
+
+@function()
+def ormqr(
+    input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor | None = None
+) -> Tensor:
+    """Q other, or other Q without *left*, for the square Q (*, m, m) that *input* (*, m, k) and *tau* hold as
+    `polyad.geqrf` gives them; Q^H in its place with *transpose*.
+
+    Raises RuntimeError for shapes that do not agree, different dtypes, integers, bool and 16-bit floats.
+
+    >>> import polyad
+    >>> a, tau = polyad.geqrf(polyad.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> polyad.ormqr(a, tau, polyad.eye(2))
+    tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]])
+    """
+    factorizations.check_reflections("ormqr", input, tau, "input")
+    same_dtype("ormqr", input=input, other=matrices("ormqr", other, "other"))
+    rows, columns = input.shape[-2:]
+    side = -2 if is_flag("ormqr", "left", left) else -1
+    if other.shape[side] != rows:
+        raise ShapeError(
+            f"ormqr: input {tuple(input.shape)} and other {tuple(other.shape)} do not agree: "
+            f"{rows} != {other.shape[side]}",
+            operands={"input": input, "other": other},
+            fix=f"make dimension {side} of other {rows}",
+        )
+    if rows > columns:
+        input = _cat([input, input.new_zeros((*input.shape[:-1], rows - columns))], input.ndim - 1)
+    Q = factorizations._linalg_householder_product(input, tau)
+    if is_flag("ormqr", "transpose", transpose):
+        Q = adjoint(Q)
+    return times(Q, other) if left else times(other, Q)
+
+
+@function()
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+) -> Tensor:
+    """The *p*-norm of all elements, or over *dim*; "fro" and None are 2, "nuc" is the nuclear norm of matrices.
+
+    PyTorch's older form of `polyad.linalg.vector_norm` and `polyad.linalg.matrix_norm`. Raises RuntimeError for
+    integers and bool, ValueError for another name.
+
+    >>> import polyad
+    >>> polyad.norm(polyad.tensor([3.0, 4.0])), polyad.norm(polyad.eye(3), "nuc")
+    (tensor(5.), tensor(3.))
+    """
+    check_tensor(input, "norm", "input")
+    if p is None or p == "fro":
+        p = 2
+    if p == "nuc":
+        return _matrix_norm("norm", "input", input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
+    if isinstance(p, str):
+        raise ArgumentError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)

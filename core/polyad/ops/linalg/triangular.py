@@ -1,0 +1,208 @@
+"""Triangular systems, and Cholesky factors: how they are made and what is done with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import return_types
+from ...dispatch.op import function, gradient, primitive
+from ...errors import ShapeError
+from ...layout import Shape
+from ...tensor import Tensor
+from ..sequences import eye
+from ..slicing import diag_embed
+from .operands import (
+    adjoint,
+    adjoint_times,
+    check_info,
+    diagonal_of,
+    is_flag,
+    matrices,
+    product_shape,
+    real_part,
+    same_dtype,
+    times_adjoint,
+    with_info,
+)
+
+# ---------------------------------------------------------------------------------------------- triangular systems
+
+
+def _triangular_shape(A: Shape, B: Shape, upper: bool, adjoint: bool, unitriangular: bool) -> Shape:
+    return product_shape(A, B)
+
+
+@primitive(shape=_triangular_shape, method=False)
+def _linalg_solve_triangular(A: Tensor, B: Tensor, upper: bool, adjoint: bool, unitriangular: bool) -> Tensor:
+    """X of A X = B, or of A^H X = B with *adjoint*, for triangular A. The other triangle is not read, nor is the
+    diagonal with *unitriangular*; a 0 on it gives infinities.
+    """
+
+
+def _solve_triangular_grad_A(
+    g: Tensor, A: Tensor, out: Tensor, upper: bool, adjoint: bool, unitriangular: bool
+) -> Tensor:
+    gB = _linalg_solve_triangular(A, g, upper, not adjoint, unitriangular)
+    product = times_adjoint(out, gB) if adjoint else times_adjoint(gB, out)
+    return -(product.triu(1 if unitriangular else 0) if upper else product.tril(-1 if unitriangular else 0))
+
+
+gradient(
+    _linalg_solve_triangular,
+    A=_solve_triangular_grad_A,
+    B=lambda g, A, upper, adjoint, unitriangular: _linalg_solve_triangular(A, g, upper, not adjoint, unitriangular),
+)
+
+
+@function(namespace="linalg")
+def solve_triangular(
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """X of A X = B (or of X A = B with ``left=False``) for triangular A (*, n, n) and B (*, n, k) (or (*, k, n)).
+
+    Batches broadcast. The other triangle of A is not read, and the diagonal counts as ones with *unitriangular*; a
+    zero on the diagonal gives infinities. Raises RuntimeError for shapes that do not agree, different dtypes,
+    integers, bool and 16-bit floats.
+
+    >>> import polyad
+    >>> A = polyad.tensor([[2.0, 1.0], [0.0, 4.0]])
+    >>> polyad.linalg.solve_triangular(A, polyad.tensor([[4.0], [8.0]]), upper=True)
+    tensor([[1.],
+            [2.]])
+    """
+    upper, left = is_flag("solve_triangular", "upper", upper), is_flag("solve_triangular", "left", left)
+    unitriangular = is_flag("solve_triangular", "unitriangular", unitriangular)
+    check_system("solve_triangular", A, B, left)
+    if left:
+        return _linalg_solve_triangular(A, B, upper, False, unitriangular)
+    return adjoint(_linalg_solve_triangular(A, adjoint(B), upper, True, unitriangular))
+
+
+def check_system(op: str, A: Any, B: Any, left: bool = True, names: tuple[str, str] = ("A", "B")) -> None:
+    matrices(op, A, names[0], square=True)
+    matrices(op, B, names[1])
+    same_dtype(op, **{names[0]: A, names[1]: B})
+    side = -2 if left else -1
+    if A._array.shape[-1] != B._array.shape[side]:
+        raise ShapeError(
+            f"{op}: {names[0]} {tuple(A.shape)} and {names[1]} {tuple(B.shape)} do not agree: "
+            f"{A.shape[-1]} != {B.shape[side]}",
+            operands={names[0]: A, names[1]: B},
+            fix=f"make dimension {side} of {names[1]} {A.shape[-1]}",
+        )
+
+
+# ---------------------------------------------------------------------------------------------- Cholesky
+
+
+def _cholesky_shape(input: Shape, upper: bool) -> tuple[Shape, Shape]:
+    return input, input[:-2]
+
+
+@primitive(dtype=with_info, shape=_cholesky_shape, outputs=("L", "info"), method=False)
+def _linalg_cholesky_ex(input: Tensor, upper: bool) -> Any:
+    """The Cholesky factor of each matrix, made from its lower (or upper) triangle; info is the order of the first
+    leading minor that is not positive definite, 0 if all are.
+    """
+
+
+def _cholesky_grad(g: list[Tensor], L: Tensor, upper: bool) -> Tensor:
+    """L^-H P L^-1 with P the Hermitian half of tril(L^H g): Murray, "Differentiation of the Cholesky decomposition"
+    (2016), eq. 10.
+    """
+    gL = g[0]
+    if upper:
+        L, gL = adjoint(L), adjoint(gL)
+    product = adjoint_times(L, gL).tril()
+    inner = (product + adjoint(product)) * 0.5 - diag_embed(real_part(diagonal_of(product)) * 0.5)
+    half = _linalg_solve_triangular(L, inner, False, True, False)
+    return _linalg_solve_triangular(L, adjoint(half), False, True, False)
+
+
+gradient(_linalg_cholesky_ex, input=_cholesky_grad)
+
+_NOT_POSITIVE = "the input is not positive-definite (the leading minor of order {order} is not)"
+_MAKE_POSITIVE = "make the matrix symmetric (Hermitian) positive-definite, for example add a small multiple of eye(n)"
+
+
+def cholesky_factor(op: str, name: str, A: Any, upper: bool) -> Tensor:
+    matrices(op, A, name, square=True)
+    factor, info = _linalg_cholesky_ex(A, is_flag(op, "upper", upper))
+    check_info(op, info, _NOT_POSITIVE, _MAKE_POSITIVE, **{name: A})
+    return factor  # type: ignore[no-any-return]
+
+
+@function(namespace="linalg")
+def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+    """The Cholesky factor of symmetric (Hermitian) positive-definite matrices (*, n, n): lower triangular L with
+    A = L L^H, or its adjoint with *upper*.
+
+    Only one triangle of A is read. Raises polyad.linalg.LinAlgError (a RuntimeError) for a matrix that is not
+    positive-definite, RuntimeError for matrices that are not square, integers, bool and 16-bit floats.
+
+    >>> import polyad
+    >>> polyad.linalg.cholesky(polyad.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
+    return cholesky_factor("cholesky", "A", A, upper)
+
+
+@function(namespace="linalg")
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """As `polyad.linalg.cholesky`, without an error for what is not positive-definite: a named tuple (L, info).
+
+    info (*), int32, is 0 or the order of the first leading minor that is not positive-definite; that matrix's L is
+    unspecified. With *check_errors* it raises after all.
+
+    >>> import polyad
+    >>> polyad.linalg.cholesky_ex(polyad.tensor([[4.0, 2.0], [2.0, 0.0]])).info
+    tensor(2, dtype=polyad.int32)
+    """
+    matrices("cholesky_ex", A, square=True)
+    factor, info = _linalg_cholesky_ex(A, is_flag("cholesky_ex", "upper", upper))
+    if check_errors:
+        check_info("cholesky_ex", info, _NOT_POSITIVE, _MAKE_POSITIVE, A=A)
+    return return_types.linalg_cholesky_ex(factor, info)
+
+
+@function()
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """X of A X = B, for B (*, n, k) and the Cholesky factor L (*, n, n) of A: A = L L^H, or L^H L with *upper*.
+
+    Batches broadcast. Raises RuntimeError for shapes that do not agree and for other dtypes than `polyad.linalg` takes.
+
+    >>> import polyad
+    >>> L = polyad.tensor([[2.0, 0.0], [1.0, 2.0]])
+    >>> polyad.cholesky_solve(polyad.tensor([[6.0], [7.0]]), L)
+    tensor([[1.],
+            [1.]])
+    """
+    matrices("cholesky_solve", B, "B")
+    check_system("cholesky_solve", L, B, names=("L", "B"))
+    upper = is_flag("cholesky_solve", "upper", upper)
+    inner = _linalg_solve_triangular(L, B, upper, upper, False)
+    return _linalg_solve_triangular(L, inner, upper, not upper, False)
+
+
+@function()
+def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of A, from its Cholesky factor L (*, n, n): A = L L^H, or L^H L with *upper*.
+
+    Raises RuntimeError for matrices that are not square and for other dtypes than `polyad.linalg` takes.
+
+    >>> import polyad
+    >>> polyad.cholesky_inverse(polyad.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 0.0625]])
+    """
+    matrices("cholesky_inverse", L, "L", square=True)
+    upper = is_flag("cholesky_inverse", "upper", upper)
+    inverse = _linalg_solve_triangular(L, eye(L.shape[-1], dtype=L.dtype, device=L.device), upper, False, False)
+    return times_adjoint(inverse, inverse) if upper else adjoint_times(inverse, inverse)
