@@ -12,7 +12,6 @@ from polyad.dtypes import INTEGER
 from polyad.errors import DivisionByZero
 
 from .fused import fused
-from .quiet import quiet_ufunc
 from .ufunc import elementwise, ufunc
 
 
@@ -98,8 +97,8 @@ KERNELS = {
     "fmod": _division("fmod", np.fmod),
     "neg": ufunc(np.negative),
     "abs": ufunc(np.absolute),
-    "sign": elementwise(quiet_ufunc(_sign, 1)),
-    "sgn": elementwise(quiet_ufunc(_sign, 1)),
+    "sign": elementwise(_sign, 1),
+    "sgn": elementwise(_sign, 1),
     "conj": ufunc(np.conjugate),
     "lerp": _lerp_kernel(),
     "addcmul": fused(_addcmul),

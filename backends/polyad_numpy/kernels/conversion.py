@@ -11,12 +11,15 @@ from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
+from .order import arranged
+
 
 def cast(array: Any, dtype: DType) -> Any:
     if array.dtype.kind == "c" and not dtype.is_complex and dtype.name != "bool":
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(numpy_dtype(dtype))
+        result = array.astype(numpy_dtype(dtype))
+    return result if array.flags.c_contiguous else arranged(result, array)
 
 
 def copy(array: Any) -> Any:

@@ -2,7 +2,7 @@
 
 `fused` takes a function of dimensioned float32 or float64 arrays that returns a new array, and makes a kernel of it:
 half types are computed in float32 and rounded once, 0-d operands are seen as arrays of one element, floating point
-warnings are off. Complex (and, unless asked for, integer) signatures are declined, so that core runs the op's
+warnings are off, and the result's order in memory is PyTorch's. Complex (and, unless asked for, integer) signatures are declined, so that core runs the op's
 decomposition.
 """
 
@@ -18,13 +18,17 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import BOOL, FLOATING, bfloat16, float16
 from polyad.interop.numpy import numpy_dtype
 
+from .order import arranged
 from .quiet import quiet
 
 Call = Callable[..., Any]
 
 
-def fused(function: Call, *, integers: bool = False, halves: bool = False) -> Kernel:
-    """The kernel that *function* is; *integers*: it takes integers too; *halves*: it needs no detour for half types."""
+def fused(function: Call, *, integers: bool = False, halves: bool = False, elementwise: bool = True) -> Kernel:
+    """The kernel that *function* is; *integers*: it takes integers too; *halves*: it needs no detour for half types.
+
+    The result of an *elementwise* function is `arranged`, that of another one row-major.
+    """
     call = quiet(function)
 
     def specialize(types: Signature) -> Call | None:
@@ -35,9 +39,29 @@ def fused(function: Call, *, integers: bool = False, halves: bool = False) -> Ke
         made = call
         if dtype in (float16, bfloat16) and not halves:
             made = _in_float32(made, numpy_dtype(dtype))
-        return made if any(not entry.zero_dim for entry in tensors) else _of_one_element(made)
+        if all(entry.zero_dim for entry in tensors):
+            return _of_one_element(made)
+        return _arranging(made) if elementwise else _row_major(made)
 
     return Kernel(call, specialize=specialize)
+
+
+def _arranging(call: Call) -> Call:
+    def ordered(*args: Any) -> Any:
+        result = call(*args)
+        for arg in args:
+            if isinstance(arg, np.ndarray) and not arg.flags.c_contiguous:
+                return arranged(result, *args)
+        return result
+
+    return ordered
+
+
+def _row_major(call: Call) -> Call:
+    def ordered(*args: Any) -> Any:
+        return np.ascontiguousarray(call(*args))
+
+    return ordered
 
 
 def _in_float32(call: Call, dtype: Any) -> Call:

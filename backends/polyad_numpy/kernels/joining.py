@@ -10,7 +10,20 @@ from polyad.backend import Kernel
 
 
 def cat(arrays: list[Any], dim: int) -> Any:
-    return np.concatenate(arrays, axis=dim)
+    first = arrays[0]
+    # PyTorch keeps channels-last order where all have it; any other order becomes row-major.
+    if first.ndim in (4, 5) and all(map(_is_channels_last, arrays)):
+        made = np.concatenate(arrays, axis=dim)
+    # NumPy keeps an order of dimensions in memory that all arrays share; results are row-major.
+    return made if made.flags.c_contiguous else np.ascontiguousarray(made)
+    shape = list(first.shape)
+    shape[dim] = sum([array.shape[dim] for array in arrays])
+    return np.concatenate(arrays, axis=dim, out=np.empty(shape, first.dtype))
+
+
+def _is_channels_last(array: Any) -> bool:
+    order = (0, *range(2, array.ndim), 1)
+    return not array.flags.c_contiguous and array.transpose(order).flags.c_contiguous
 
 
 def stack(arrays: list[Any], dim: int) -> Any:
@@ -25,15 +38,15 @@ def stack(arrays: list[Any], dim: int) -> Any:
 
 def flip(array: Any, dims: tuple[int, ...]) -> Any:
     # A copy always: reversed along dimensions of size 1 only, it is row-major already, and still the input's memory.
-    return array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])].copy()
+    return array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])].copy(order="K")
 
 
 def tril(array: Any, diagonal: int) -> Any:
-    return np.tril(array, diagonal)
+    return np.ascontiguousarray(np.tril(array, diagonal))
 
 
 def triu(array: Any, diagonal: int) -> Any:
-    return np.triu(array, diagonal)
+    return np.ascontiguousarray(np.triu(array, diagonal))
 
 
 KERNELS = {

@@ -11,7 +11,6 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import INTEGER
 
 from .fused import fused
-from .quiet import quiet_ufunc
 from .ufunc import elementwise, ufunc
 
 
@@ -56,7 +55,7 @@ def _into(out: Any, result: Any) -> Any:
     return out
 
 
-_floats, _integers = elementwise(quiet_ufunc(_float_power, 2)), elementwise(quiet_ufunc(_integer_power, 2))
+_floats, _integers = elementwise(_float_power, 2), elementwise(_integer_power, 2)
 
 
 def _power(types: Signature) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .fused import fused
-from .quiet import quiet_ufunc
 from .ufunc import elementwise, ufunc
 
 
@@ -24,6 +23,6 @@ KERNELS = {
     "floor": ufunc(np.floor),
     "ceil": ufunc(np.ceil),
     "trunc": ufunc(np.trunc),
-    "round": elementwise(quiet_ufunc(_round, 1)),
+    "round": elementwise(_round, 1),
     "frac": fused(_frac),
 }

@@ -16,6 +16,7 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import BOOL, bfloat16
 from polyad.interop.numpy import numpy_dtype
 
+from .order import arranged
 from .quiet import quiet
 from .ufunc import ufunc
 
@@ -45,6 +46,13 @@ def choose(mask: Any, a: Any, b: Any) -> Any:
     return np.bitwise_xor(difference, b, difference)
 
 
+def _ordered(result: Any, *operands: Any) -> Any:
+    for operand in operands:
+        if isinstance(operand, np.ndarray) and not operand.flags.c_contiguous:
+            return arranged(result, *operands)
+    return result
+
+
 def _where(types: Signature) -> Any:
     entry = next(entry for entry in types[1:] if isinstance(entry, TensorType))
     dtype = numpy_dtype(entry.dtype)
@@ -53,13 +61,13 @@ def _where(types: Signature) -> Any:
     def kernel(mask: Any, a: Any, b: Any) -> Any:
         if not isinstance(b, np.ndarray):
             if b == 0:
-                return np.asarray(keep(a, mask, zero))
+                return _ordered(np.asarray(keep(a, mask, zero)), mask, a)
             b = np.asarray(b, dtype)
         elif not isinstance(a, np.ndarray):
             if a == 0:
-                return np.asarray(keep(b, np.logical_not(mask), zero))
+                return _ordered(np.asarray(keep(b, np.logical_not(mask), zero)), mask, b)
             a = np.asarray(a, dtype)
-        return np.asarray(choose(mask, a, b).view(dtype))
+        return _ordered(np.asarray(choose(mask, a, b).view(dtype)), mask, a, b)
 
     return kernel
 
@@ -72,11 +80,11 @@ def _clamp(types: Signature) -> Any:
 
     def kernel(a: Any, low: Any, high: Any) -> Any:
         if high is None:
-            return np.asarray(np.maximum(a, np.asarray(low, dtype)))
+            return _ordered(np.asarray(np.maximum(a, np.asarray(low, dtype))), a)
         high = np.asarray(high, dtype)
         if low is None:
-            return np.asarray(np.minimum(a, high))
-        return np.asarray(np.minimum(np.maximum(a, np.asarray(low, dtype)), high))
+            return _ordered(np.asarray(np.minimum(a, high)), a)
+        return _ordered(np.asarray(np.minimum(np.maximum(a, np.asarray(low, dtype)), high)), a)
 
     return quiet(kernel) if entry.dtype is bfloat16 else kernel
 

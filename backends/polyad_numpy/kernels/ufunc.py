@@ -19,6 +19,7 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import INTEGER, DType, bfloat16, float16, float32, float64, iinfo
 from polyad.interop.numpy import numpy_dtype
 
+from .order import arranging
 from .quiet import quiet, quiet_ufunc
 
 Call = Callable[..., Any]
@@ -32,10 +33,7 @@ def ufunc(function: np.ufunc, *, out: bool = True, warns: bool = True, to_bool: 
     Say ``warns=False`` for a ufunc that sets no floating point flag (comparisons, bit operations), ``to_bool=True``
     for one whose result is bool.
     """
-    if warns:
-        return elementwise(quiet_ufunc(function, function.nin), out=out, to_bool=to_bool, arrays_only=True)
-    # Loops of bfloat16, which are not NumPy's own, set flags in any case.
-    return elementwise(function, out=out, to_bool=to_bool, arrays_only=True, for_bfloat16=with_out(function))
+    return elementwise(function, function.nin, out=out, to_bool=to_bool, arrays_only=True, warns=warns)
 
 
 def with_out(function: Call) -> Call:
@@ -49,30 +47,43 @@ def with_out(function: Call) -> Call:
 
 
 def elementwise(
-    call: Call,
+    function: Call,
+    operands: int,
     *,
     out: bool = True,
     to_bool: bool = False,
     arrays_only: bool = False,
-    for_bfloat16: Call | None = None,
+    warns: bool = True,
 ) -> Kernel:
-    """As `ufunc`, for a function that is called like one: ``call(*operands, out=None)``.
+    """As `ufunc`, for a function of one to three operands that is called like one: ``function(*operands, out=None)``.
 
-    *arrays_only* says that it need not see numbers as such; *for_bfloat16* is called instead for that dtype.
+    *arrays_only* says that it need not see numbers as such.
     """
+    plain = quiet_ufunc(function, operands)
+    made_for = {
+        (decides, quietly): arranging(function, operands, decides, quietly)
+        for decides in (0, 1)
+        for quietly in {warns, True}
+    }
 
     def specialize(types: Signature) -> Any:
         dtype = next(entry.dtype for entry in types if isinstance(entry, TensorType))
-        made = call if dtype is not bfloat16 or for_bfloat16 is None else for_bfloat16
+        dimensioned = [position for position, entry in enumerate(types) if not _has_no_dimensions(entry)]
+        # Loops of bfloat16, which are not NumPy's own, set flags in any case.
+        made = made_for[min(dimensioned[0], 1), warns or dtype is bfloat16] if dimensioned else plain
         if dtype.category == INTEGER and int in types:
             made = _wrapping_numbers(made, types, dtype)
         elif arrays_only and dtype in _OWN_FLOATS and len(types) == 2 and not {float, int}.isdisjoint(types):
             made = _with_zero_dim_numbers(made, types, numpy_dtype(dtype))
         if dtype is bfloat16 and float in types and not to_bool:
             made = _rounding_to(made, numpy_dtype(dtype))
-        return made if any(isinstance(entry, TensorType) and not entry.zero_dim for entry in types) else _as_array(made)
+        return made if dimensioned else _as_array(made)
 
-    return Kernel(call, out=out, specialize=specialize)
+    return Kernel(function, out=out, specialize=specialize)
+
+
+def _has_no_dimensions(entry: Any) -> bool:
+    return not isinstance(entry, TensorType) or entry.zero_dim
 
 
 def _as_array(call: Call) -> Call:

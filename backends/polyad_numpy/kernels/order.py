@@ -1,0 +1,113 @@
+"""The order in memory of an elementwise result, which is PyTorch's: that of the operands, the first that has a say
+deciding.
+
+Two dimensions are compared by the strides of the first operand that is not broadcast along either; between equal
+strides the longer dimension is the inner one; where no operand decides, the order is row-major. NumPy's own rule
+differs where operands disagree, and where a single one is expanded. Results of row-major operands are row-major in
+both, so kernels ask only about others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .quiet import thread
+
+
+def arranging(function: Callable[..., Any], operands: int, decides: int, warns: bool) -> Callable[..., Any]:
+    """The elementwise ``function(*operands, out)`` of one to three operands with its result `arranged`, and with
+    floating point warnings off if it *warns*.
+
+    *decides* is the position of the first operand that has dimensions: where that is row-major, NumPy's order is right.
+    Written out for each case, since every small op pays for what stands here.
+    """
+    if operands == 1:
+        if warns:
+            return lambda a, out=None: (
+                result
+                if ((result := thread.run(function, a, out)) is out) or a.flags.c_contiguous
+                else arranged(result, a)
+            )
+        return lambda a, out=None: (
+            result if ((result := function(a, out)) is out) or a.flags.c_contiguous else arranged(result, a)
+        )
+    if operands == 2 and decides == 0:
+        if warns:
+            return lambda a, b, out=None: (
+                result
+                if ((result := thread.run(function, a, b, out)) is out) or a.flags.c_contiguous
+                else arranged(result, a, b)
+            )
+        return lambda a, b, out=None: (
+            result if ((result := function(a, b, out)) is out) or a.flags.c_contiguous else arranged(result, a, b)
+        )
+    if operands == 2:
+        if warns:
+            return lambda a, b, out=None: (
+                result
+                if ((result := thread.run(function, a, b, out)) is out) or b.flags.c_contiguous
+                else arranged(result, b)
+            )
+        return lambda a, b, out=None: (
+            result if ((result := function(a, b, out)) is out) or b.flags.c_contiguous else arranged(result, b)
+        )
+    return lambda a, b, c, out=None: (
+        result if (result := thread.run(function, a, b, c, out)) is out else arranged(result, a, b, c)
+    )
+
+
+def arranged(result: Any, *operands: Any) -> Any:
+    """*result*, a new array, or a copy of it in the order in memory that *operands* give it."""
+    shape = result.shape
+    rank = len(shape)
+    if rank < 2 or not result.size:
+        return result
+    first = operands[0]
+    if isinstance(first, np.ndarray) and first.itemsize == result.itemsize and first.strides == result.strides:
+        return result
+    steps = [_steps(operand, shape) for operand in operands if isinstance(operand, np.ndarray)]
+    order = list(range(rank - 1, -1, -1))  # the innermost first
+    for position in range(1, rank):
+        place = position
+        for other in range(position - 1, -1, -1):
+            later = _later(steps, shape, order[other], order[place])
+            if later > 0:
+                order[other], order[place] = order[place], order[other]
+                place = other
+            elif later < 0:
+                break
+    expected, step = [0] * rank, result.itemsize
+    for dim in order:
+        expected[dim] = step
+        step *= shape[dim]
+    if all(a == b or size == 1 for a, b, size in zip(expected, result.strides, shape)):
+        return result
+    outermost_first = order[::-1]
+    made = np.empty([shape[dim] for dim in outermost_first], result.dtype)
+    made = made.transpose(np.argsort(outermost_first))
+    made[...] = result
+    return made
+
+
+def _steps(operand: Any, shape: tuple[int, ...]) -> list[int]:
+    """The operand's strides along the result's dimensions, 0 where it is broadcast."""
+    lead = len(shape) - operand.ndim
+    return [0] * lead + [
+        0 if have == 1 != want else stride for have, want, stride in zip(operand.shape, shape[lead:], operand.strides)
+    ]
+
+
+def _later(steps: list[list[int]], shape: tuple[int, ...], inner: int, outer: int) -> int:
+    """1 if dimension *inner* belongs outside of *outer*, -1 if it is where it belongs, 0 if no operand says."""
+    for strides in steps:
+        a, b = strides[inner], strides[outer]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0
