@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import DType, bfloat16, complex64, complex128, finfo, float16, float32, float64
+from polyad.dtypes import DType, bfloat16, complex64, complex128, finfo, float16, float32, float64, get_default_dtype
 from polyad.interop.numpy import polyad_dtype
 from polyad_conformance.tolerance import eps, is_inexact, largest, wide
 
-from .calls import Call, Given, mapped
+from .calls import Call, Given, leaves, mapped
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,25 @@ def difference(kind: str, where: str, ours: np.ndarray, theirs: np.ndarray, call
     if not is_inexact(dtype):
         wrong = ours != theirs
         return [Mismatch(kind, _text(where, ours, theirs, wrong))] if wrong.any() else []
+    if call.form in ("in place", "out"):
+        dtype = computed_in(call, dtype)
     left, right = np.asarray(wide(ours)), np.asarray(wide(theirs))
     allowed = allowance(dtype, right, call, bound, kind)
     wrong = unequal(left, right, allowed, dtype)
     if wrong.any():
         wrong = wrong & ~_excused(kind, where, left, right, allowed, dtype, call)
     return [Mismatch(kind, _text(where, left, right, wrong, allowed))] if wrong.any() else []
+
+
+def computed_in(call: Call, dtype: DType) -> DType:
+    """The dtype in which the call rounds, if its result is written to a tensor of *dtype*: the inputs' coarsest."""
+    inputs = [
+        value.dtype
+        for value in leaves((call.args, {k: v for k, v in call.kwargs.items() if k != "out"}))
+        if isinstance(value, Given)
+    ]
+    floats = [one for one in inputs if is_inexact(one)] or [get_default_dtype()]
+    return max((*floats, dtype), key=eps)
 
 
 def allowance(dtype: DType, expected: np.ndarray, call: Call, bound: Bound, kind: str) -> np.ndarray:
@@ -115,7 +128,6 @@ def unequal(left: np.ndarray, right: np.ndarray, allowed: np.ndarray, dtype: DTy
             alike = np.signbit(left) == np.signbit(right)
             same |= alike & (np.abs(left) >= limit) & (np.abs(right) >= limit)
     return np.asarray(~(near | same))
-
 
 
 def _excused(
@@ -163,9 +175,7 @@ def _again(call: Call, kind: str, where: str, factor: float | None) -> np.ndarra
         tree = mapped(tree, Given, changed)
         return mapped(tree, DType, lambda one: wider.get(one, one)) if factor is None else tree
 
-    outcome = observe(
-        TORCH, replace(call, args=rewritten(tuple(call.args)), kwargs=rewritten(dict(call.kwargs)))
-    )
+    outcome = observe(TORCH, replace(call, args=rewritten(tuple(call.args)), kwargs=rewritten(dict(call.kwargs))))
     if outcome.error is not None:
         return None
     position = int(where.rpartition(" ")[2]) if where[-1].isdigit() else 0

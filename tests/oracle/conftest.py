@@ -15,7 +15,9 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("polyad oracle")
-    group.addoption("--oracle-examples", type=int, default=40, metavar="N", help="random calls a function (default: 40)")
+    group.addoption(
+        "--oracle-examples", type=int, default=40, metavar="N", help="random calls a function (default: 40)"
+    )
     group.addoption("--oracle-seed", type=int, default=0, metavar="N", help="draws other random calls (default: 0)")
 
 

@@ -71,6 +71,15 @@ def _dtype_refused(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcom
     )
 
 
+def _out_of_a_wider_dtype(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return (
+        mismatch.kind == "accepted"
+        and call.form == "out"
+        and isinstance(theirs.error, (RuntimeError, TypeError))
+        and any(word in _message(theirs.error).lower() for word in ("dtype", "type", "out="))
+    )
+
+
 DIFFERENCES = [
     Difference(
         "more dtypes",
@@ -83,6 +92,12 @@ DIFFERENCES = [
         "PyTorch has no derivative for some arguments; polyad has, since gradients are made of ops",
         _no_derivative,
         Call("floor_divide", (contiguous(_floats(2)), contiguous(_floats(2)))).with_gradients(),
+    ),
+    Difference(
+        "out= of a wider dtype",
+        "PyTorch asks for the result's very dtype in some functions and takes a wider one in others; polyad always does",
+        _out_of_a_wider_dtype,
+        Call("floor", (contiguous(_floats(2)),), {"out": contiguous(np.zeros(2))}, "out"),
     ),
     Difference(
         "gradients of a larger source",

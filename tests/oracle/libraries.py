@@ -116,7 +116,7 @@ class Torch:
 
     def host(self, tensor: Any) -> np.ndarray:
         """A copy of the tensor's values."""
-        tensor = tensor.detach().resolve_conj().resolve_neg()
+        tensor = tensor.detach().resolve_conj().resolve_neg().clone()  # zeros may have no memory at all
         if tensor.dtype is torch.bfloat16:
             return np.array(tensor.contiguous().view(torch.int16).numpy()).view(numpy_dtype(polyad.bfloat16))
         return np.array(tensor.numpy())
@@ -131,8 +131,8 @@ class Torch:
     def new(self, values: np.ndarray) -> Any:
         """A tensor of *values*."""
         if values.dtype == numpy_dtype(polyad.bfloat16):
-            return torch.from_numpy(np.array(values).view(np.int16)).view(torch.bfloat16)
-        return torch.from_numpy(np.array(values))
+            return torch.from_numpy(np.array(values).view(np.int16)).view(torch.bfloat16).clone()
+        return torch.from_numpy(np.array(values)).clone()  # memory of PyTorch's own can be resized, as out= does
 
     def gradients(self, outputs: list[Any], inputs: list[Any], incoming: list[Any]) -> Any:
         """Gradients of the outputs with respect to the inputs, None for an input that is not used."""
@@ -165,5 +165,3 @@ def bytes_of(tensor: Any) -> tuple[int, int]:
     reach = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride()))
     start = tensor.data_ptr()
     return start, start + (reach + 1) * size
-
-

@@ -120,4 +120,3 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
 
 PROPERTIES = frozenset("T H mT mH ndim shape dtype is_leaf requires_grad itemsize nbytes data".split())
 """Names in `MORE` that are read, not called."""
-

@@ -107,7 +107,8 @@ def _structure(library: Library, result: Any, found: list[Any]) -> str:
             name for name in getattr(type(result), "__match_args__", ()) if hasattr(result, name)
         ]
         inner = ", ".join(_structure(library, item, found) for item in result)
-        names = f"{type(result).__name__.rpartition('.')[2]}:{','.join(fields)}" if fields else type(result).__name__
+        kind = type(result).__name__.removesuffix("_out")
+        names = f"{kind}:{','.join(fields)}" if fields else kind
         return f"{names}({inner})"
     found.append(result)
     if isinstance(result, library.Tensor):
@@ -219,9 +220,7 @@ def _compare_plain(where: str, one: Any, other: Any) -> list[Mismatch]:
     return [] if equal else [Mismatch("value", f"{where} is {one!r}, PyTorch's {other!r}")]
 
 
-def _compare_tensors(
-    where: str, one: Result, other: Result, call: Call, bound: accuracy.Bound
-) -> list[Mismatch]:
+def _compare_tensors(where: str, one: Result, other: Result, call: Call, bound: accuracy.Bound) -> list[Mismatch]:
     found = []
     for kind, left, right in (
         ("dtype", one.dtype, other.dtype),

@@ -154,5 +154,3 @@ def main_arrays(args: tuple[Any, ...], dtype: DType) -> list[np.ndarray]:
     found: list[np.ndarray] = []
     mapped(args, np.ndarray, lambda array: found.append(array) if array.dtype == wanted else None)
     return found
-
-

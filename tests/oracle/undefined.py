@@ -53,7 +53,9 @@ def _same_elements(call: Call, ours: Outcome, theirs: Outcome) -> bool:
         return len(np.unique(values)) < values.size
     left, right = positions[-1]
     if left.ndim == 0 or values.ndim == 0:
-        return bool(_equal(values.reshape(-1)[left % max(values.size, 1)], values.reshape(-1)[right % max(values.size, 1)]))
+        return bool(
+            _equal(values.reshape(-1)[left % max(values.size, 1)], values.reshape(-1)[right % max(values.size, 1)])
+        )
     for dim in range(values.ndim):
         if left.ndim == values.ndim:
             pair = (left, right)
