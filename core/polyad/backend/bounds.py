@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from ..errors import IndexOutOfRange
 
 
+class ElementOutOfRange(IndexOutOfRange, RuntimeError):
+    """An index of gather or scatter out of range, for which PyTorch says RuntimeError."""
+
+
 def out_of_range(
     op: str, name: str, position: Sequence[int], value: int, size: int, *, wraps: bool = False, dim: int | None = None
 ) -> IndexOutOfRange:
@@ -34,4 +38,5 @@ def out_of_range(
     fix = "count from 0" if value < 0 and not wraps and value >= -size else f"use indices in [{low}, {size})"
     if not size:
         fix = "the indexed dimension is empty; check the tensor that is indexed"
-    return IndexOutOfRange(f"{op}: {name}{where} = {value} is not in [{low}, {size}){of}", fix=fix)
+    kind = ElementOutOfRange if op.startswith(("gather", "scatter")) else IndexOutOfRange
+    return kind(f"{op}: {name}{where} = {value} is not in [{low}, {size}){of}", fix=fix)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing
-from ..dtypes import BOOL, bool_, dtype_of_number, uint8
+from ..dtypes import INTEGER, bool_
 from ..errors import DTypeError, ShapeError
 from ..layout import broadcast_shapes
 from ..tensor import Tensor, check_tensor
+from .advanced_indexing import _index
 from .conversion import check_fits
-from .indexing import _index
+from .indexing import _nonzero, _scatter
 from .selection import _where
-from .shape import _expand
+from .shape import _expand, _reshape
 from .shape_rules import broadcast
+from .slicing import _slice
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -25,14 +28,8 @@ if TYPE_CHECKING:
 def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype, value = types[0].dtype, types[2]
     if isinstance(value, type):
-        given = dtype_of_number(value)
-        if given.category > dtype.category and dtype.category != BOOL:
-            raise DTypeError(
-                f"masked_fill: a {value.__name__} does not fit into {dtype.name}",
-                fix="convert input, or the value, first",
-            )
         return Typing((None, bool_, None), (dtype,))
-    if value.dtype.category > dtype.category:
+    if value.dtype.is_complex and not dtype.is_complex:
         raise DTypeError(f"masked_fill: the value is {value.dtype.name}, input {dtype.name}", fix="convert one of them")
     return Typing((None, bool_, dtype), (dtype,))
 
@@ -52,7 +49,7 @@ gradient(
 
 def _check_mask(op: str, input: Tensor, mask: Any) -> None:
     check_tensor(input, op, "input")
-    if check_tensor(mask, op, "mask")._type.dtype not in (bool_, uint8):
+    if check_tensor(mask, op, "mask")._type.dtype is not bool_:
         raise DTypeError(
             f"{op}: mask is {mask.dtype.name}, not bool", operands={"mask": mask}, fix="compare first: mask != 0"
         )
@@ -60,10 +57,11 @@ def _check_mask(op: str, input: Tensor, mask: Any) -> None:
 
 @function(inplace=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
-    """*input* with *value* (a number or a 0-d tensor) where *mask* holds; shapes broadcast, the dtype stays input's.
+    """*input* with *value* (a number or a 0-d tensor) where *mask* holds; shapes broadcast, the dtype stays input's, to
+    which the value is converted.
 
-    Raises RuntimeError for a mask that is not bool, a value of a higher kind than input's or out of its range, or
-    shapes that do not broadcast.
+    Raises RuntimeError for a mask that is not bool, a value that is complex or out of range where input's dtype is
+    not, or shapes that do not broadcast.
 
     >>> import polyad
     >>> polyad.masked_fill(polyad.tensor([1.0, 2.0]), polyad.tensor([True, False]), 0)
@@ -77,7 +75,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
             fix="give a number, or use where",
         )
     if not isinstance(value, Tensor):
-        check_fits("masked_fill", value, input._type.dtype)
+        dtype = input._type.dtype
+        check_fits("masked_fill", value, dtype)
+        if isinstance(value, float) and dtype.category == INTEGER:
+            value = int(value)
     return _masked_fill(input, mask, value)
 
 
@@ -93,8 +94,40 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """
     _check_mask("masked_select", input, mask)
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
-    if mask._type.dtype is uint8:
-        mask = mask != 0
     if not shape:
         input, mask, shape = input.reshape(1), mask.reshape(1), (1,)
     return _index(_expand(input, shape), [_expand(mask, shape)])
+
+
+@function(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """*input* with the first elements of *source*, in order, where *mask* holds; input and mask broadcast.
+
+    Raises RuntimeError for a mask that is not bool, a source of another dtype or with fewer elements than mask names,
+    and shapes that do not broadcast.
+
+    >>> import polyad
+    >>> mask = polyad.tensor([True, False, True])
+    >>> polyad.masked_scatter(polyad.zeros(3), mask, polyad.tensor([1.0, 2.0, 3.0]))
+    tensor([1., 0., 2.])
+    """
+    _check_mask("masked_scatter", input, mask)
+    if check_tensor(source, "masked_scatter", "source")._type.dtype is not input._type.dtype:
+        raise DTypeError(
+            "masked_scatter: source must have input's dtype",
+            operands={"input": input, "source": source},
+            fix="convert source",
+        )
+    shape = broadcast_shapes(input._array.shape, mask._array.shape)
+    flat = _reshape(_expand(mask, shape), (math.prod(shape),))
+    places = _nonzero(flat).reshape(-1)
+    count = places._array.shape[0]
+    if source.numel() < count:
+        raise ShapeError(
+            f"masked_scatter: mask names {count} elements, source has {source.numel()}",
+            operands={"mask": mask, "source": source},
+            fix="give an element for each",
+        )
+    values = _slice(_reshape(source, (source.numel(),)), 0, 0, count, 1)
+    made = _reshape(_expand(input, shape), (math.prod(shape),))
+    return _reshape(_scatter(made, places, values, 0), shape)

@@ -2,14 +2,14 @@
 
     int, 0-d integer tensor     that position; the dimension goes
     slice with positive step    a range
-    ...                         all dimensions not named otherwise
+    ...                         all dimensions not named otherwise; a second one stands for none
     None                        a new dimension of size 1
     integer tensor, list        those positions; several of them broadcast together
-    mask (bool or uint8)        the positions where it holds; stands for as many dimensions as it has
+    mask (bool, or old uint8)   the positions where it holds; stands for as many dimensions as it has
     True, False                 a new dimension of size 1 or 0
 
-Everything in the first four rows is one view. Tensors and masks then index that view (`polyad.ops.indexing`), so that
-an int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
+Everything in the first four rows is one view. Tensors and masks then index that view (advanced_indexing.py), so that an
+int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..dtypes import BOOL, INTEGER, bool_, uint8
 from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError
 from ..state import state
 from ..tensor import Tensor
+from .advanced_indexing import _index, index_tensors, place_ndim, write_at
 from .conversion import copy_, fill_
-from .indexing import _index, index_tensors, write_at
 from .shape import _reshape
 from .slicing import _select, _slice
 
@@ -43,7 +43,7 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
     for entry in entries:
         if entry is None:
             shape.append(1)
-            strides.append(1)
+            strides.append(input.shape[dim] * input.strides[dim] if dim < len(input.shape) else 1)
             continue
         stride = input.strides[dim]
         dim += 1
@@ -103,16 +103,18 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     tensor([[1., 1., 1.],
             [2., 2., 2.]])
     """
-    check_writable("__setitem__", self)
+    check_writable("__setitem__", self, one_value=not isinstance(value, Tensor))
     if not isinstance(value, (Tensor, *_NUMBERS)):
         from .creation import tensor
 
         value = tensor(value, dtype=self.dtype, device=self.device)
+    if index is False:
+        return  # nothing is named, so PyTorch does not even ask whether the value fits
     target, indices = _read(self, index)
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)
-        value = _without_leading_ones(value, target.ndim if indices is None else None)
+        value = _without_leading_ones(value, target.ndim if indices is None else place_ndim(target, indices))
     if indices is not None:
         write_at("__setitem__", target, indices, value, False)
     elif isinstance(value, Tensor):
@@ -121,10 +123,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         fill_(target, value)
 
 
-def _without_leading_ones(value: Tensor, ndim: int | None) -> Tensor:
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     """PyTorch and NumPy both let a value have more dimensions than its place, if they are ones in front."""
     shape = value._array.shape
-    if ndim is None or len(shape) <= ndim:
+    if len(shape) <= ndim:
         return value
     extra = len(shape) - ndim
     return _reshape(value, shape[extra:]) if all(size == 1 for size in shape[:extra]) else value
@@ -164,9 +166,10 @@ def _canonical(item: Any, operand: Tensor) -> Any:
     if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
         return item
     if isinstance(item, Tensor):
-        if item.ndim or item._type.dtype.category > INTEGER:
+        dtype = item._type.dtype
+        if item.ndim or dtype.category > INTEGER:
             return item
-        return bool(item.item()) if item._type.dtype.category == BOOL else int(item.item())
+        return bool(item.item()) if dtype.category == BOOL or dtype is uint8 else int(item.item())
     if isinstance(item, (list, tuple, range)) or hasattr(item, "__array__"):
         if getattr(item, "shape", None) == ():
             return _canonical(item.item(), operand)  # a NumPy number
@@ -224,10 +227,8 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
 
     for item in items:
         if item is Ellipsis:
+            rest = 0 if ellipses else len(shape) - named
             ellipses += 1
-            if ellipses > 1:
-                raise IndexOutOfRange("index: more than one ellipsis", operands={"input": self}, fix="write ... once")
-            rest = len(shape) - named
             keep(rest)
             tensors += [None] * rest
         elif item is None or isinstance(item, bool):
@@ -271,5 +272,26 @@ def _mask_of(value: bool, operand: Tensor) -> Tensor:
     return _full((1,), value, bool_, operand._type.device)
 
 
-METHODS = {"__getitem__": getitem, "__setitem__": setitem}
+def delitem(self: Tensor, index: Any) -> None:
+    """Raises TypeError: elements of a tensor cannot be deleted."""
+    raise ArgumentTypeError(
+        "del: elements of a tensor cannot be deleted",
+        operands={"self": self},
+        fix="take what shall stay: x[keep], or cat the parts before and after",
+    )
+
+
+def backwards(self: Tensor) -> Tensor:
+    """``reversed(self)``: a copy with the first dimension in reverse order; itself if 0-d.
+
+    >>> import polyad
+    >>> reversed(polyad.tensor([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
+    from .joining import _flip
+
+    return _flip(self, (0,)) if self._array.shape else self
+
+
+METHODS = {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "__reversed__": backwards}
 """The operators."""
