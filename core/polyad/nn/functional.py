@@ -56,6 +56,7 @@ from ..ops.distance import (
 from ..ops.dropout import dropout as dropout
 from ..ops.embedding import embedding as embedding, one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid
+from ..ops.grid_sampling import affine_grid as affine_grid, grid_sample as grid_sample
 from ..ops.linear_algebra import linear as linear
 from ..ops.losses.binary import (
     binary_cross_entropy as binary_cross_entropy,
@@ -123,6 +124,7 @@ from ..ops.pooling.unpooling import (
     max_unpool3d as max_unpool3d,
 )
 from ..ops.products import bilinear as bilinear
+from ..ops.resampling import interpolate as interpolate
 from ..ops.trigonometry import tanh as tanh
 from ..tensor import Tensor, check_tensor
 

@@ -1,4 +1,4 @@
-"""Losses of class numbers, and binary cross entropy.
+"""Losses of class numbers.
 
 The usual case, scores (N, C) with every target counting alike, takes as few NumPy calls as it can: at a batch of 64 the
 calls are the cost.
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.errors import IndexOutOfRange, ShapeError
+from polyad.errors import IndexOutOfRange
 
-from .quiet import quiet
+from ..quiet import quiet
 
 
 def _all_count(target: Any, classes: int, ignore_index: int) -> bool:
@@ -73,10 +73,12 @@ def _likelihood_backward(
 ) -> Any:
     counts, classes, factor = _class_factors(op, x, target, weight, ignore_index)
     scale = g / np.add.reduce(factor, axis=None) if reduction == "mean" else g
+    # Where no target counts, the mean is nan, and its gradient 0.
+    scale = np.where(counts, scale, 0)
     result = np.zeros(x.shape, x.dtype)
     np.put_along_axis(result, classes, (factor * scale * (smoothing - 1))[:, None], 1)
     if smoothing:
-        every = (counts * scale * (-smoothing / x.shape[1]))[:, None]
+        every = (scale * (-smoothing / x.shape[1]))[:, None]
         result += every if weight is None else every * _wide(weight).reshape(-1, *(1,) * (x.ndim - 2))
     return result
 
@@ -139,25 +141,9 @@ def cross_entropy_backward(
     return result.astype(x.dtype, copy=False)
 
 
-@quiet
-def binary_cross_entropy(x: Any, target: Any) -> Any:
-    if x.size and not (np.minimum.reduce(x, None) >= 0 and np.maximum.reduce(x, None) <= 1):
-        wrong = ~((x >= 0) & (x <= 1))
-        place = np.unravel_index(wrong.argmax(), x.shape)
-        raise ShapeError(
-            f"binary_cross_entropy: input[{', '.join(map(str, place))}] = {x[place]} is not in [0, 1]",
-            fix="apply sigmoid, or use binary_cross_entropy_with_logits",
-        )
-    values, wanted = _wide(x), _wide(target)
-    loss = (wanted - 1) * np.maximum(np.log1p(-values), -100)
-    loss -= wanted * np.maximum(np.log(values), -100)
-    return np.asarray(loss, x.dtype)
-
-
 KERNELS = {
     "nll_loss": Kernel(nll_loss),
     "nll_loss_backward": Kernel(nll_loss_backward),
     "cross_entropy": Kernel(cross_entropy),
     "cross_entropy_backward": Kernel(cross_entropy_backward),
-    "binary_cross_entropy": Kernel(binary_cross_entropy),
 }

@@ -1,0 +1,242 @@
+"""Losses of numbers: squared and absolute differences, and likelihoods of distributions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from ...dispatch.op import function
+from ...errors import ArgumentError
+from ...tensor import Tensor, check_tensor
+from ..exponential import xlogy
+from .reduction import (
+    REDUCTIONS,
+    check_floating,
+    check_least,
+    check_number,
+    check_pair,
+    reduced,
+    reduction_of,
+    weighted,
+)
+
+
+@function(namespace="nn.functional")
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The squared difference: its mean, its sum, or with ``"none"`` one an element.
+
+    Shapes: input, target and weight (*). The mean with a weight is over the weights. Floating point.
+
+    Raises RuntimeError when the shapes differ or for other dtypes, ValueError for an unknown reduction or a weight of
+    another shape.
+
+    >>> import polyad
+    >>> polyad.nn.functional.mse_loss(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    reduction = reduction_of("mse_loss", size_average, reduce, reduction)
+    check_pair("mse_loss", input, target)
+    check_floating("mse_loss", input, target)
+    difference = input - target
+    return weighted("mse_loss", difference * difference, weight, reduction, by_weight=True)
+
+
+@function(namespace="nn.functional")
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The absolute difference: its mean, its sum, or with ``"none"`` one an element.
+
+    Shapes and errors as in `mse_loss`; integers have a sum, but no mean.
+
+    >>> import polyad
+    >>> polyad.nn.functional.l1_loss(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    reduction = reduction_of("l1_loss", size_average, reduce, reduction)
+    check_pair("l1_loss", input, target)
+    return weighted("l1_loss", (input - target).abs(), weight, reduction, by_weight=True)
+
+
+@function(namespace="nn.functional")
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """``0.5 * d**2 / beta`` where the difference d is below *beta*, else ``|d| - 0.5 * beta`` (Girshick 2015).
+
+    Errors as in `mse_loss`; RuntimeError also for a negative *beta*.
+
+    >>> import polyad
+    >>> polyad.nn.functional.smooth_l1_loss(polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0]), reduction="none")
+    tensor([0.5000, 2.5000])
+    """
+    reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
+    check_pair("smooth_l1_loss", input, target)
+    check_least("smooth_l1_loss", "beta", beta, 0, strict=False)
+    check_floating("smooth_l1_loss", input, target, complex=not beta)
+    distance = (input - target).abs()
+    if not beta:
+        return reduced(distance, reduction)
+    near = distance.clamp(max=beta)
+    return reduced(near * near * (0.5 / beta) + (distance - near), reduction)
+
+
+@function(namespace="nn.functional")
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """``0.5 * d**2`` where the difference d is below *delta*, else ``delta * (|d| - 0.5 * delta)`` (Huber 1964).
+
+    Shapes: input, target and weight (*). The mean is over elements, with a weight too.
+
+    Errors as in `mse_loss`; RuntimeError also unless *delta* is positive.
+
+    >>> import polyad
+    >>> x, y = polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 3.0])
+    >>> polyad.nn.functional.huber_loss(x, y, reduction="none", delta=2.0)
+    tensor([0.5000, 4.0000])
+    """
+    reduction = reduction_of("huber_loss", None, None, reduction)
+    check_pair("huber_loss", input, target)
+    check_least("huber_loss", "delta", delta, 0, strict=True)
+    check_floating("huber_loss", input, target)
+    distance = (input - target).abs()
+    near = distance.clamp(max=delta)
+    loss = near * near * 0.5 + (distance - near) * delta
+    return weighted("huber_loss", loss, weight, reduction, by_weight=False)
+
+
+@function(namespace="nn.functional")
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """The Kullback-Leibler divergence ``target * (log(target) - input)`` of log-probabilities from probabilities.
+
+    With *log_target* the target holds log-probabilities too. ``"mean"`` is over elements, and warns; ``"batchmean"``,
+    over the first dimension, is the divergence's definition. Errors as in `mse_loss`.
+
+    >>> import polyad
+    >>> polyad.nn.functional.kl_div(polyad.tensor([-1.0]), polyad.tensor([1.0]), reduction="batchmean")
+    tensor(1.)
+    """
+    reduction = reduction_of("kl_div", size_average, reduce, reduction, (*REDUCTIONS, "batchmean"))
+    check_pair("kl_div", input, target)
+    check_floating("kl_div", input, target)
+    if reduction == "mean":
+        warnings.warn(
+            'kl_div: the mean over elements is not the divergence; "batchmean", over the batch, is', stacklevel=2
+        )
+    loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
+    return reduced(loss, reduction)
+
+
+@function(namespace="nn.functional")
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-likelihood of counts *target* under Poisson distributions of rate exp(input) or, without
+    *log_input*, of rate input.
+
+    The term log(target!) is left out; with *full* it is added where the target is above 1, by Stirling's formula.
+    *eps* keeps the logarithm of a rate of 0 finite. Errors as in `mse_loss`.
+
+    >>> import polyad
+    >>> polyad.nn.functional.poisson_nll_loss(polyad.tensor([0.0, 1.0]), polyad.tensor([1.0, 2.0]), reduction="none")
+    tensor([1.0000, 0.7183])
+    """
+    reduction = reduction_of("poisson_nll_loss", size_average, reduce, reduction)
+    check_pair("poisson_nll_loss", input, target)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = xlogy(target, target) - target + (target * (2 * math.pi)).log() * 0.5
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+@function(namespace="nn.functional")
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-likelihood of *target* under normal distributions of mean *input* and variance *var* (Nix and
+    Weigend 1994).
+
+    Shapes: input (*, M), target broadcasting with it, var a number, (*, M), (*, 1) or (*). Variances below *eps* count
+    as eps, with the gradient of what they are. The constant log(2 pi) / 2 is added with *full*.
+
+    Raises ValueError for a negative variance, a var of another shape or an unknown reduction.
+
+    >>> import polyad
+    >>> mean, target = polyad.tensor([0.0, 0.0]), polyad.tensor([1.0, 2.0])
+    >>> polyad.nn.functional.gaussian_nll_loss(mean, target, 4.0, reduction="none")
+    tensor([0.8181, 1.1931])
+    """
+    reduction = reduction_of("gaussian_nll_loss", None, None, reduction)
+    check_tensor(input, "gaussian_nll_loss", "input")
+    check_tensor(target, "gaussian_nll_loss", "target")
+    if not isinstance(var, Tensor):
+        if check_number("gaussian_nll_loss", "var", var) < 0:
+            raise _negative(var)
+        var = input.new_full(input._array.shape, var)
+    else:
+        if bool((var < 0).any()):
+            raise _negative(var)
+        shape, sizes = input._array.shape, var._array.shape
+        if sizes != shape:
+            if sizes == shape[:-1] and shape:
+                var = var.unsqueeze(-1)
+            elif not shape or sizes != (*shape[:-1], 1):
+                raise ArgumentError(
+                    f"gaussian_nll_loss: var {tuple(sizes)} does not fit input {tuple(shape)}",
+                    operands={"input": input, "var": var},
+                    fix=f"make it {tuple(shape)}, {(*shape[:-1], 1)} or a number",
+                )
+    # The larger of var and eps, with var's own gradient in either case.
+    held = var.detach()
+    var = var + (held.clamp(min=eps) - held)
+    difference = input - target
+    loss = (var.log() + difference * difference / var) * 0.5
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+def _negative(var: object) -> ArgumentError:
+    return ArgumentError(
+        "gaussian_nll_loss: a variance is negative", operands={"var": var}, fix="predict its logarithm, and exp() that"
+    )
