@@ -13,9 +13,7 @@ def cat(arrays: list[Any], dim: int) -> Any:
     first = arrays[0]
     # PyTorch keeps channels-last order where all have it; any other order becomes row-major.
     if first.ndim in (4, 5) and all(map(_is_channels_last, arrays)):
-        made = np.concatenate(arrays, axis=dim)
-    # NumPy keeps an order of dimensions in memory that all arrays share; results are row-major.
-    return made if made.flags.c_contiguous else np.ascontiguousarray(made)
+        return np.concatenate(arrays, axis=dim)
     shape = list(first.shape)
     shape[dim] = sum([array.shape[dim] for array in arrays])
     return np.concatenate(arrays, axis=dim, out=np.empty(shape, first.dtype))

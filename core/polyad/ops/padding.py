@@ -1,7 +1,8 @@
 """Padding: more elements around a tensor, constant or made of its own.
 
-`pad` takes the amounts as PyTorch does, last dimension first; `_pad_constant` takes them dimension by dimension.
-Negative amounts crop, so that the gradient of a padding by p is a padding by -p.
+`pad` takes the amounts as PyTorch does, last dimension first; `_pad_constant` takes them dimension by dimension, and
+`_pad_repeated` for one dimension. Negative amounts crop, so that the gradient of a constant padding by p is a padding
+by -p.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import composite, function, gradient
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentTypeError, NotSupported, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 
 def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
@@ -51,7 +52,98 @@ def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
 gradient(_pad_constant, input=lambda g, pads: _pad_constant(g, tuple(-amount for amount in pads), 0))
 
 
-@function(method=False)
+# ------------------------------------------------------------------------------------------------ its own elements
+
+
+def _kept(size: int, before: int, after: int) -> tuple[int, int]:
+    """Where the part begins that negative amounts leave of a dimension, and its size."""
+    return max(-before, 0), size + min(before, 0) + min(after, 0)
+
+
+def _repeated_shape(input: Shape, dim: int, before: int, after: int, mode: str) -> Shape:
+    return (*input[:dim], input[dim] + before + after, *input[dim + 1 :])
+
+
+@composite(shape=_repeated_shape, method=False)
+def _pad_repeated(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
+    """Dimension *dim* with elements of its own around it: reflected, its edge, or the other side's."""
+    from .joining import cat
+
+    size = input._array.shape[dim]
+    start, kept = _kept(size, before, after)
+    parts = [input.narrow(dim, start, kept)]
+    if before > 0:
+        if mode == "reflect":
+            part = input.narrow(dim, 1, before).flip(dim)
+        elif mode == "replicate":
+            part = _many(input.narrow(dim, 0, 1), dim, before)
+        else:
+            part = input.narrow(dim, start + kept - before, before)
+        parts.insert(0, part)
+    if after > 0:
+        if mode == "reflect":
+            part = input.narrow(dim, size - 1 - after, after).flip(dim)
+        elif mode == "replicate":
+            part = _many(input.narrow(dim, size - 1, 1), dim, after)
+        else:
+            part = input.narrow(dim, start, after)
+        parts.append(part)
+    return cat(parts, dim)
+
+
+def _many(edge: Tensor, dim: int, count: int) -> Tensor:
+    shape = list(edge._array.shape)
+    shape[dim] = count
+    return edge.expand(shape)
+
+
+def _folded_shape(grad: Shape, size: int, dim: int, before: int, after: int, mode: str) -> Shape:
+    return (*grad[:dim], size, *grad[dim + 1 :])
+
+
+@composite(shape=_folded_shape, method=False)
+def _pad_repeated_backward(grad: Tensor, size: int, dim: int, before: int, after: int, mode: str) -> Tensor:
+    """What was padded around dimension *dim* of *size* added up where it came from."""
+    from .creation import zeros
+
+    start, kept = _kept(size, before, after)
+    shape = _folded_shape(grad._array.shape, size, dim, before, after, mode)
+    out = zeros(*shape, dtype=grad.dtype, device=grad.device)
+    out.narrow(dim, start, kept).add_(grad.narrow(dim, max(before, 0), kept))
+    if before > 0:
+        part = grad.narrow(dim, 0, before)
+        if mode == "reflect":
+            out.narrow(dim, 1, before).add_(part.flip(dim))
+        elif mode == "replicate":
+            out.narrow(dim, 0, 1).add_(part.sum(dim, keepdim=True))
+        else:
+            out.narrow(dim, start + kept - before, before).add_(part)
+    if after > 0:
+        part = grad.narrow(dim, grad._array.shape[dim] - after, after)
+        if mode == "reflect":
+            out.narrow(dim, size - 1 - after, after).add_(part.flip(dim))
+        elif mode == "replicate":
+            out.narrow(dim, size - 1, 1).add_(part.sum(dim, keepdim=True))
+        else:
+            out.narrow(dim, start, after).add_(part)
+    return out
+
+
+gradient(
+    _pad_repeated,
+    input=lambda g, input_shape, dim, before, after, mode: _pad_repeated_backward(
+        g, input_shape[dim], dim, before, after, mode
+    ),
+)
+gradient(
+    _pad_repeated_backward,
+    grad=lambda g, dim, before, after, mode: _pad_repeated(g, dim, before, after, mode),
+)
+
+_MODES = ("reflect", "replicate", "circular")
+
+
+@function(method=False, namespace="nn.functional")
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """*input* with more elements around it.
 
@@ -63,9 +155,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         "replicate"  the edge repeated
         "circular"   the other side's elements; amounts up to the dimension's size
 
-    Any shape and dtype. The three modes that repeat elements leave the first dimension alone, and the second too from
-    four dimensions on. Raises RuntimeError for amounts that do not fit, ValueError for an unknown mode, TypeError for
-    amounts that are no ints.
+    Any shape and dtype. The three modes that repeat elements take amounts for the last one, two or three dimensions of
+    an input with one or two dimensions more. Raises RuntimeError for amounts that do not fit and for a value with these
+    modes, NotImplementedError for an unknown mode, TypeError for amounts that are no ints.
 
     >>> import polyad
     >>> x = polyad.tensor([[1, 2, 3]])
@@ -99,57 +191,41 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         except ShapeError as error:
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
         return _pad_constant(input, tuple(by_dim), 0 if value is None else value)
-    if mode not in _SOURCES:
-        raise ArgumentError(
+    if mode not in _MODES:
+        raise NotSupported(
             f"pad: mode {mode!r} is unknown",
             operands={"input": input},
             fix="use 'constant', 'reflect', 'replicate' or 'circular'",
         )
-    if value is not None:
-        raise ArgumentError(
+    if value is not None and value != 0:
+        raise ShapeError(
             f"pad: mode {mode!r} takes no value", operands={"input": input}, fix="drop value, or use mode='constant'"
         )
-    return _pad_by_index(input, by_dim, mode)
+    return _pad_dimensions(input, len(pad) // 2, by_dim, mode)
 
 
-def _reflected(position: int, size: int) -> int:
-    position = abs(position)
-    return position if position < size else 2 * (size - 1) - position
-
-
-_SOURCES: dict[str, Callable[[int, int], int]] = {
-    "reflect": _reflected,
-    "replicate": lambda position, size: min(max(position, 0), size - 1),
-    "circular": lambda position, size: position % size,
-}
-
-
-def _pad_by_index(input: Tensor, by_dim: list[int], mode: str) -> Tensor:
-    from .creation import tensor
-
-    shape, source = input._array.shape, _SOURCES[mode]
-    most = {"reflect": -1, "circular": 0}.get(mode)
-    free = 2 if len(shape) > 3 else 1
-    if any(by_dim[: 2 * free]) and len(shape) > 1:
-        raise ShapeError(
-            f"pad: mode {mode!r} leaves the first {free} dimension(s) of {len(shape)} alone",
+def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> Tensor:
+    """*input* padded along its last *count* dimensions by elements of its own."""
+    shape = input._array.shape
+    if count not in (1, 2, 3) or len(shape) not in (count + 1, count + 2):
+        raise NotSupported(
+            f"pad: mode {mode!r} takes amounts for the last 1, 2 or 3 dimensions of an input with 1 or 2 dimensions "
+            f"more, not for {count} of {len(shape)}",
             operands={"input": input},
-            fix="pad the last dimensions only",
+            fix="reshape the input, or use mode='constant'",
         )
-    for dim, size in enumerate(shape):
+    most = {"reflect": -1, "circular": 0}.get(mode)
+    result = input
+    for dim in range(len(shape) - count, len(shape)):
         before, after = by_dim[2 * dim : 2 * dim + 2]
-        if not before and not after:
-            continue
-        if (
-            (most is not None and max(before, after) > size + most)
-            or size < 1
-            or size + min(before, 0) + min(after, 0) < 1
-        ):
+        size, (_, kept) = shape[dim], _kept(shape[dim], before, after)
+        limit = (kept if mode == "circular" else size) + (most or 0)
+        if size < 1 or kept < int(mode != "replicate") or size + before + after < 1 or (most is not None and max(before, after) > limit):
             raise ShapeError(
                 f"pad: amounts ({before}, {after}) do not fit dimension {dim} of size {size} in mode {mode!r}",
                 operands={"input": input},
-                fix=f"use at most {size + (most or 0)}" if most is not None else "crop less",
+                fix="crop less" if most is None or max(before, after) <= limit else f"use at most {limit}",
             )
-        places = [source(position, size) for position in range(-before, size + after)]
-        input = input.index_select(dim, tensor(places, device=input.device))
-    return input
+        if before or after:
+            result = _pad_repeated(result, dim, before, after, mode)
+    return result.clone() if result is input else result
