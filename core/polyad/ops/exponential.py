@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..dispatch.op import composite, function, gradient, primitive
+from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor, check_tensor
@@ -216,3 +216,7 @@ def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tenso
 
 
 gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _mul(g, _div(input, other)))
+
+expit = alias("expit", sigmoid, namespace="special")
+for _function in (exp2, expm1, log1p, logit, xlogy):
+    alias(_function.__name__, _function, namespace="special")

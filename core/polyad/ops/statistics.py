@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
-from ..dispatch.op import composite, function, gradient
+from ..dispatch.op import alias, composite, function, gradient
 from ..dispatch.promotion import Typing, first, floating_only, promoted_float
 from ..dtypes import float32
 from ..errors import ArgumentError, ArgumentTypeError
@@ -232,3 +232,5 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | 
     """
     check_tensor(input, "logsumexp", "input")
     return _logsumexp(input, normalize_dims(dim, input.ndim, "logsumexp"), keepdim)
+
+alias("logsumexp", logsumexp, namespace="special")

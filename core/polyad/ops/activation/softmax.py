@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from ...dispatch.op import composite, function, gradient
+from ...dispatch.op import alias, composite, function, gradient
 from ...dtypes import FLOATING, DType
 from ...errors import DTypeError
 from ...layout import normalize_dim
@@ -146,3 +146,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     index = constant.argmax(dim, keepdim=True)
     chosen = _scatter(zeros_like(constant), index, 1, normalize_dim(dim, constant.ndim, "gumbel_softmax"))
     return chosen - constant + soft
+
+for _function in (softmax, log_softmax):
+    alias(_function.__name__, _function, namespace="special")

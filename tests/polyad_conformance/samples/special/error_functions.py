@@ -8,8 +8,8 @@ import numpy as np
 
 from polyad.dtypes import complex64, float32, float64
 
-from ..patterns import unary
-from ..sample import REAL, REAL_FLOATS, ErrorCase, Sample, as_float
+from ...patterns import unary
+from ...sample import REAL, REAL_FLOATS, ErrorCase, Sample, as_float
 
 
 def erf(x):
