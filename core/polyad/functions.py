@@ -124,7 +124,6 @@ from .ops.distance import dist as dist
 from .ops.distance import renorm as renorm
 from .ops.distinct import unique as unique
 from .ops.distinct import unique_consecutive as unique_consecutive
-from .ops.dropout import dropout as dropout
 from .ops.einsum import einsum as einsum
 from .ops.embedding import embedding as embedding
 from .ops.embedding import one_hot as one_hot

@@ -53,7 +53,14 @@ from ..ops.distance import (
     pairwise_distance as pairwise_distance,
     pdist as pdist,
 )
-from ..ops.dropout import dropout as dropout
+from ..ops.dropout import (
+    alpha_dropout as alpha_dropout,
+    dropout as dropout,
+    dropout1d as dropout1d,
+    dropout2d as dropout2d,
+    dropout3d as dropout3d,
+    feature_alpha_dropout as feature_alpha_dropout,
+)
 from ..ops.embedding import embedding as embedding, one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid
 from ..ops.grid_sampling import affine_grid as affine_grid, grid_sample as grid_sample
