@@ -66,11 +66,9 @@ def is_contiguous(shape: Shape, strides: Strides) -> bool:
     """Whether elements lie in row-major order without gaps; strides of size-1 dimensions do not matter."""
     expected = 1
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size == 0:
-            return True
         if size != 1:
             if stride != expected:
-                return False
+                return 0 in shape
             expected *= size
     return True
 
@@ -80,7 +78,7 @@ def is_dense(shape: Shape, strides: Strides) -> bool:
     expected = 1
     for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
         if stride != expected:
-            return False
+            return 0 in shape
         expected *= size
     return True
 
@@ -206,30 +204,27 @@ def infer_shape(shape: Shape, numel: int, op: str) -> Shape:
 def view_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | None:
     """Strides that show the elements of (shape, strides), in row-major order, as *new_shape*; None if only a copy can.
 
-    The old dimensions fall into runs that are contiguous among themselves; each new dimension must lie inside one run.
+    The old dimensions fall into runs that are contiguous among themselves; the new dimensions must fall into groups
+    that each fill one run. A new dimension of size 1 belongs to the run before it (counted from the last).
     """
-    if strides == contiguous_strides(shape) or 0 in shape:
+    if 0 in shape:
         return strides if shape == new_shape else contiguous_strides(new_shape)
-    runs: list[list[int]] = []  # [elements in the run, stride of its innermost dimension]
-    for size, stride in zip(shape, strides, strict=True):
-        if size == 1:
-            continue
-        if runs and runs[-1][1] == stride * size:
-            runs[-1] = [runs[-1][0] * size, stride]
-        else:
-            runs.append([size, stride])
+    if strides == contiguous_strides(shape):
+        return contiguous_strides(new_shape)
     result = [0] * len(new_shape)
-    run = len(runs) - 1
-    taken = 1
-    for dim in range(len(new_shape) - 1, -1, -1):
-        size = new_shape[dim]
-        if size == 1:
-            result[dim] = result[dim + 1] * new_shape[dim + 1] if dim + 1 < len(new_shape) else 1
+    dim = len(new_shape)
+    innermost, length = strides[-1], 1
+    for old in range(len(shape) - 1, -1, -1):
+        length *= shape[old]
+        if old and (shape[old - 1] == 1 or strides[old - 1] == length * innermost):
             continue
-        if run >= 0 and taken == runs[run][0]:
-            run, taken = run - 1, 1
-        if run < 0 or runs[run][0] % (taken * size):
+        taken = 1
+        while dim and (taken < length or new_shape[dim - 1] == 1):
+            dim -= 1
+            result[dim] = taken * innermost
+            taken *= new_shape[dim]
+        if taken != length:
             return None
-        result[dim] = runs[run][1] * taken
-        taken *= size
+        if old:
+            innermost, length = strides[old - 1], 1
     return tuple(result)

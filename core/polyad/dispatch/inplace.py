@@ -137,9 +137,9 @@ def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any]
     return plan.out_kernel
 
 
-def check_writable(name: str, target: Any) -> None:
+def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
     """Raise unless *target* may be written in place: no leaf that requires a gradient (unless recording is off), no
-    expanded tensor.
+    expanded tensor, but to write *one value* everywhere.
     """
     if not isinstance(target, Tensor):
         from ..errors import ArgumentTypeError
@@ -149,7 +149,9 @@ def check_writable(name: str, target: Any) -> None:
         )
     if state.grad_enabled:
         _check_history(name, target)
-    if target._storage is not None and has_internal_overlap(target._array.shape, target._array.strides):
+    if one_value or target._storage is None:
+        return
+    if has_internal_overlap(target._array.shape, target._array.strides):
         raise ShapeError(
             f"{name}: several elements of an expanded tensor are one place in memory",
             operands={"self": target},

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..backend.interface import Signature
 from ..backend.registry import tensor_type
+from ..dispatch.inplace import check_writable
 from ..dispatch.op import composite, function, gradient, view
 from ..dispatch.promotion import Typing, promoted_float
 from ..dispatch.views import Layout, in_parts, layout_of
@@ -340,6 +341,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
 def _assign(target: Tensor, value: Any) -> None:
     from .conversion import copy_, fill_
 
+    check_writable("real, imag", target)
     (copy_ if isinstance(value, Tensor) else fill_)(target, value)
 
 

@@ -246,7 +246,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any) -> Tensor:
-    check_writable("fill_", self)
+    check_writable("fill_", self, one_value=True)
     if isinstance(value, Tensor):
         if value._array.shape:
             raise ShapeError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape, normalize_dim, normalize_dims, normalize_shape
 from ..tensor import Tensor, check_tensor
 from .shape import _expand, _reshape, _unsqueeze
@@ -129,8 +129,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 
 
 def _at_least(tensor: Tensor, ndim: int) -> Tensor:
-    shape = tensor._array.shape
-    return tensor if len(shape) >= ndim else _reshape(tensor, (1,) * (ndim - len(shape)) + shape)
+    have = len(tensor._array.shape)
+    if not have:
+        return _reshape(tensor, (1,) * ndim)
+    return tensor if have >= ndim else _unsqueeze(tensor, 0)
 
 
 @function(method=False)
@@ -186,10 +188,10 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 
 
 def _in_three(tensor: Tensor) -> Tensor:
-    shape = tensor._array.shape
-    return (
-        tensor if len(shape) >= 3 else _reshape(tensor, ((1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1)))
-    )
+    ndim = len(tensor._array.shape)
+    if ndim >= 3:
+        return tensor
+    return _unsqueeze(tensor, 2) if ndim == 2 else _unsqueeze(_at_least(tensor, 2), 2)
 
 
 def _at_least_each(tensors: tuple[Any, ...], make: Callable[[Tensor], Tensor], op: str) -> Any:
@@ -253,6 +255,12 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     if indexing not in ("ij", "xy"):
         raise ArgumentError(f"meshgrid: indexing is {indexing!r}", fix="use 'ij' or 'xy'")
     for position, tensor in enumerate(given):
+        if tensor._type.dtype is not given[0]._type.dtype:
+            raise DTypeError(
+                f"meshgrid: tensors[{position}] has another dtype than tensors[0]",
+                operands={"tensors[0]": given[0], f"tensors[{position}]": tensor},
+                fix="convert one of them",
+            )
         if tensor.ndim > 1:
             raise ShapeError(
                 f"meshgrid: tensors[{position}] has {tensor.ndim} dimensions",

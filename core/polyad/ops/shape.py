@@ -211,7 +211,7 @@ def ravel(input: Tensor) -> Tensor:
     >>> polyad.ravel(polyad.zeros(2, 3)).shape
     polyad.Size([6])
     """
-    return _reshape(check_tensor(input, "ravel", "input"), (input.numel(),))
+    return _reshape_view(check_tensor(input, "ravel", "input").contiguous(), (input.numel(),))
 
 
 @function()

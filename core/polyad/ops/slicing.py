@@ -277,6 +277,12 @@ def _split_along(
             fix="use tensor_split along a dimension that is there",
         )
     if not isinstance(indices_or_sections, (tuple, list)):
+        if isinstance(indices_or_sections, Tensor):
+            raise ArgumentTypeError(
+                f"{op}: indices_or_sections is a tensor",
+                operands={"input": input},
+                fix="give ints, or use tensor_split",
+            )
         (count,) = normalize_shape((indices_or_sections,), op)
         if count < 1 or input._array.shape[dim] % count:
             raise ShapeError(
