@@ -187,14 +187,14 @@ def index(array: Any, indices: list[Any]) -> Any:
         given = [at for at, one in enumerate(indices) if one is not None]
         if len(given) == 1 and indices[given[0]].dtype != np.bool_:
             return array.take(indices[given[0]], given[0])  # faster than subscripts, and row-major
-        return array[_key(indices)]
+        return np.asarray(array[_key(indices)], order="C")
     except IndexError as error:
         raise _wrong_index("index", array, indices, error) from error
 
 
 def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out: Any = None) -> Any:
     if out is None:
-        out = array.copy(order="C")
+        out = array.copy(order="K")
     elif out is not array:
         np.copyto(out, array)
     if not isinstance(values, np.ndarray):

@@ -8,7 +8,7 @@ To add a reduction: its name in `_REDUCTIONS`, what it does in `_scatter_reduce`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
@@ -251,7 +251,11 @@ def _leading(src: Tensor, shape: Shape) -> Tensor:
     return src
 
 
-_FOLDS = {"prod": lambda a, b: a * b, "amax": maximum, "amin": minimum}
+def _times(a: Tensor, b: Tensor) -> Tensor:
+    return a * b
+
+
+_FOLDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"prod": _times, "amax": maximum, "amin": minimum}
 
 
 def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> Tensor:
@@ -274,7 +278,7 @@ def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, in
     return _reshape(made, shape)
 
 
-def _within_places(fold: Any) -> Any:
+def _within_places(fold: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, ...]]:
     """*fold* of elements with their places, which leaves what is at another place alone."""
 
     def combine(value: Tensor, place: Tensor, later: Tensor, later_place: Tensor) -> tuple[Tensor, Tensor]:
@@ -354,7 +358,7 @@ def _running_product_before(values: Tensor, places: Tensor) -> Tensor:
     """The product of the elements before each at the same place; equal places are neighbours."""
     from .cumulative import _doubled
 
-    products, _ = _doubled((values, places), 0, _within_places(_FOLDS["prod"]))
+    products, _ = _doubled((values, places), 0, _within_places(_times))
     last = values._array.shape[0] - 1
     same = _slice(places, 0, 0, last, 1) == _slice(places, 0, 1, last, 1)
     one = _full((1,), 1, values._type.dtype, values._type.device)

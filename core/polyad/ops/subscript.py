@@ -217,7 +217,8 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
         )
     entries: list[Entry] = []
     tensors: list[Any] = []
-    dim, ellipses, advanced, plain = 0, 0, False, True
+    dim, kept, spent, advanced, plain = 0, len(shape) - named, False, False, True
+    ellipsis_seen = False
 
     def keep(count: int) -> None:
         nonlocal dim
@@ -227,10 +228,18 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
 
     for item in items:
         if item is Ellipsis:
-            rest = 0 if ellipses else len(shape) - named
-            ellipses += 1
-            keep(rest)
-            tensors += [None] * rest
+            # PyTorch lets each ellipsis stand for all that is not named; after a second one there is nothing left.
+            spent = ellipsis_seen and kept > 0
+            if not ellipsis_seen:
+                keep(kept)
+                tensors += [None] * kept
+            ellipsis_seen = True
+        elif spent:
+            raise IndexOutOfRange(
+                "index: more than one ellipsis",
+                operands={"input": self},
+                fix="write ... once",
+            )
         elif item is None or isinstance(item, bool):
             plain = False
             entries.append(None)
