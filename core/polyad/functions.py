@@ -196,9 +196,6 @@ from .ops.masking import masked_fill as masked_fill
 from .ops.masking import masked_scatter as masked_scatter
 from .ops.masking import masked_select as masked_select
 from .ops.memory import is_same_size as is_same_size
-from .ops.normalization import batch_norm as batch_norm
-from .ops.normalization import group_norm as group_norm
-from .ops.normalization import layer_norm as layer_norm
 from .ops.numerical import cumulative_trapezoid as cumulative_trapezoid
 from .ops.numerical import diff as diff
 from .ops.numerical import gradient as gradient
@@ -238,6 +235,8 @@ from .ops.random import randint_like as randint_like
 from .ops.random import randn as randn
 from .ops.random import randn_like as randn_like
 from .ops.random import randperm as randperm
+from .ops.random_counts import binomial as binomial
+from .ops.random_counts import poisson as poisson
 from .ops.reduction import all as all
 from .ops.reduction import amax as amax
 from .ops.reduction import amin as amin

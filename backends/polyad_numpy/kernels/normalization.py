@@ -162,10 +162,62 @@ def layer_norm_backward(
     )
 
 
+def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
+    shape = x.shape[: x.ndim - count] + (1,) * count
+    features = math.prod(x.shape[x.ndim - count :])
+    rows = _wide(x.reshape(math.prod(shape), features))
+    out, inverse = np.empty(rows.shape, rows.dtype), np.empty((len(rows), 1), rows.dtype)
+    factor = None if weight is None else _wide(weight).reshape(-1).astype(rows.dtype, copy=False)
+
+    def work(first: int, end: int) -> None:
+        part, scale = rows[first:end], inverse[first:end]
+        np.einsum("ij,ij->i", part, part, out=scale[:, 0])
+        scale /= features
+        scale += np.asarray(eps, out.dtype)
+        np.sqrt(scale, out=scale)
+        np.divide(1, scale, out=scale)
+        np.multiply(part, scale, out=out[first:end])
+        if factor is not None:
+            out[first:end] *= factor
+
+    spread(work, len(rows), cost=2 * x.size)
+    return out.astype(x.dtype, copy=False).reshape(x.shape), inverse.reshape(shape)
+
+
+def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps: float) -> tuple[Any, Any]:
+    shape = x.shape[x.ndim - count :]
+    features = math.prod(shape)
+    rows, arriving = _wide(x.reshape(inverse.size, features)), _wide(g.reshape(inverse.size, features))
+    scale = inverse.reshape(-1, 1)
+    out = np.empty(rows.shape, rows.dtype)
+    factor = None if weight is None else _wide(weight).reshape(-1).astype(rows.dtype, copy=False)
+
+    def work(first: int, end: int) -> Any:
+        normalized, gradient, part = out[first:end], arriving[first:end], scale[first:end]
+        np.multiply(rows[first:end], part, out=normalized)
+        of_weight = np.einsum("ij,ij->j", gradient, normalized)
+        scaled = gradient if factor is None else gradient * factor
+        normalized *= np.einsum("ij,ij->i", scaled, normalized)[:, None] / -features
+        normalized += scaled
+        normalized *= part
+        return of_weight
+
+    of_weight, *more = spread(work, len(rows), _PARTS, 2 * x.size)
+    for part in more:
+        of_weight += part
+    dtype = inverse.dtype if weight is None else weight.dtype
+    return (
+        out.astype(x.dtype, copy=False).reshape(x.shape),
+        of_weight.astype(dtype, copy=False).reshape(shape),
+    )
+
+
 KERNELS = {
     "batch_norm": Kernel(batch_norm),
     "batch_norm_backward": Kernel(batch_norm_backward),
     "batch_norm_by": Kernel(batch_norm_by),
     "layer_norm": Kernel(layer_norm),
     "layer_norm_backward": Kernel(layer_norm_backward),
+    "rms_norm": Kernel(rms_norm),
+    "rms_norm_backward": Kernel(rms_norm_backward),
 }

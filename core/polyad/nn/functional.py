@@ -95,7 +95,14 @@ from ..ops.losses.regression import (
     smooth_l1_loss as smooth_l1_loss,
 )
 from ..ops.losses.sequence import ctc_loss as ctc_loss
-from ..ops.normalization import batch_norm as batch_norm, group_norm as group_norm, layer_norm as layer_norm
+from ..ops.normalization import (
+    batch_norm as batch_norm,
+    group_norm as group_norm,
+    instance_norm as instance_norm,
+    layer_norm as layer_norm,
+    local_response_norm as local_response_norm,
+    rms_norm as rms_norm,
+)
 from ..ops.padding import pad as pad
 from ..ops.patches import (
     channel_shuffle as channel_shuffle,

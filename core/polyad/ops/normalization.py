@@ -5,7 +5,7 @@ normalisation tracks them. The decompositions of the backward ops compute them f
 differentiated. Float16 and bfloat16 are normalised in float32.
 
 Sources: batch normalisation, Ioffe and Szegedy 2015; layer normalisation, Ba, Kiros and Hinton 2016; group
-normalisation, Wu and He 2018.
+normalisation, Wu and He 2018; root mean square normalisation, Zhang and Sennrich 2019.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import composite, function, joint_gradient
 from ..dispatch.promotion import Typing
-from ..dtypes import FLOATING, bfloat16, float16, float32
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..dtypes import FLOATING, bfloat16, finfo, float16, float32
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
+from .joining import cat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +35,7 @@ def _with_statistics(op: str) -> Any:
     def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
         dtype = types[0].dtype
         if dtype.category != FLOATING:
-            raise DTypeError(
+            raise UnsupportedDType(
                 f"{op}: input is {dtype.name}; only floating point tensors can be normalised",
                 fix="convert it first: input.float()",
             )
@@ -42,6 +43,32 @@ def _with_statistics(op: str) -> Any:
         return Typing((None,) * len(types), (dtype, statistics, statistics))
 
     return rule
+
+
+def _by_given(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None,) * len(types), _with_statistics("batch_norm")(types, params).outputs[:1])
+
+
+def _check_dtypes(op: str, input: Tensor, **others: Tensor | None) -> None:
+    """Raise unless all of *others* that are given have the dtype of *input* or, beside a half type, all float32."""
+    dtypes = {name: other._type.dtype for name, other in others.items() if other is not None}
+    dtype = input._type.dtype
+    if any(one is not dtype for one in dtypes.values()) and not (
+        dtype in _HALF and all(one is float32 for one in dtypes.values())
+    ):
+        name = next(name for name, one in dtypes.items() if one is not dtype)
+        raise DTypeError(
+            f"{op}: {name} is {dtypes[name].name} beside an input of {dtype.name}",
+            operands={"input": input, **{name: other for name, other in others.items() if other is not None}},
+            fix="give all parameters input's dtype; beside a half type they may all be float32",
+        )
+
+
+def _check_eps(op: str, eps: float, training: bool) -> None:
+    if eps < 0 or (training and not eps):
+        raise ArgumentError(
+            f"{op}: eps {eps} must be {'above 0 in training' if training else 'at least 0'}", fix="1e-5 is usual"
+        )
 
 
 def _gradients(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -148,7 +175,7 @@ def _first_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(shape=_first_shape, method=False)
+@composite(dtype=_by_given, shape=_first_shape, method=False)
 def _batch_norm_by(
     input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
@@ -177,7 +204,7 @@ def _check_channels(op: str, input: Tensor, **others: Tensor | None) -> None:
             )
 
 
-@function(method=False)
+@function(namespace="nn.functional")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -194,16 +221,21 @@ def batch_norm(
     ones, if given, move towards them in place: ``running = (1 - momentum) * running + momentum * batch``, with the
     unbiased variance. An empty batch leaves them as they are. In evaluation the running ones are used.
 
-    Raises ValueError in training on one value a channel; RuntimeError for shapes that do not fit, a dtype that is not
-    floating point, or without running statistics in evaluation.
+    Raises ValueError in training on one value a channel, and for an eps that is not positive; RuntimeError for shapes
+    and dtypes that do not fit, a dtype that is not floating point, or without running statistics in evaluation.
 
     >>> import polyad
     >>> x = polyad.tensor([[1.0], [3.0]])
-    >>> polyad.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
-    tensor([[-1.],
-            [ 1.]])
+    >>> polyad.nn.functional.batch_norm(x, None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
-    _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    channels = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    _check_channels("batch_norm", input, **channels)
+    _check_dtypes("batch_norm", input, **channels)
+    _check_eps("batch_norm", eps, training)
+    if isinstance(momentum, bool) or not isinstance(momentum, (int, float)):
+        raise ArgumentTypeError(f"batch_norm: momentum is {momentum!r}, not a number", fix="0.1 is usual")
     if not training:
         if running_mean is None or running_var is None:
             raise ShapeError(
@@ -291,7 +323,28 @@ joint_gradient(
 )
 
 
-@function(method=False)
+def _features(op: str, input: Tensor, normalized_shape: Any, **others: Tensor | None) -> Shape:
+    """The sizes that are normalised together. Raises unless input ends in them and all of *others* have them."""
+    check_tensor(input, op, "input")
+    features = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    shape = input._array.shape
+    if not features or shape[-len(features) :] != features:
+        raise ShapeError(
+            f"{op}: input {tuple(shape)} does not end in normalized_shape {features}",
+            operands={"input": input},
+            fix=f"use normalized_shape={tuple(shape[-max(len(features), 1) :])}",
+        )
+    for name, other in others.items():
+        if other is not None and check_tensor(other, op, name)._array.shape != features:
+            raise ShapeError(
+                f"{op}: {name} {tuple(other.shape)} is not of normalized_shape {features}",
+                operands={"input": input, name: other},
+                fix=f"make it {features}",
+            )
+    return features
+
+
+@function(namespace="nn.functional")
 def layer_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],
@@ -310,26 +363,12 @@ def layer_norm(
     tensor([[-0.8165,  0.8165],
             [ 0.0000,  0.0000]])
     """
-    check_tensor(input, "layer_norm", "input")
-    features = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    shape = input._array.shape
-    if not features or shape[-len(features) :] != features:
-        raise ShapeError(
-            f"layer_norm: input {tuple(shape)} does not end in normalized_shape {features}",
-            operands={"input": input},
-            fix=f"use normalized_shape={tuple(shape[-max(len(features), 1) :])}",
-        )
-    for name, other in (("weight", weight), ("bias", bias)):
-        if other is not None and check_tensor(other, "layer_norm", name)._array.shape != features:
-            raise ShapeError(
-                f"layer_norm: {name} {tuple(other.shape)} is not of normalized_shape {features}",
-                operands={"input": input, name: other},
-                fix=f"make it {features}",
-            )
+    features = _features("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    _check_dtypes("layer_norm", input, weight=weight, bias=bias)
     return _layer_norm(input, weight, bias, len(features), eps)[0]
 
 
-@function(method=False)
+@function(namespace="nn.functional")
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
@@ -351,7 +390,198 @@ def group_norm(
             operands={"input": input},
             fix="choose a divisor of the number of channels",
         )
+    _check_dtypes("group_norm", input, weight=weight, bias=bias)
+    scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))
     if not math.prod(shape):
-        return _affine(input, _beside(weight, len(shape)), _beside(bias, len(shape)))
-    normalized = _layer_norm(input.reshape(shape[0] * num_groups, -1), None, None, 1, eps)[0].reshape(shape)
-    return _affine(normalized, _beside(weight, len(shape)), _beside(bias, len(shape)))
+        return _affine(_wide(input), scale, shift).to(input.dtype)
+    if math.prod(shape) == num_groups:
+        raise ArgumentError(
+            "group_norm: one value a group has no variance",
+            operands={"input": input},
+            fix="use fewer groups, or more positions or samples",
+        )
+    rows = _wide(input).reshape(shape[0] * num_groups, -1)
+    return _affine(_layer_norm(rows, None, None, 1, eps)[0].reshape(shape), scale, shift).to(input.dtype)
+
+
+@function(namespace="nn.functional")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise each channel of each sample over its positions, then scale by *weight* and shift by *bias* (Ulyanov et
+    al. 2016).
+
+    Shapes: input (N, C, ...), the others (C,). With *use_input_stats* each sample's mean and variance are used, and the
+    running ones, if given, move towards their averages over the batch as in `batch_norm`; without, the running ones
+    are used.
+
+    Raises ValueError for one value a channel and for one running statistic without the other; RuntimeError for shapes
+    and dtypes that do not fit, or without running statistics where they are used.
+
+    >>> import polyad
+    >>> polyad.nn.functional.instance_norm(polyad.tensor([[[1.0, 3.0], [2.0, 6.0]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    check_tensor(input, "instance_norm", "input")
+    shape = input._array.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ArgumentError(
+            f"instance_norm: input {tuple(shape)} has one value a channel, which has no variance",
+            operands={"input": input},
+            fix="give (N, C, L) with more than one position",
+        )
+    if (running_mean is None) != (running_var is None):
+        raise ArgumentError(
+            "instance_norm: running_mean and running_var go together",
+            operands={"input": input},
+            fix="give both or none",
+        )
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    channels = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    _check_channels("instance_norm", input, **channels)
+    _check_dtypes("instance_norm", input, **channels)
+    _check_eps("instance_norm", eps, True)
+    count, positions = shape[0], math.prod(shape[2:])
+    if not math.prod(shape):
+        scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))
+        return _affine(_wide(input), scale, shift).to(input.dtype)
+    rows = input.reshape(1, count * shape[1], *shape[2:])
+    repeated = [None if one is None else one.repeat(count) for one in (weight, bias)]
+    out, mean, variance = _batch_norm(rows, *repeated, eps)
+    if running_mean is not None and running_var is not None:
+        average = mean.detach().reshape(count, shape[1]).mean(0)
+        spread = variance.detach().reshape(count, shape[1]).mean(0)
+        running_mean.mul_(1 - momentum).add_(average, alpha=momentum)
+        running_var.mul_(1 - momentum).add_(spread, alpha=momentum * positions / (positions - 1))
+    return out.reshape(shape)
+
+
+# ------------------------------------------------------------------------------------------------ by size alone
+
+
+def _with_inverse(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None,) * len(types), _with_statistics("rms_norm")(types, params).outputs[:2])
+
+
+def _of_rows_once(input: Shape, weight: Any, count: int, eps: float) -> tuple[Shape, Shape]:
+    return input, input[: len(input) - count] + (1,) * count
+
+
+def _weight_gradient(types: Signature, params: Mapping[str, Any]) -> Typing:
+    weight = types[2] if types[2] is not type(None) else types[3]
+    return Typing((None,) * len(types), (types[1].dtype, weight.dtype))
+
+
+def _backward_of_rows_once(grad: Shape, input: Shape, weight: Any, inverse: Shape, count: int, eps: float) -> Any:
+    return input, input[len(input) - count :]
+
+
+@composite(
+    dtype=_with_inverse,
+    shape=_of_rows_once,
+    outputs=("out", "inverse"),
+    method=False,
+    grad_name="FusedRmsNormBackward0",
+)
+def _rms_norm(input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Tensor, Tensor]:
+    """The last *count* dimensions divided by their root mean square, then scaled; and one over that."""
+    ndim = len(input._array.shape)
+    wide = _wide(input)
+    inverse = ((wide * wide).mean(tuple(range(ndim - count, ndim)), keepdim=True) + eps).rsqrt()
+    return _affine(wide * inverse, weight, None).to(input.dtype), inverse
+
+
+@composite(dtype=_weight_gradient, shape=_backward_of_rows_once, outputs=("grad_input", "grad_weight"), method=False)
+def _rms_norm_backward(
+    grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int, eps: float
+) -> tuple[Tensor, Tensor]:
+    """The gradients of `rms_norm` with respect to input and weight."""
+    ndim = len(input._array.shape)
+    dims = tuple(range(ndim - count, ndim))
+    x, wide = _wide(input), _wide(grad)
+    inverse_again = ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
+    normalized = x * inverse_again
+    arriving = wide if weight is None else wide * _wide(weight)
+    of_input = (arriving - normalized * (arriving * normalized).mean(dims, keepdim=True)) * inverse_again
+    of_weight = wide * normalized
+    if ndim > count:
+        of_weight = of_weight.sum(tuple(range(ndim - count)))
+    return of_input.to(input.dtype), of_weight.to(inverse.dtype if weight is None else weight.dtype)
+
+
+joint_gradient(
+    _rms_norm,
+    "input",
+    "weight",
+    lambda grads, input, weight, inverse, count, eps: _of_rms_norm(grads, input, weight, inverse, count, eps),
+)
+
+
+def _of_rms_norm(
+    grads: Any, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int, eps: float
+) -> tuple[Tensor | None, ...]:
+    of_input, of_weight = _rms_norm_backward(grads[0], input, weight, inverse.detach(), count, eps)
+    return of_input, None if weight is None else of_weight
+
+
+@function(namespace="nn.functional")
+def rms_norm(
+    input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions plus *eps*, then scale by *weight* (Zhang and
+    Sennrich 2019).
+
+    Shapes: input (*, *normalized_shape), weight normalized_shape; floating point. *eps* is by default that of the
+    dtype in which the mean is taken: float32 for half types.
+
+    Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> import polyad
+    >>> polyad.nn.functional.rms_norm(polyad.tensor([[3.0, 4.0]]), (2,))
+    tensor([[0.8485, 1.1314]])
+    """
+    features = _features("rms_norm", input, normalized_shape, weight=weight)
+    if eps is None:
+        eps = finfo(float32 if input._type.dtype in _HALF or not input.is_floating_point() else input.dtype).eps
+    return _rms_norm(input, weight, len(features), eps)[0]
+
+
+@function(namespace="nn.functional")
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """``input / (k + alpha * average)**beta``, with the average of the squares in *size* channels around each, those
+    beyond the ends counting as 0 (Krizhevsky et al. 2012).
+
+    Shapes: input (N, C, ...) with at least 3 dimensions. Raises ValueError below that, RuntimeError for a size below 1.
+
+    >>> import polyad
+    >>> polyad.nn.functional.local_response_norm(polyad.ones(1, 3, 1), 2, alpha=1.0, beta=1.0).flatten()
+    tensor([0.6667, 0.5000, 0.5000])
+    """
+    check_tensor(input, "local_response_norm", "input")
+    shape = input._array.shape
+    if len(shape) < 3:
+        raise ArgumentError(
+            f"local_response_norm: input has {len(shape)} dimensions, fewer than 3",
+            operands={"input": input},
+            fix="give (N, C, ...)",
+        )
+    if size < 1:
+        raise ShapeError(f"local_response_norm: size {size} is below 1", operands={"input": input}, fix="5 is usual")
+    squares = input * input
+    channels = shape[1]
+    below, above = size // 2, (size - 1) // 2
+    beyond = squares.new_zeros((shape[0], below, *shape[2:])), squares.new_zeros((shape[0], above, *shape[2:]))
+    padded = cat([beyond[0], squares, beyond[1]], 1)
+    total = padded.narrow(1, 0, channels)
+    for step in range(1, size):
+        total = total + padded.narrow(1, step, channels)
+    return input / (total * (alpha / size) + k) ** beta
