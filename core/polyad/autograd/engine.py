@@ -76,7 +76,10 @@ def run(
                 if parent not in arrived:
                     arrived[parent] = {}
                     heappush(heap, (-parent.seq, parent))
-                arrived[parent][node.number] = gradient  # type: ignore[attr-defined]
+                number = node.number  # type: ignore[attr-defined]
+                # A formula that uses a result of its own node has another Output for it.
+                parts = arrived[parent]
+                parts[number] = add(parts[number], gradient) if number in parts else gradient
                 continue
             calls = node.calls
             if calls is None:
@@ -87,14 +90,19 @@ def run(
             if kind is MultiNode:
                 gradient = [gradient.get(number) for number in range(node.count)]  # type: ignore[attr-defined]
             seq = node.seq
+            holds = False
             for target, formula, saved in calls:
                 if needed is not None and not _any_needed(target, needed):
+                    holds = holds or bool(saved)
                     continue
                 for value in saved:
                     if isinstance(value, Tensor):
+                        holds = True
                         storage = value._storage
                         if storage is not None and storage.written > seq:
                             raise _stale(node, value, storage)
+                    elif value.__class__ is list:
+                        holds = True
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
@@ -111,7 +119,7 @@ def run(
                             shared.add(id(part))
                             keep.append(part)
                         heappush(heap, (-one.seq, one))
-            if not keep_graph:
+            if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
                 node.calls = None
                 node.out = None
     finally:
@@ -121,8 +129,14 @@ def run(
 
 def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int]) -> None:
     tensor = leaf.tensor()
-    if tensor is None:
-        return
+    if tensor is None or tensor._node is None:
+        return  # it is gone, or requires no gradient any more
+    if tensor._node.__class__ is not Leaf:
+        raise AutogradError(
+            "backward: a leaf was changed in place after it was used, and has a history of its own now",
+            operands={"leaf": tensor},
+            fix="do not write to leaves between forward and backward, or write to a clone()",
+        )
     present = tensor._grad
     if present is None:
         # A fresh gradient that nothing else holds is taken as it is; views and shared ones are copied.
