@@ -94,7 +94,7 @@ def lu_permutation(pivots: Any, rows: int) -> Any:
             one[k], one[chosen] = one[chosen], one[k]
     else:
         every = np.arange(count)
-        for k, chosen in enumerate((pivots.reshape(count, -1) - 1).T):
+        for k, chosen in enumerate((pivots.reshape(count, pivots.shape[-1]) - 1).T):
             moved = order[every, chosen]
             order[every, chosen] = order[:, k]
             order[:, k] = moved

@@ -10,7 +10,7 @@ from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64
 from ...dtypes import int32
-from ...errors import ArgumentTypeError, DTypeError, NotSupported, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation import arange
@@ -107,6 +107,7 @@ _WITHOUT_CHECK = "call polyad.linalg.lu_factor_ex or polyad.linalg.lu, which acc
 
 
 def factored(op: str, A: Any, pivot: Any, check_errors: bool, name: str = "A") -> tuple[Tensor, Tensor, Tensor]:
+    """LU, pivots and info of what the user gave; raises as `lu_factor` says."""
     matrices(op, A, name)
     if not is_flag(op, "pivot", pivot):
         raise NotSupported(
@@ -208,6 +209,7 @@ def lu_unpack(
 
 
 def check_pivots(op: str, LU: Tensor, pivots: Any, name: str, pivots_name: str) -> None:
+    """Raise RuntimeError unless *pivots* is int32 and of the shape that belongs to the factors."""
     check_tensor(pivots, op, pivots_name)
     if pivots._type.dtype is not int32:
         raise DTypeError(
@@ -271,6 +273,7 @@ def solve_with_factors(
     left: bool = True,
     of_adjoint: bool = False,
 ) -> Tensor:
+    """The solution by the factors that the user gave; raises as `lu_solve` says."""
     is_flag(op, "left", left)
     check_system(op, LU, B, left, names=(names[0], names[2]))
     check_pivots(op, LU, pivots, names[0], names[1])
@@ -496,7 +499,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     if mode not in ("reduced", "complete", "r"):
         if not isinstance(mode, str):
             raise ArgumentTypeError(f"qr: mode is {mode!r}, not a str", fix='pass "reduced", "complete" or "r"')
-        raise ShapeError(f"qr: mode is {mode!r}", operands={"A": A}, fix='choose "reduced", "complete" or "r"')
+        raise OptionError(f"qr: mode is {mode!r}", operands={"A": A}, fix='choose "reduced", "complete" or "r"')
     return return_types.linalg_qr(*_linalg_qr(A, mode))
 
 
@@ -518,6 +521,7 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
 
 
 def check_reflections(op: str, A: Any, tau: Any, name: str) -> None:
+    """Raise unless *A* and *tau* hold Householder reflections."""
     matrices(op, A, name)
     lapack_dtype(op, check_tensor(tau, op, "tau"), "tau")
     same_dtype(op, **{name: A, "tau": tau})

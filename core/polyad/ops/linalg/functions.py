@@ -7,7 +7,7 @@ from typing import Any
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
-from ...dtypes import float32
+from ...dtypes import bool_, float32
 from ...errors import ArgumentTypeError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..joining import _cat
@@ -115,7 +115,9 @@ def power(op: str, name: str, A: Any, n: Any) -> Tensor:
             fix=f"make {name} (*, n, n)",
         )
     if n == 0:
-        return eye(A.shape[-1], dtype=A.dtype, device=A.device).expand(*A.shape).clone()
+        unit = eye(A.shape[-1], dtype=A.dtype, device=A.device).expand(*A.shape)
+        # With A among the operands, so that it has a gradient: zeros.
+        return _where(A.new_ones(A.shape, dtype=bool_), unit, A) if A.requires_grad else unit.clone()
     base = A if n > 0 else inverted(op, name, A)
     n = abs(n)
     if n == 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
-from ...dtypes import DType, can_cast, float32
+from ...dtypes import FLOATING, DType, float32, promote_types
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...layout import Shape, normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
@@ -90,17 +90,13 @@ def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
     """*x* in the dtype that the user wants computed in, which must be of x's kind and not narrower."""
     if dtype is None:
         return x
-    if not isinstance(dtype, DType) or not (dtype.is_floating_point or dtype.is_complex):
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(f"{op}: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.float64")
+    if dtype.category != x.dtype.category or dtype.category < FLOATING or promote_types(x.dtype, dtype) is not dtype:
         raise DTypeError(
-            f"{op}: dtype is {dtype}, which is neither floating point nor complex",
+            f"{op}: dtype is {dtype.name}, which is no wider dtype of the kind of {x.dtype.name}",
             operands={"input": x},
-            fix="pass a floating point or complex dtype",
-        )
-    if x.dtype.is_complex and not dtype.is_complex or not can_cast(x.dtype, dtype):
-        raise DTypeError(
-            f"{op}: {x.dtype.name} cannot become {dtype.name} without loss",
-            operands={"input": x},
-            fix="pass a wider dtype",
+            fix="pass a dtype of the same kind that has no fewer digits",
         )
     return x.to(dtype)
 
@@ -129,7 +125,7 @@ def vector_norm(
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
         raise ArgumentTypeError(f"vector_norm: ord is {ord!r}, not a number", fix="pass a number, inf or -inf")
     if dtype is not None:
-        x = x.to(dtype)
+        x = _converted("vector_norm", x, dtype)
     dims = normalize_dims(dim, x.ndim, "vector_norm")
     if ord == 2:
         return _norm2(x, 2.0, dims, keepdim)

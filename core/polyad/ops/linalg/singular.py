@@ -94,11 +94,13 @@ def _turn(of_U: Tensor | None, of_V: Tensor | None) -> Tensor:
     along_V = None if of_V is None else diagonal_of(of_V).imag
     if along_U is None or along_V is None:
         product, along = (of_U, along_U) if of_V is None else (of_V, along_V)
-        assert product is not None and along is not None
+        assert product is not None
+        assert along is not None
         check_phase("svd", along, product)
         return along if of_V is None else -along
-    assert of_U is not None and of_V is not None
-    check_phase("svd", along_U + along_V, maximum(of_U.abs().max(), of_V.abs().max()))
+    assert of_U is not None
+    assert of_V is not None
+    check_phase("svd", along_U + along_V, of_U, of_V)
     return (along_U - along_V) * 0.5
 
 
@@ -207,6 +209,7 @@ gradient(_linalg_pinv, A=lambda g, out, A: pinv_gradient(g, out, A))
 
 
 def tolerance(op: str, name: str, value: Tolerance) -> Tolerance:
+    """*value* if it is a real number, a real tensor or None, else TypeError."""
     if value is None or isinstance(value, Tensor):
         if value is not None and value.dtype.is_complex:
             raise ArgumentTypeError(f"{op}: {name} is complex", operands={name: value}, fix="pass real numbers")

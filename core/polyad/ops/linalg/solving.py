@@ -11,7 +11,7 @@ from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dtypes import finfo, int64
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, OptionError, ShapeError
 from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation import full
@@ -290,7 +290,8 @@ def _linalg_lstsq(A: Tensor, B: Tensor, rcond: float, driver: str) -> Any:
         Q, R = _linalg_qr(adjoint(A), "reduced")
         return times(Q, _linalg_solve_triangular(R, B, True, True, False)).expand(*shape), rank, nothing
     U, S, Vh = _linalg_svd(A, False)
-    kept = S > S.amax(-1, keepdim=True) * rcond
+    cut = S.amax(-1, keepdim=True) * rcond
+    kept = cut < S
     scaled = adjoint_times(U, B) * (kept / S.where(kept, 1.0)).unsqueeze(-1)
     rank = kept.sum(-1).expand(*batch)
     return adjoint_times(Vh, scaled), rank, S.expand(*values_shape) if driver != "gelsy" else nothing
@@ -330,7 +331,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if driver is None:
         driver = "gelsy"
     if driver not in DRIVERS:
-        raise ShapeError(f"lstsq: driver is {driver!r}", operands={"A": A}, fix=f"choose one of {', '.join(DRIVERS)}")
+        raise OptionError(f"lstsq: driver is {driver!r}", operands={"A": A}, fix=f"choose one of {', '.join(DRIVERS)}")
     rows, columns = A._array.shape[-2:]
     vector = A.ndim - 1 == B.ndim and B._array.shape == A._array.shape[:-1]
     if not B.ndim or (B.ndim == 1 and not vector) or (not vector and B._array.shape[-2] != rows):

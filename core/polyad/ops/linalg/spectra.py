@@ -32,9 +32,9 @@ from .operands import (
 )
 
 
-def check_phase(op: str, phase: Tensor, size: Tensor) -> None:
-    """Raise RuntimeError unless *phase*, the derivative along the vectors' phases, is nothing beside *size*."""
-    if phase.numel() and bool((phase.abs().max() > size.abs().max() * 1e-3).item()):
+def check_phase(op: str, phase: Tensor, *products: Tensor) -> None:
+    """Raise RuntimeError unless *phase*, the derivative along the vectors' phases, is nothing beside *products*."""
+    if phase.numel() and phase.abs().max().item() > 1e-3 * max(one.abs().max().item() for one in products):
         raise AutogradError(
             f"{op}: the function to differentiate depends on the phase of the vectors, which is arbitrary",
             fix="use the vectors in a way that multiplying one by exp(i phi) does not change, such as v v^H",
@@ -152,7 +152,7 @@ def _complex(types: Signature, params: Mapping[str, Any]) -> Typing:
     method=False,
 )
 def _linalg_eig(input: Tensor) -> Any:
-    """Eigenvalues and eigenvectors of length 1, as columns. Raises LinAlgError where the algorithm does not converge."""
+    """Eigenvalues, and eigenvectors of length 1 as columns. Raises LinAlgError where the algorithm does not converge."""
 
 
 def _eig_grad(g: list[Tensor | None], input: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> Tensor:

@@ -85,6 +85,7 @@ def solve_triangular(
 
 
 def check_system(op: str, A: Any, B: Any, left: bool = True, names: tuple[str, str] = ("A", "B")) -> None:
+    """Raise unless A is a square matrix, B a matrix of its dtype, and A X = B (or X A = B) makes sense."""
     matrices(op, A, names[0], square=True)
     matrices(op, B, names[1])
     same_dtype(op, **{names[0]: A, names[1]: B})
@@ -132,6 +133,7 @@ _MAKE_POSITIVE = "make the matrix symmetric (Hermitian) positive-definite, for e
 
 
 def cholesky_factor(op: str, name: str, A: Any, upper: bool) -> Tensor:
+    """The Cholesky factor of what the user gave; raises as `cholesky` says."""
     matrices(op, A, name, square=True)
     factor, info = _linalg_cholesky_ex(A, is_flag(op, "upper", upper))
     check_info(op, info, _NOT_POSITIVE, _MAKE_POSITIVE, **{name: A})
