@@ -99,10 +99,10 @@ def contiguous(input: Tensor, *, memory_format: MemoryFormat = contiguous_format
     (60, 1, 15, 3)
     """
     shape, strides, _ = layout_of(check_tensor(input, "contiguous", "input"))
-    if is_contiguous_in(shape, strides, memory_format):
+    if memory_format is contiguous_format:
+        return input if is_contiguous(shape, strides) else _copy(input)
+    if is_contiguous_in(shape, strides, check_format(memory_format, "contiguous")):
         return input
-    if check_format(memory_format, "contiguous") is contiguous_format:
-        return _copy(input)
     if memory_format is preserve_format:
         raise ShapeError(
             "contiguous: preserve_format says nothing of order", operands={"input": input}, fix="use contiguous_format"

@@ -197,7 +197,9 @@ def _in_three(tensor: Tensor) -> Tensor:
 def _at_least_each(tensors: tuple[Any, ...], make: Callable[[Tensor], Tensor], op: str) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return make(tensors[0])
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    if len(tensors) == 1 and not isinstance(tensors[0], (list, tuple)):
+        check_tensor(tensors[0], op, "input")
+    given = tensors[0] if len(tensors) == 1 else tensors
     return tuple([make(check_tensor(tensor, op, f"tensors[{at}]")) for at, tensor in enumerate(given)])
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from polyad.dtypes import bfloat16, complex64, float16, float32, float64, int32, int64
+from polyad.memory_formats import channels_last, channels_last_3d
 
 from ..sample import BOOL, EVERYTHING, REAL, ErrorCase, Sample, always
 
 SHAPES = {"2-d": (3, 4), "0-d": (), "empty": (0, 3), "1-d": (37,), "4-d": (2, 1, 3, 2)}
 
 
-def unchanged(op, aliasing, **kwargs):
+def unchanged(op, aliasing, gradient=True, **kwargs):
     return [
         Sample(
             op=op,
@@ -20,7 +21,7 @@ def unchanged(op, aliasing, **kwargs):
             reference=lambda x, **kwargs: x,
             kwargs=kwargs,
             dtypes=EVERYTHING,
-            gradient=True,
+            gradient=gradient,
             steps=0,
             aliasing=aliasing,
         )
@@ -46,6 +47,21 @@ def to(into, dtypes, reference=lambda x, dtype: x, gradient=False):
 SAMPLES = [
     *unchanged("clone", "none"),
     *unchanged("contiguous", "maybe"),
+    *unchanged("detach", "view", gradient=False)[:2],
+    *[
+        Sample(
+            op=op,
+            name="channels last",
+            inputs=lambda make: (make((2, 3, 4, 2)),),
+            reference=lambda x, memory_format: x,
+            kwargs={"memory_format": channels_last},
+            dtypes=EVERYTHING,
+            gradient=True,
+            steps=0,
+            aliasing="maybe",
+        )
+        for op in ("clone", "contiguous", "to")
+    ],
     to(float64, BOOL + REAL),
     to(float32, BOOL + REAL),
     to(float16, BOOL + REAL),
@@ -101,6 +117,25 @@ SAMPLES += [
 ]
 
 ERRORS = [
+    *[
+        ErrorCase(
+            op=op,
+            name=name,
+            call=lambda op, tensor, given=given: op(tensor(2, 3), memory_format=given),
+            raises=raises,
+            match=match,
+        )
+        for op in ("clone", "contiguous", "to")
+        for name, given, raises, match in (
+            (
+                "a format of another rank",
+                channels_last_3d,
+                RuntimeError,
+                r"channels_last_3d is for 5 dimensions, not 2",
+            ),
+            ("no format", "channels_last", TypeError, r"memory_format is 'channels_last', which is none"),
+        )
+    ],
     ErrorCase(
         op="fill",
         name="a tensor with dimensions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polyad.dtypes import bfloat16, float16, float32, float64, int64
+from polyad.memory_formats import channels_last
 
 from ..sample import DTYPE, EVERYTHING, INTEGERS, REAL, REAL_FLOATS, ErrorCase, OnlyShape, Sample, always
 
@@ -106,6 +107,14 @@ SAMPLES = [
     full("NaN", (4,), float("nan"), REAL_FLOATS),
     full("a large integer", (4,), 2**62 + 1, (int64,)),
     *like("zeros_like", 0),
+    Sample(
+        op="zeros_like",
+        name="channels last",
+        inputs=lambda make: (make((2, 3, 4, 2)),),
+        reference=lambda x, memory_format: np.zeros_like(x),
+        kwargs={"memory_format": channels_last},
+        dtypes=EVERYTHING,
+    ),
     *like("ones_like", 1),
     *like("full_like", 3, 3),
     Sample(

@@ -42,6 +42,13 @@ SAMPLES = [
     joined("cat", "one", ((4,),), reference=np.concatenate),
     joined("cat", "an empty vector beside matrices", ((2, 3), (0,)), reference=lambda xs: xs[0], gradient=False),
     joined("concat", "", ((2, 3), (2, 3)), 1, reference=np.concatenate),
+    joined("dstack", "vectors", ((3,), (3,)), reference=np.dstack),
+    joined("dstack", "3-d", ((2, 3, 1), (2, 3, 2)), reference=np.dstack),
+    joined("column_stack", "vectors and matrices", ((2,), (2, 3)), reference=np.column_stack),
+    joined("column_stack", "0-d", ((), ()), reference=lambda xs: np.stack(xs)[None]),
+    joined("row_stack", "", ((3,), (2, 3)), reference=np.vstack),
+    *[copied("rot90", f"{k} turns", (2, 3), k, reference=np.rot90) for k in (1, 2, -1, 4)],
+    copied("rot90", "other dims", (2, 3, 4), 1, (2, 0), reference=np.rot90),
     joined("stack", "first", ((2, 3), (2, 3)), reference=np.stack),
     joined("stack", "last", ((2, 3), (2, 3), (2, 3)), -1, reference=np.stack),
     joined("stack", "0-d", ((), ()), reference=np.stack),
@@ -57,7 +64,7 @@ SAMPLES = [
             aliasing="maybe",
             length=3,
         )
-        for ndim, reference in ((1, np.atleast_1d), (2, np.atleast_2d))
+        for ndim, reference in ((1, np.atleast_1d), (2, np.atleast_2d), (3, np.atleast_3d))
         for shape in ((), (3,), (2, 3))
     ],
     joined("hstack", "", ((2, 3), (2, 1)), reference=np.hstack),
@@ -112,6 +119,51 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    *[
+        ErrorCase(
+            op=op,
+            name="an empty list",
+            call=lambda op, tensor: op([]),
+            raises=ValueError,
+            match=rf"{op}: the list of tensors is empty",
+        )
+        for op in ("dstack", "column_stack")
+    ],
+    *[
+        ErrorCase(
+            op="rot90",
+            name=name,
+            call=lambda op, tensor, shape=shape, dims=dims: op(tensor(*shape), 1, dims),
+            raises=RuntimeError,
+            match=match,
+        )
+        for name, shape, dims, match in (
+            ("a vector", (3,), (0, 1), r"rot90: 2 dims of a tensor of 1 dimensions\n.*input"),
+            ("three dims", (3, 3, 3), (0, 1, 2), r"rot90: 3 dims of"),
+            ("a dim twice", (3, 3), (0, -2), r"rot90: both dims are 0\n.*input"),
+        )
+    ],
+    ErrorCase(
+        op="atleast_3d",
+        name="a number",
+        call=lambda op, tensor: op(tensor(), 3),
+        raises=TypeError,
+        match=r"atleast_3d: tensors\[1\] is int",
+    ),
+    ErrorCase(
+        op="row_stack",
+        name="columns that differ",
+        call=lambda op, tensor: op([tensor(2), tensor(3)]),
+        raises=RuntimeError,
+        match=r"cat: .*must agree",
+    ),
+    ErrorCase(
+        op="meshgrid",
+        name="two dtypes",
+        call=lambda op, tensor: op(tensor(2), tensor(3, dtype=int64)),
+        raises=RuntimeError,
+        match=r"meshgrid: tensors\[1\] has another dtype",
+    ),
     *[
         ErrorCase(
             op=op,

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyad.dtypes import float32, int16, int32
 
-from ..sample import EVERYTHING, ErrorCase, Sample, always, same
+from ..sample import COMPLEX, EVERYTHING, NUMBERS, REAL, ErrorCase, Sample, always, as_sum, same
 
 
 def view(op, name, shape, *args, reference, aliasing="view", **kwargs):
@@ -63,6 +63,44 @@ SAMPLES = [
     view("t", "vector", (3,), reference=np.transpose),
     view("movedim", "one", (2, 3, 4), 0, -1, reference=moved),
     view("movedim", "several", (2, 3, 4), (0, 1), (-1, 0), reference=moved),
+    view("moveaxis", "", (2, 3, 4), -1, 0, reference=moved),
+    Sample(
+        op="adjoint",
+        name="real",
+        inputs=lambda make: (make((2, 3, 4)),),
+        reference=lambda x: np.conj(np.swapaxes(x, -1, -2)),
+        dtypes=REAL,
+        gradient=True,
+        aliasing="view",
+        length=4,
+    ),
+    Sample(
+        op="adjoint",
+        name="complex",
+        inputs=lambda make: (make((3, 4)),),
+        reference=lambda x: x.conj().T,
+        dtypes=COMPLEX,
+        gradient=True,
+    ),
+    Sample(
+        op="Tensor.sum_to_size",
+        name="some",
+        inputs=lambda make: (make((2, 3, 4)), 3, 1),
+        reference=lambda x, *size: x.sum((0, 2)).reshape(size),
+        dtypes=NUMBERS,
+        result=as_sum,
+        gradient=True,
+        length=8,
+    ),
+    Sample(
+        op="Tensor.sum_to_size",
+        name="all",
+        inputs=lambda make: (make((2, 3)), (2, 3)),
+        reference=lambda x, size: x,
+        dtypes=NUMBERS,
+        gradient=True,
+        aliasing="maybe",
+    ),
     view("expand", "new dimension", (3, 1), 2, 3, 4, reference=lambda x, *shape: np.broadcast_to(x, shape)),
     view("expand", "kept", (3, 1), -1, 4, reference=lambda x, *shape: np.broadcast_to(x, (3, 4))),
     view("broadcast_to", "", (4,), (3, 4), reference=np.broadcast_to),
@@ -124,6 +162,27 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    ErrorCase(
+        op="adjoint",
+        name="vector",
+        call=lambda op, tensor: op(tensor(3)),
+        raises=RuntimeError,
+        match=r"adjoint: fewer than two dimensions",
+    ),
+    ErrorCase(
+        op="moveaxis",
+        name="a dimension twice",
+        call=lambda op, tensor: op(tensor(3, 4), (0, 0), (0, 1)),
+        raises=RuntimeError,
+        match=r"movedim: source .*\n.*input",
+    ),
+    ErrorCase(
+        op="Tensor.sum_to_size",
+        name="a size that does not broadcast",
+        call=lambda op, tensor: op(tensor(2, 3), 2),
+        raises=RuntimeError,
+        match=r"sum_to_size: a tensor of size \(2,\) does not broadcast to \(2, 3\)\n.*input",
+    ),
     ErrorCase(
         op="view",
         name="only a copy could",

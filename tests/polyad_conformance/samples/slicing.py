@@ -52,11 +52,35 @@ SAMPLES = [
     view("chunk", "", (2, 7), 3, 1, reference=lambda x, n, dim: cut(x, [3, 6], 1), count=3),
     view("tensor_split", "sections", (7,), 3, reference=lambda x, n: tuple(np.array_split(x, n)), count=3),
     view("tensor_split", "indices", (7, 2), (1, 4), reference=lambda x, n: cut(x, [1, 4], 0), count=3),
+    view("split_with_sizes", "", (3, 5), (1, 0, 4), 1, reference=lambda x, n, dim: cut(x, [1, 1], 1), count=3),
+    view("hsplit", "sections", (2, 6), 3, reference=np.hsplit, count=3),
+    view("hsplit", "indices of a vector", (6,), (1, 4), reference=np.hsplit, count=3),
+    view("vsplit", "sections", (4, 3), 2, reference=np.vsplit, count=2, expand=False),
+    view("vsplit", "indices", (4, 3), (1,), reference=np.vsplit, count=2, expand=False),
+    view("dsplit", "sections", (2, 3, 4), 2, reference=np.dsplit, count=2),
+    view("dsplit", "indices", (2, 3, 4), (1, 2), reference=np.dsplit, count=3),
     view("diagonal", "main", (3, 4), reference=np.diagonal),
     view("diagonal", "above", (3, 4), 1, reference=np.diagonal),
     view("diagonal", "below", (4, 3), -2, reference=np.diagonal),
     view("diagonal", "outside", (3, 3), 4, reference=np.diagonal),
     view("diagonal", "of other dimensions", (3, 2, 4), 0, 2, 0, reference=np.diagonal),
+    Sample(
+        op="diagflat",
+        name="of a matrix",
+        inputs=lambda make: (make((2, 3)), 1),
+        reference=lambda x, offset: np.diagflat(x, offset),
+        dtypes=EVERYTHING,
+        gradient=True,
+        length=6,
+    ),
+    Sample(
+        op="diagflat",
+        name="0-d",
+        inputs=lambda make: (make(()), -1),
+        reference=np.diagflat,
+        dtypes=EVERYTHING,
+        gradient=True,
+    ),
     view("_sliding_windows", "overlapping", (3, 6), 1, 3, 1, reference=windows),
     view("_sliding_windows", "apart", (7, 2), 0, 2, 3, reference=windows),
     # The one element that every layout has in one place: what lies beside it depends on the layout.
@@ -95,6 +119,40 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    *[
+        ErrorCase(
+            op=op,
+            name="too few dimensions",
+            call=lambda op, tensor, shape=shape: op(tensor(*shape), 1),
+            raises=RuntimeError,
+            match=rf"{op}: input has {len(shape)} dimensions, fewer than .*\n.*input",
+        )
+        for op, shape in (("hsplit", ()), ("vsplit", (3,)), ("dsplit", (3, 3)))
+    ],
+    *[
+        ErrorCase(
+            op=op,
+            name="sections that do not divide",
+            call=lambda op, tensor: op(tensor(3, 3, 3), 2),
+            raises=RuntimeError,
+            match=rf"{op}: dimension ., whose size is 3, has no 2 equal pieces\n.*input",
+        )
+        for op in ("hsplit", "vsplit", "dsplit")
+    ],
+    ErrorCase(
+        op="split_with_sizes",
+        name="one size",
+        call=lambda op, tensor: op(tensor(4), 2),
+        raises=TypeError,
+        match=r"split_with_sizes: split_sizes is 2, not a list of ints\n",
+    ),
+    ErrorCase(
+        op="diagflat",
+        name="a float offset",
+        call=lambda op, tensor: op(tensor(4), 0.5),
+        raises=TypeError,
+        match=r"diagflat: size 0\.5 is not an int",
+    ),
     ErrorCase(
         op="select",
         name="past the end",
