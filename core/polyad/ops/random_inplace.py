@@ -1,4 +1,4 @@
-"""Writing random numbers into tensors: `uniform_`, `normal_`, `exponential_`, `random_`, `bernoulli_`.
+"""Writing random numbers into tensors: `uniform_`, `normal_`, `exponential_`, `cauchy_`, `random_`, ...
 
 Numbers are drawn as the functions of `polyad.ops.random` draw them, then written: element i is the i-th in row-major
 order, whatever the strides.
@@ -6,9 +6,11 @@ order, whatever the strides.
 
 from __future__ import annotations
 
+import math
+
 from ..dispatch.inplace import check_writable, write
-from ..dtypes import BOOL, FLOATING, bfloat16, float16, float32, float64
-from ..errors import ShapeError
+from ..dtypes import BOOL, FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
+from ..errors import DTypeError, ShapeError
 from ..random.generator import Generator, generator_or_default
 from ..tensor import Tensor
 from .random import (
@@ -140,5 +142,62 @@ def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Generator | 
     )
 
 
-METHODS = {method.__name__: method for method in (uniform_, normal_, exponential_, random_, bernoulli_)}
+def _positive(op: str, name: str, value: float, target: Tensor) -> float:
+    if not value > 0:
+        raise ShapeError(
+            f"{op}: {name} {value} must be above 0", operands={"self": target}, fix=f"pass a {name} above 0"
+        )
+    return value
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Write Cauchy distributed numbers around *median* with half-width *sigma*.
+
+    Raises RuntimeError unless self is floating point and sigma above 0.
+    """
+    check_writable("cauchy_", self)
+    kind = self._type
+    _positive("cauchy_", "sigma", sigma, self)
+    wide = float64 if _floating("cauchy_", kind.dtype) is float64 else float32
+    source = generator_or_default("cauchy_", generator)
+    u = _uniform(self._array.shape, 0.0, 1.0, source, wide, kind.device)
+    return write("cauchy_", self, (((u - 0.5) * math.pi).tan() * sigma + median).to(kind.dtype))
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers whose logarithms are normally distributed with *mean* and *std*.
+
+    Raises RuntimeError unless self is floating point and std above 0.
+    """
+    check_writable("log_normal_", self)
+    kind = self._type
+    _positive("log_normal_", "std", std, self)
+    source = generator_or_default("log_normal_", generator)
+    dtype = _floating("log_normal_", kind.dtype)
+    return write("log_normal_", self, _normal(self._array.shape, mean, std, source, dtype, kind.device).exp())
+
+
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers of trials, 1 or more, up to the first success of probability *p*.
+
+    Raises RuntimeError unless 0 < p < 1, and for complex and bool tensors.
+    """
+    check_writable("geometric_", self)
+    kind = self._type
+    if not 0 < p < 1:
+        raise ShapeError(f"geometric_: p {p} is not in (0, 1)", operands={"self": self}, fix="pass a probability")
+    if kind.dtype.category not in (INTEGER, FLOATING):
+        raise DTypeError(
+            f"geometric_: {kind.dtype.name} cannot hold counts", operands={"self": self}, fix="use integers or floats"
+        )
+    source = generator_or_default("geometric_", generator)
+    wide = float64 if kind.dtype in (float64, int64) else float32
+    made = _exponential(self._array.shape, -math.log1p(-p), source, wide, kind.device).floor() + 1
+    return write("geometric_", self, made.to(kind.dtype))
+
+
+METHODS = {
+    method.__name__: method
+    for method in (uniform_, normal_, exponential_, random_, bernoulli_, cauchy_, log_normal_, geometric_)
+}
 """In-place forms that are more than their function written over its operand."""
