@@ -151,6 +151,12 @@ def scatter_reduce(array: Any, index: Any, source: Any, dim: int, reduce: str, i
     return out.astype(array.dtype, copy=False)
 
 
+def from_front(index: Any, size: int) -> Any:
+    if not index.size or index.min() >= 0:
+        return index.copy()
+    return np.where((index < 0) & (index >= -size), index + size, index)
+
+
 def _as_number(value: Any, dtype: Any) -> Any:
     """A Python number in *dtype*; integers wrap around."""
     if isinstance(value, int) and not isinstance(value, bool) and dtype.kind in "iu":
@@ -216,12 +222,14 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
 
 def _add_rows(out: Any, index: Any, values: Any) -> None:
     size = out.shape[0]
-    if index.max() >= size or index.min() < -size:
+    least = index.min()
+    if index.max() >= size or least < -size:
         raise IndexError
     values = np.broadcast_to(values, index.shape + out.shape[1:])
     rows = values.reshape(index.size, *out.shape[1:])
     index = index.reshape(-1)
-    index = np.where(index < 0, index + size, index)
+    if least < 0:
+        index = np.where(index < 0, index + size, index)
     wide = _accumulating(out.dtype)
     if wide == out.dtype:
         _add_slices(out, index, rows)
@@ -273,6 +281,7 @@ def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int) -
 KERNELS = {
     "index_select": Kernel(index_select),
     "index_add": Kernel(index_add),
+    "from_front": Kernel(from_front),
     "gather": Kernel(gather),
     "scatter": Kernel(scatter),
     "scatter_add": Kernel(scatter_add),

@@ -7,6 +7,7 @@ infinities included, and at the speed of a multiplication.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from .ufunc import ufunc
 _BITS = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 MASKED, CHOSEN = 1024, 8192
 """Numbers of elements from which `keep` and `choose` work on bits."""
+CLIPPED = 4096
+"""Number of elements from which clamp calls NumPy's clip."""
 
 
 def keep(a: Any, mask: Any, zero: Any) -> Any:
@@ -78,7 +81,13 @@ def _clamp(types: Signature) -> Any:
     if entry.dtype.category == BOOL:
         return None
 
+    # NumPy's clip is several times faster than its maximum and minimum with a number, and slower to call.
+    unbounded = dtype.type(math.inf) if dtype.kind == "f" else None
+
     def kernel(a: Any, low: Any, high: Any) -> Any:
+        if a.size >= CLIPPED and unbounded is not None:
+            low = np.asarray(-unbounded if low is None else low, dtype)
+            return _ordered(np.clip(a, low, np.asarray(unbounded if high is None else high, dtype)), a)
         if high is None:
             return _ordered(np.asarray(np.maximum(a, np.asarray(low, dtype))), a)
         high = np.asarray(high, dtype)

@@ -99,6 +99,14 @@ def _picked(array: Any, positions: Any, dim: int, keepdim: bool) -> Any:
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
+def at_ranks(array: Any, ranks: Any) -> Any:
+    size = array.shape[-1]
+    if size < _PARTITION or ranks.shape[-1] > size // 16:
+        return np.take_along_axis(np.sort(array, axis=-1), ranks, -1)
+    # NumPy's partition wants each rank once, and the same for all lines; their nan come last, as sort's do.
+    return np.take_along_axis(np.partition(array, np.unique(ranks), axis=-1), ranks, -1)
+
+
 def kthvalue(array: Any, k: int, dim: int, keepdim: bool) -> Any:
     return _picked(array, _nth(_last(array, dim), k - 1), dim, keepdim)
 
@@ -168,6 +176,10 @@ def _leading(rows: Any, k: int, largest: bool) -> Any:
     return np.take_along_axis(positions, _order(found, 1, largest), 1)
 
 
+def distinct(array: Any) -> Any:
+    return np.unique(comparable(array), equal_nan=False).astype(array.dtype, copy=False)
+
+
 def lexsort(array: Any) -> Any:
     if not array.shape[1]:
         return np.arange(array.shape[0])
@@ -178,10 +190,12 @@ KERNELS = {
     "sort": Kernel(quiet(sort)),
     "sorted": Kernel(quiet(sorted_values)),
     "topk": Kernel(quiet(topk)),
+    "at_ranks": Kernel(quiet(at_ranks)),
     "kthvalue": Kernel(quiet(kthvalue)),
     "median": Kernel(quiet(median)),
     "nanmedian": Kernel(quiet(nanmedian)),
     "median_dim": Kernel(quiet(median_dim)),
     "nanmedian_dim": Kernel(quiet(nanmedian_dim)),
+    "distinct": Kernel(quiet(distinct)),
     "lexsort": Kernel(quiet(lexsort)),
 }

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.op import composite, function
-from ..dispatch.promotion import not_complex, to_int64
+from ..dispatch.promotion import first, not_complex, to_int64
 from ..dtypes import bool_, int64
-from ..errors import IndexOutOfRange, ShapeError
+from ..errors import IndexOutOfRange, ShapeError, UnsupportedDType
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
 from .cumulative import _cumsum
@@ -22,6 +22,17 @@ from .sorting import _sort, _sorted
 
 def _one_each(shape: Shape) -> Shape:
     return shape[:1]
+
+
+def _some(shape: Shape) -> Shape:
+    return (-1,)  # how many there are, only the data can tell
+
+
+@composite(dtype=not_complex("unique", first), shape=_some, method=False)
+def _distinct(input: Tensor) -> Tensor:
+    """The distinct elements of a vector in rising order; each nan is one."""
+    values = _sorted(input, 0, False)
+    return _index_select(values, _nonzero(_starts(values)).reshape(-1), 0)
 
 
 @composite(dtype=not_complex("unique", to_int64), shape=_one_each, method=False)
@@ -117,8 +128,12 @@ def unique(
             [2, 1]])
     """
     input = check_tensor(input, "unique", "input").detach()
+    if input._type.dtype.is_complex:
+        raise UnsupportedDType("unique: complex numbers have no order", operands={"input": input}, fix="use its parts")
     if dim is None:
         flat = input.reshape(-1)
+        if not return_inverse and not return_counts:
+            return _distinct(flat)
         values, order = _sort(flat, 0, False) if return_inverse else (_sorted(flat, 0, False), None)
         firsts, extras = _summary(values, order, return_inverse, return_counts)
         if return_inverse:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
-from ..dispatch.op import function, gradient, primitive
+from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, to_int64
 from ..dtypes import INTEGER, int64
 from ..errors import DTypeError, IndexOutOfRange, ShapeError
@@ -203,12 +203,21 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     return _index_select(input, index, at) if input.ndim else _index_select(input.reshape(1), index, 0).reshape(())
 
 
-def counted_from_front(index: Tensor, size: int) -> Tensor:
-    """*index* with negative positions among *size* counted from the front; others stay, to be refused."""
+def _same_index(index: Shape, size: int) -> Shape:
+    return index
+
+
+@composite(dtype=to_int64, shape=_same_index, method=False)
+def _from_front(index: Tensor, size: int) -> Tensor:
+    """*index* with negative positions among *size* counted from the front; those out of range stay, to be refused."""
     from .selection import _where
 
-    index = index.to(int64)
     return _where((index < 0) & (index >= -size), index + size, index)
+
+
+def counted_from_front(index: Tensor, size: int) -> Tensor:
+    """*index* as int64, negative positions among *size* counted from the front."""
+    return _from_front(index.to(int64), size)
 
 
 def check_source(op: str, input: Tensor, index: Tensor, source: Tensor, dim: int) -> None:

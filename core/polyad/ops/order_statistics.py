@@ -240,6 +240,23 @@ class NoSuchInterpolation(ArgumentError, RuntimeError):
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+def _at_shape(shape: Shape, ranks: Shape) -> Shape:
+    return (*shape[:-1], ranks[-1])
+
+
+def _typed_by_lines(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None, int64), (types[0].dtype,))
+
+
+@composite(dtype=_typed_by_lines, shape=_at_shape, method=False)
+def _at_ranks(input: Tensor, ranks: Tensor) -> Tensor:
+    """What stands at *ranks* (..., m) of the sorted lines of *input* (..., n)."""
+    from .indexing import _gather
+
+    last = input.ndim - 1
+    return _gather(_sorted(input, last, False), ranks, last)
+
+
 @function()
 def quantile(
     input: Tensor,
@@ -333,11 +350,10 @@ def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
 
 def _at_quantiles(lines: Tensor, q: Tensor, interpolation: str, skips_nan: bool) -> Tensor:
     """The quantiles *q* (a vector) of the last dimension, as the last dimension."""
-    from .indexing import _gather
+    from .joining import _cat
 
     last = lines.ndim - 1
     size = lines._array.shape[last]
-    values = _sorted(lines, last, False)
     number = _sum(lines == lines, (last,), True)
     if skips_nan:
         ranks = q * _where(number > 0, number - 1, 0)
@@ -351,8 +367,9 @@ def _at_quantiles(lines: Tensor, q: Tensor, interpolation: str, skips_nan: bool)
     elif interpolation == "nearest":
         ranks = ranks.round()
     below = ranks.to(int64)
-    found = _gather(values, below, last)
     if interpolation not in ("linear", "midpoint"):
-        return found
-    above = _gather(values, ranks.ceil().to(int64), last)
-    return found.lerp(above, 0.5 if interpolation == "midpoint" else ranks - below)
+        return _at_ranks(lines, below)
+    count = below._array.shape[last]
+    found = _at_ranks(lines, _cat([below, ranks.ceil().to(int64)], last))
+    low, high = _slice(found, last, 0, count, 1), _slice(found, last, count, count, 1)
+    return low.lerp(high, 0.5 if interpolation == "midpoint" else ranks - below)
