@@ -73,6 +73,7 @@ from .ops.complex_parts import conj_physical as conj_physical
 from .ops.complex_parts import imag as imag
 from .ops.complex_parts import is_conj as is_conj
 from .ops.complex_parts import is_neg as is_neg
+from .ops.complex_parts import isreal as isreal
 from .ops.complex_parts import polar as polar
 from .ops.complex_parts import real as real
 from .ops.complex_parts import resolve_conj as resolve_conj
@@ -125,8 +126,6 @@ from .ops.distance import renorm as renorm
 from .ops.distinct import unique as unique
 from .ops.distinct import unique_consecutive as unique_consecutive
 from .ops.einsum import einsum as einsum
-from .ops.embedding import embedding as embedding
-from .ops.embedding import one_hot as one_hot
 from .ops.exponential import exp as exp
 from .ops.exponential import exp2 as exp2
 from .ops.exponential import expm1 as expm1
@@ -135,6 +134,7 @@ from .ops.exponential import log10 as log10
 from .ops.exponential import log1p as log1p
 from .ops.exponential import log2 as log2
 from .ops.exponential import logaddexp as logaddexp
+from .ops.exponential import logaddexp2 as logaddexp2
 from .ops.exponential import logit as logit
 from .ops.exponential import sigmoid as sigmoid
 from .ops.exponential import xlogy as xlogy
@@ -209,6 +209,7 @@ from .ops.order_statistics import nanquantile as nanquantile
 from .ops.order_statistics import quantile as quantile
 from .ops.placement import get_device as get_device
 from .ops.powers import float_power as float_power
+from .ops.powers import hypot as hypot
 from .ops.powers import pow as pow
 from .ops.powers import reciprocal as reciprocal
 from .ops.powers import rsqrt as rsqrt
@@ -274,6 +275,7 @@ from .ops.selection import clamp_min as clamp_min
 from .ops.selection import clip as clip
 from .ops.selection import fmax as fmax
 from .ops.selection import fmin as fmin
+from .ops.selection import heaviside as heaviside
 from .ops.selection import maximum as maximum
 from .ops.selection import minimum as minimum
 from .ops.selection import nan_to_num as nan_to_num
@@ -356,6 +358,7 @@ from .ops.trigonometry import cosh as cosh
 from .ops.trigonometry import deg2rad as deg2rad
 from .ops.trigonometry import rad2deg as rad2deg
 from .ops.trigonometry import sin as sin
+from .ops.trigonometry import sinc as sinc
 from .ops.trigonometry import sinh as sinh
 from .ops.trigonometry import tan as tan
 from .ops.trigonometry import tanh as tanh

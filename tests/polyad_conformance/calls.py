@@ -76,8 +76,10 @@ def kwargs_of(
 
 
 def outputs_of(result: Any) -> tuple[Any, ...]:
-    """The results of a call as a tuple."""
-    return tuple(result) if isinstance(result, (list, tuple)) else (result,)
+    """The results of a call as one tuple, nested ones flat."""
+    if not isinstance(result, (list, tuple)):
+        return (result,)
+    return tuple(one for part in result for one in outputs_of(part))
 
 
 def reference_of(sample: Sample, args: Any, kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -87,6 +87,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         if dtype.is_signed and _amin(input, (0,), False).item() < 0:
             raise ShapeError("bincount: input has negative elements", operands=operands, fix="shift or drop them")
         size = max(size, int(_amax(input, (0,), False).item()) + 1)
+    else:
+        weights = None  # nothing is counted, in int64 as in PyTorch
     return _bincount(input, None if weights is None else weights.detach(), size)
 
 
@@ -132,9 +134,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
     operands = {"input": check_tensor(input, "histc", "input")}
     count = _check_bins("histc", bins, operands)
     if input._type.dtype.category != FLOATING:
-        raise UnsupportedDType(
-            f"histc: input is {input.dtype.name}", operands=operands, fix="convert it: input.float()"
-        )
+        raise UnsupportedDType(f"histc: input is {input.dtype.name}", operands=operands, fix="convert it: x.float()")
     low, high = float(min), float(max)
     if low == high and input.numel():
         low, high = _extent(input.detach())
@@ -225,7 +225,7 @@ def _bins_of(
                     fix="give at least two edges in one dimension",
                 )
             check_same_dtype(op, input=x, bins=one)
-            result.append((one.detach(), None))
+            result.append((one.detach().clone(), None))
             continue
         number = _check_bins(op, one, operands)
         if range is not None:
@@ -333,7 +333,6 @@ def histogramdd(
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,
-    out: Any = None,
 ) -> Any:
     """The histogram of points in several dimensions, the last of *input*: a named tuple (hist, bin_edges).
 

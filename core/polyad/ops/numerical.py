@@ -150,10 +150,12 @@ def diff(
                 operands=parts,
                 fix="give it the sizes of input in all other dimensions",
             )
+    if not n:
+        return input.clone()
     joined = input if len(parts) == 1 else _cat(list(parts.values()), at)
     n = min(n, joined._array.shape[at])
     if not n:
-        return _reshape(joined, joined._array.shape)
+        return joined.clone()
     minus = ne if joined._type.dtype.category == BOOL else _sub
     for _ in range(n):
         size = joined._array.shape[at]

@@ -1,0 +1,1 @@
+"""Samples of ``polyad.linalg``, by family."""
