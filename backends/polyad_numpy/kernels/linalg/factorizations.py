@@ -23,16 +23,26 @@ def cholesky_ex(a: Any, upper: bool) -> Any:
         return np.zeros(a.shape, a.dtype), np.zeros(a.shape[:-2], np.int32)
     if a.ndim > 2:
         try:
-            return np.linalg.cholesky(a, upper=upper), np.zeros(a.shape[:-2], np.int32)
+            factors = np.linalg.cholesky(a, upper=upper)
+            return factors, _first_nan(factors, np.zeros(a.shape[:-2], np.int32))
         except np.linalg.LinAlgError:
             pass  # one at a time, to tell which
     potrf = routine("potrf", a.dtype)
 
     def one(matrix: Any) -> Any:
         factor, info = potrf(matrix, lower=not upper, clean=1)
-        return factor, np.asarray(info, np.int32)
+        return factor, _first_nan(factor, np.asarray(info, np.int32))
 
     return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))
+
+
+def _first_nan(factors: Any, info: Any) -> Any:
+    """*info* with the place of the first nan on the diagonal, which OpenBLAS lets pass."""
+    diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
+    wrong = diagonal != diagonal
+    if not wrong.any():
+        return info
+    return np.where((info == 0) & wrong.any(-1), wrong.argmax(-1) + 1, info).astype(np.int32)
 
 
 def lu_factor_ex(a: Any, pivot: bool) -> Any:

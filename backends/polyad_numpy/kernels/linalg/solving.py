@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
+from polyad.errors import LinAlgError
 
 from ..quiet import quiet
 from .factorizations import VECTORIZED_UNTIL, lu_permutation
@@ -137,6 +138,11 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> Any:
             np.zeros((*batch, columns, right), a.dtype),
             np.zeros(batch, np.int64),
             np.zeros((*batch, count), real),
+        )
+    if not np.isfinite(a).all() or not np.isfinite(b).all():
+        # LAPACK complains on the standard error stream, and goes on.
+        raise LinAlgError(
+            "lstsq: A or B has values that are not finite", fix="look for nan and inf in the input (isfinite)"
         )
     import scipy.linalg
 

@@ -62,7 +62,8 @@ def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
     # not where singular values are equal.
     worst = 0.01 / eps if state.grad_enabled else eps**-0.5
     condition = A.abs().sum(-2).amax(-1) * inverse.abs().sum(-2).amax(-1) if A.numel() else det.abs()
-    if bool(((info == 0) & (condition < worst)).all().item()):
+    singular = ((info != 0) | (condition >= worst)) & det.isfinite()
+    if not singular.any().item():
         return weight * inverse
     U, S, Vh = _linalg_svd(A, True)
     phase = conjugate(_linalg_det(U) * _linalg_det(Vh))

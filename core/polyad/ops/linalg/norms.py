@@ -10,7 +10,7 @@ from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dtypes import FLOATING, DType, float32, promote_types
-from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ...layout import Shape, normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
 from ..reduction import _amax, _amin, _sum, kept
@@ -114,7 +114,8 @@ def vector_norm(
     """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the
     extremes.
 
-    ``ord=0`` counts the elements that are not 0. Of complex x it is real. Raises RuntimeError for integers and bool.
+    ``ord=0`` counts the elements that are not 0. Of complex x it is real. *dtype*, a wider one of the same kind, is
+    converted to first. Raises RuntimeError for integers and bool, and for no elements if ord is inf or negative.
 
     >>> import polyad
     >>> from polyad.linalg import vector_norm
@@ -127,6 +128,12 @@ def vector_norm(
     if dtype is not None:
         x = _converted("vector_norm", x, dtype)
     dims = normalize_dims(dim, x.ndim, "vector_norm")
+    if (ord < 0 or ord == math.inf) and 0 in x._array.shape and not all(x._array.shape[dim] for dim in dims):
+        raise ShapeError(
+            f"vector_norm: x {tuple(x.shape)} has no elements, whose norm of order {ord} does not exist",
+            operands={"x": x},
+            fix="take another order, or a dim that has elements",
+        )
     if ord == 2:
         return _norm2(x, 2.0, dims, keepdim)
     return _norm(x, float(ord), dims, keepdim)
@@ -183,7 +190,8 @@ def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, 
         A = _converted(op, A, dtype)
     matrices(op, A, name, half=not by_values)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
-        raise ArgumentTypeError(f"{op}: dim is {dim!r}, not a pair", operands={name: A}, fix="pass two dimensions")
+        kind = ShapeError if isinstance(dim, (tuple, list)) else ArgumentTypeError
+        raise kind(f"{op}: dim is {dim!r}, not a pair", operands={name: A}, fix="pass two dimensions")
     rows, columns = (normalize_dim(one, A.ndim, op) for one in dim)
     if rows == columns:
         raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", operands={name: A}, fix="name two")
@@ -203,11 +211,13 @@ def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, 
 
 def _extreme(op: str, name: str, A: Tensor, values: Tensor, dim: int, largest: bool) -> Tensor:
     if not values._array.shape[dim]:
-        raise ShapeError(
-            f"{op}: {name} {tuple(A.shape)} has no elements, of which there is no extreme",
-            operands={name: A},
-            fix='take "fro" or "nuc", which are 0',
-        )
+        if not largest:
+            raise IndexOutOfRange(
+                f"{op}: {name} {tuple(A.shape)} has no elements, of which there is no smallest",
+                operands={name: A},
+                fix="take another order: the others are 0",
+            )
+        return _sum(values, (dim,), False)
     return _amax(values, (dim,), False) if largest else _amin(values, (dim,), False)
 
 

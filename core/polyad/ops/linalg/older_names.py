@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ... import return_types
 from ...dispatch.op import function
 from ...dtypes import DType
-from ...errors import ArgumentError, ShapeError
+from ...errors import OptionError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..joining import _cat
 from . import factorizations, singular
@@ -260,7 +260,7 @@ def norm(
     """The *p*-norm of all elements, or over *dim*; "fro" and None are 2, "nuc" is the nuclear norm of matrices.
 
     PyTorch's older form of `polyad.linalg.vector_norm` and `polyad.linalg.matrix_norm`. Raises RuntimeError for
-    integers and bool, ValueError for another name.
+    integers and bool, and for another name.
 
     >>> import polyad
     >>> polyad.norm(polyad.tensor([3.0, 4.0])), polyad.norm(polyad.eye(3), "nuc")
@@ -270,7 +270,8 @@ def norm(
     if p is None or p == "fro":
         p = 2
     if p == "nuc":
-        return _matrix_norm("norm", "input", input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
+        pair = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return _matrix_norm("norm", "input", input, "nuc", pair, keepdim, dtype)
     if isinstance(p, str):
-        raise ArgumentError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
+        raise OptionError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
     return vector_norm(input, p, dim, keepdim, dtype=dtype)

@@ -152,7 +152,7 @@ def _complex(types: Signature, params: Mapping[str, Any]) -> Typing:
     method=False,
 )
 def _linalg_eig(input: Tensor) -> Any:
-    """Eigenvalues, and eigenvectors of length 1 as columns. Raises LinAlgError where the algorithm does not converge."""
+    """Eigenvalues, and eigenvectors of length 1 as columns. Raises LinAlgError where it does not converge."""
 
 
 def _eig_grad(g: list[Tensor | None], input: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> Tensor:
