@@ -125,6 +125,8 @@ from .ops.distance import dist as dist
 from .ops.distance import renorm as renorm
 from .ops.distinct import unique as unique
 from .ops.distinct import unique_consecutive as unique_consecutive
+from .ops.divisors import gcd as gcd
+from .ops.divisors import lcm as lcm
 from .ops.einsum import einsum as einsum
 from .ops.exponential import exp as exp
 from .ops.exponential import exp2 as exp2
@@ -138,6 +140,11 @@ from .ops.exponential import logaddexp2 as logaddexp2
 from .ops.exponential import logit as logit
 from .ops.exponential import sigmoid as sigmoid
 from .ops.exponential import xlogy as xlogy
+from .ops.float_parts import copysign as copysign
+from .ops.float_parts import frexp as frexp
+from .ops.float_parts import ldexp as ldexp
+from .ops.float_parts import nextafter as nextafter
+from .ops.float_parts import signbit as signbit
 from .ops.histogram import bincount as bincount
 from .ops.histogram import histc as histc
 from .ops.histogram import histogram as histogram

@@ -12,6 +12,7 @@ __all__ = [
     "aminmax",
     "cummax",
     "cummin",
+    "frexp",
     "geqrf",
     "histogram",
     "histogramdd",
@@ -99,6 +100,16 @@ class sort(ValuesAndIndices):
 
 class topk(ValuesAndIndices):
     """What `polyad.topk` gives."""
+
+
+class frexp(NamedTuple):
+    """What `polyad.frexp` gives."""
+
+    mantissa: Tensor
+    exponent: Tensor
+
+    def __repr__(self) -> str:
+        return f"polyad.return_types.frexp(\nmantissa={self.mantissa!r},\nexponent={self.exponent!r})"
 
 
 class aminmax(NamedTuple):

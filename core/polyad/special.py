@@ -55,3 +55,4 @@ from .ops.special.polynomials import shifted_chebyshev_polynomial_v as shifted_c
 from .ops.special.polynomials import shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w
 from .ops.special.zeta import zeta as zeta
 from .ops.statistics import logsumexp as logsumexp
+from .ops.trigonometry import sinc as sinc

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+
 from .fused import fused
 from .ufunc import ufunc
 
@@ -24,6 +27,17 @@ def _sigmoid_backward(grad: Any, output: Any) -> Any:
     return np.multiply(grad, result, result)
 
 
+def _no_complex(kernel: Kernel) -> Kernel:
+    """*kernel*, leaving complex numbers, which NumPy's ufunc does not take, to the decomposition."""
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        is_complex = any(isinstance(entry, TensorType) and entry.dtype.is_complex for entry in types)
+        return None if is_complex else kernel.specialize(types)
+
+    return Kernel(kernel.function, out=kernel.out, specialize=specialize)
+
+
 KERNELS = {
     "exp": ufunc(np.exp),
     "expm1": ufunc(np.expm1),
@@ -32,7 +46,8 @@ KERNELS = {
     "log1p": ufunc(np.log1p),
     "log2": ufunc(np.log2),
     "log10": ufunc(np.log10),
-    "logaddexp": ufunc(np.logaddexp),
+    "logaddexp": _no_complex(ufunc(np.logaddexp)),
+    "logaddexp2": ufunc(np.logaddexp2),
     "sigmoid": fused(sigmoid),
     "sigmoid_backward": fused(_sigmoid_backward),
 }

@@ -2,8 +2,8 @@
 
 `fused` takes a function of dimensioned float32 or float64 arrays that returns a new array, and makes a kernel of it:
 half types are computed in float32 and rounded once, 0-d operands are seen as arrays of one element, floating point
-warnings are off, and the result's order in memory is PyTorch's. Complex (and, unless asked for, integer) signatures are declined, so that core runs the op's
-decomposition.
+warnings are off, and the result's order in memory is PyTorch's. Complex (and, unless asked for, integer) signatures are
+declined, so that core runs the op's decomposition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from polyad.dtypes import BOOL, FLOATING, bfloat16, float16
 from polyad.interop.numpy import numpy_dtype
 
 from .order import arranged
-from .quiet import quiet
+from .quiet import quiet, thread
 
 Call = Callable[..., Any]
 
@@ -66,7 +66,8 @@ def _row_major(call: Call) -> Call:
 
 def _in_float32(call: Call, dtype: Any) -> Call:
     def widened(*args: Any) -> Any:
-        return call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args]).astype(dtype)
+        result = call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args])
+        return thread.run(result.astype, dtype)  # which may overflow
 
     return widened
 

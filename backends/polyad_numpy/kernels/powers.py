@@ -71,6 +71,7 @@ def _rsqrt_array(a: Any) -> Any:
 
 
 KERNELS = {
+    "hypot": ufunc(np.hypot),
     "pow": Kernel(np.power, out=True, specialize=_power),
     "square": ufunc(np.square),
     "sqrt": ufunc(np.sqrt),

@@ -17,12 +17,13 @@ from ..backend.interface import Signature
 from ..backend.registry import tensor_type
 from ..dispatch.inplace import check_writable
 from ..dispatch.op import composite, function, gradient, view
-from ..dispatch.promotion import Typing, promoted_float
+from ..dispatch.promotion import Typing, promoted_float, to_bool
 from ..dispatch.views import Layout, in_parts, layout_of
-from ..dtypes import float16, float32, float64
+from ..dtypes import bool_, float16, float32, float64
 from ..errors import DTypeError, ShapeError
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
+from .creation import full_like
 from .selection import _where
 from .shape_rules import broadcast, same
 from .trigonometry import atan2
@@ -265,6 +266,17 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input._type.dtype.is_complex:
         return atan2(_imag(input), _real(input))
     return _where(input < 0, math.pi, _where(input == input, 0.0, input))
+
+
+@composite(dtype=to_bool, shape=same)
+def isreal(input: Tensor) -> Tensor:
+    """Whether each element has no imaginary part; all of a real tensor have none.
+
+    >>> import polyad
+    >>> polyad.isreal(polyad.tensor([1 + 0j, 2j]))
+    tensor([ True, False])
+    """
+    return _imag(input) == 0 if input._type.dtype.is_complex else full_like(input, True, dtype=bool_)
 
 
 # ------------------------------------------------------------------------------------------------------ conjugation

@@ -13,7 +13,8 @@ from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _add, _div, _mul, _sub, conjugate
-from .selection import _where, clamp
+from .half_types import in_float32
+from .selection import _where, clamp, maximum
 from .shape_rules import broadcast, same
 
 if TYPE_CHECKING:
@@ -166,18 +167,22 @@ def _logit(input: Tensor) -> Tensor:
 gradient(_logit, input=lambda g, input: _div(g, _mul(input, _sub(1, input))))
 
 
-@composite(dtype=not_complex("logaddexp", floating_only("logaddexp")), shape=broadcast)
+@composite(dtype=floating_only("logaddexp"), shape=broadcast)
+@in_float32
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow.
 
-    Shapes broadcast; dtypes promote. Raises RuntimeError for integer and complex operands.
+    Shapes broadcast; dtypes promote. Raises NotImplementedError for integer operands.
 
     >>> import polyad
     >>> polyad.logaddexp(polyad.tensor([1000.0]), polyad.tensor([1000.0]))
     tensor([1000.6932])
     """
-    from .selection import maximum
-
+    if input._type.dtype.is_complex:
+        swapped = input.real < other.real
+        larger, smaller = _where(swapped, other, input), _where(swapped, input, other)
+        both_infinite = (larger.real == smaller.real) & (abs(larger.real) == math.inf)
+        return _where(both_infinite, larger, _add(larger, log1p(exp(_sub(smaller, larger)))))
     larger = maximum(input, other)
     gap = abs(_sub(input, other))
     # inf - inf is nan, but of two equal infinities the result is that infinity.
@@ -186,8 +191,31 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 
 gradient(
     logaddexp,
-    input=lambda g, input, out: _mul(g, exp(_sub(input, out))),
-    other=lambda g, other, out: _mul(g, exp(_sub(other, out))),
+    input=lambda g, input, out: _mul(g, conjugate(exp(_sub(input, out)))),
+    other=lambda g, other, out: _mul(g, conjugate(exp(_sub(other, out)))),
+)
+
+
+@composite(dtype=not_complex("logaddexp2", floating_only("logaddexp2")), shape=broadcast)
+@in_float32
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``log2(2 ** input + 2 ** other)`` without overflow.
+
+    Shapes broadcast; dtypes promote. Raises NotImplementedError for integer and complex operands.
+
+    >>> import polyad
+    >>> polyad.logaddexp2(polyad.tensor([1000.0]), polyad.tensor([1000.0]))
+    tensor([1001.])
+    """
+    larger = maximum(input, other)
+    gap = abs(_sub(input, other))
+    return _where(gap == gap, _add(larger, _div(log1p(exp2(-gap)), LN2)), larger)
+
+
+gradient(
+    logaddexp2,
+    input=lambda g, input, out: _mul(g, exp2(_sub(input, out))),
+    other=lambda g, other, out: _mul(g, exp2(_sub(other, out))),
 )
 
 

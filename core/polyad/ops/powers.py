@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient, primitive
-from ..dispatch.promotion import Typing, not_bool, promoted_float
+from ..dispatch.promotion import Typing, floating_only, not_bool, not_complex, promoted_float
 from ..dtypes import BOOL, INTEGER, complex128, float64, int64
 from ..errors import ArgumentTypeError, DTypeError
 from ..tensor import Tensor
-from .arithmetic import _mul, _neg, conjugate
+from .arithmetic import _add, _div, _mul, _neg, conjugate
 from .creation import zeros_like
-from .selection import _where
+from .half_types import in_float32
+from .selection import _where, maximum, minimum
 from .shape_rules import broadcast, same
 
 if TYPE_CHECKING:
@@ -117,6 +118,32 @@ def _at_least_int(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = types[0].dtype
     dtype = int64 if dtype.category == BOOL else dtype
     return Typing((dtype,), (dtype,))
+
+
+@composite(dtype=not_complex("hypot", floating_only("hypot")), shape=broadcast, inplace=True)
+@in_float32
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``sqrt(input ** 2 + other ** 2)`` without overflow: the length of a triangle's long side.
+
+    Shapes broadcast; dtypes promote. Raises NotImplementedError for integer and complex operands, RuntimeError when
+    shapes do not broadcast.
+
+    >>> import polyad
+    >>> polyad.hypot(polyad.tensor([3.0, 5.0]), polyad.tensor([4.0, 12.0]))
+    tensor([ 5., 13.])
+    """
+    a, b = abs(input), abs(other)
+    larger = maximum(a, b)
+    ratio = _div(minimum(a, b), _where(larger == 0, 1.0, larger))
+    result = _mul(larger, sqrt(_add(_mul(ratio, ratio), 1)))
+    return _where((a == math.inf) | (b == math.inf), math.inf, result)
+
+
+gradient(
+    hypot,
+    input=lambda g, input, out: _mul(g, _div(input, out)),
+    other=lambda g, other, out: _mul(g, _div(other, out)),
+)
 
 
 @composite(dtype=_at_least_int, shape=same, inplace=True)

@@ -16,6 +16,7 @@ from ..dtypes import bool_, finfo, uint8
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError
 from ..tensor import Tensor, check_tensor
 from .shape_rules import broadcast
+from .undifferentiable import no_derivative
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -246,6 +247,34 @@ def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None)
     tensor([-2,  0])
     """
     return _clamp(input, None, max)
+
+
+def _one_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """Both operands have one dtype, which is the result's."""
+    dtype = types[0].dtype
+    if types[1].dtype is not dtype:
+        raise DTypeError(
+            f"heaviside: input is {dtype.name}, values {types[1].dtype.name}: they must have one dtype",
+            fix="convert one of them with .to(dtype)",
+        )
+    return Typing((None, None), (dtype,))
+
+
+@composite(dtype=not_complex("heaviside", _one_dtype), shape=broadcast, inplace=True)
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """0 where *input* is negative or nan, 1 where it is positive, and the element of *values* where it is 0.
+
+    Shapes broadcast. It has no derivative: asking for one raises NotImplementedError. Raises RuntimeError unless the
+    operands have one dtype, for complex ones and when shapes do not broadcast.
+
+    >>> import polyad
+    >>> polyad.heaviside(polyad.tensor([-2.0, 0.0, 3.0]), polyad.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return _where(input == 0, values, (input > 0).to(input._type.dtype))
+
+
+gradient(heaviside, **no_derivative("heaviside", "input", "values"))
 
 
 @function(inplace=True)

@@ -11,7 +11,9 @@ from ..dispatch.op import alias, composite, gradient, primitive
 from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..tensor import Tensor
 from .arithmetic import _add, _div, _mul, _neg, _sub, conjugate
+from .half_types import in_float32
 from .powers import rsqrt, square
+from .selection import _where
 from .shape_rules import broadcast, same
 
 
@@ -235,3 +237,41 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([171.8873])
     """
     return _mul(input, 180 / math.pi)
+
+
+@composite(dtype=promoted_float, shape=same, inplace=True)
+@in_float32
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``sin(pi * input) / (pi * input)``, and 1 at 0.
+
+    >>> import polyad
+    >>> polyad.sinc(polyad.tensor([0.0, 0.5, 1.5]))
+    tensor([ 1.0000,  0.6366, -0.2122])
+    """
+    angle = _mul(input, math.pi)
+    zero = angle == 0
+    return _where(zero, 1.0, _div(sin(angle), _where(zero, 1.0, angle)))
+
+
+NEAR_0 = 0.25
+"""Up to here the slope of `sinc` is a power series: its closed form loses its digits there."""
+
+_SLOPE = [(-1) ** k * math.pi ** (2 * k) * 2 * k / math.factorial(2 * k + 1) for k in range(1, 12)]
+"""Taylor coefficients of the slope, of x, x**3, ..."""
+
+
+def _sinc_slope(x: Tensor) -> Tensor:
+    near = abs(x) < NEAR_0
+    far_x, near_x = _where(near, 1.0, x), _where(near, x, 0.0)
+    square = _mul(near_x, near_x)
+    series = _mul(square, _SLOPE[-1])
+    for coefficient in _SLOPE[-2:0:-1]:
+        series = _mul(_add(series, coefficient), square)
+    angle = _mul(far_x, math.pi)
+    far = _div(_sub(cos(angle), _div(sin(angle), angle)), far_x)
+    return _where(near, _mul(_add(series, _SLOPE[0]), near_x), far)
+
+
+gradient(sinc, input=lambda g, input: _mul(g, conjugate(_sinc_slope(input))))
+
+alias("sinc", sinc, namespace="special")

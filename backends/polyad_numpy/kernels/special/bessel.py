@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .spreading import Call, scipy_ufunc, spreading
+
+VANISHED = 110.0
+"""From here on Ai is below the smallest number."""
 
 
 def _airy() -> Call:
@@ -14,7 +18,9 @@ def _airy() -> Call:
 
     def call(a: Any, out: Any = None) -> Any:
         # It computes Ai, its derivative, Bi and its derivative.
-        result = special.airy(a)[0]
+        result = np.asarray(special.airy(a)[0])
+        # Of large elements, for which it gives nan, the result is 0.
+        result[(a > VANISHED) & (a < math.inf)] = 0
         if out is None:
             return result
         np.copyto(out, result)

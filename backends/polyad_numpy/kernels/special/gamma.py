@@ -11,6 +11,9 @@ from polyad.ops.special.tables import LGAMMA_1, LGAMMA_2, Series
 
 from .spreading import Call, scipy_ufunc, spreading
 
+TINY = 1e-300
+"""Below this gamma(a) is 1 / a."""
+
 SMALL_FACTORIAL = 20
 """Up to here n! is exact in float64 and overflows no product."""
 
@@ -25,6 +28,10 @@ def _lgamma() -> Call:
 
     def call(a: Any, out: Any = None) -> Any:
         result = np.asarray(special.gammaln(a, out))
+        # SciPy gives inf for the smallest numbers, and -inf for -inf.
+        tiny = (np.absolute(a) < TINY) & (a != 0)
+        if tiny.any():
+            result[tiny] = -np.log(np.absolute(a[tiny]))
         result[a == -math.inf] = math.inf
         if a.dtype == np.float64:
             # SciPy's error is absolute around the zeros at 1 and 2.
@@ -32,7 +39,7 @@ def _lgamma() -> Call:
                 near = (a > low) & (a < high)
                 if near.any():
                     x = a[near]
-                    result[near] = (x - 1) * (x - 2) * _sum(series, x)
+                    result[near] = (x - 1) * (x - 2) * _sum(series, x) + 0.0  # no -0.0 at the zeros
         return result
 
     return call

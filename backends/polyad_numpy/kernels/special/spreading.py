@@ -94,6 +94,7 @@ def _fill(function: Call, args: tuple[Any, ...], result: Any, size: int) -> None
 
 def _in_float32(call: Call, dtype: Any) -> Call:
     def widened(*args: Any) -> Any:
-        return call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args]).astype(dtype)
+        result = call(*[arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args])
+        return thread.run(result.astype, dtype)
 
     return widened

@@ -16,12 +16,13 @@ from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub, sgn
 from ..exponential import exp, log
+from ..half_types import in_float32
 from ..powers import rsqrt, sqrt
 from ..selection import _where, maximum, minimum
 from ..shape_rules import same
 from ..trigonometry import cos, sin
 from ..undifferentiable import no_derivative
-from .series import beyond, chebyshev, in_float32
+from .series import beyond, chebyshev
 from .tables import (
     AIRY_COSINE,
     AIRY_FAR,

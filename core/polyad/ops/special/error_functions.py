@@ -13,10 +13,11 @@ from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..exponential import exp, log, log1p
+from ..half_types import in_float32
 from ..powers import sqrt, square
 from ..selection import _clamp, _where, minimum
 from ..shape_rules import same
-from .series import chebyshev, gaussian, in_float32
+from .series import chebyshev, gaussian
 from .tables import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)

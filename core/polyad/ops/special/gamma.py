@@ -15,11 +15,12 @@ from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..exponential import log
+from ..half_types import in_float32
 from ..rounding import _round
 from ..selection import _where
 from ..shape_rules import same
 from ..trigonometry import sin, tan
-from .series import beyond, chebyshev, in_float32, polynomial
+from .series import beyond, chebyshev, polynomial
 from .tables import (
     DIGAMMA_1,
     DIGAMMA_2,
@@ -50,7 +51,8 @@ def log_gamma_of_positive(a: Tensor) -> Tensor:
     """log(gamma(a)) for a >= 0."""
     small = a < 0.5
     y = _where(small, _add(a, 1), a)
-    near = _mul(_without_zeros(y), _mul(_where(small, a, _sub(y, 1)), _sub(y, 2)))
+    # Adding 0 leaves no -0.0 at the zeros.
+    near = _add(_mul(_without_zeros(y), _mul(_where(small, a, _sub(y, 1)), _sub(y, 2))), 0.0)
     inverse = _div(1, y)
     far = _add(_mul(_sub(y, 0.5), _sub(log(y), 1)), HALF_LOG_TWO_PI - 0.5)
     far = _add(far, _mul(polynomial(STIRLING, _mul(inverse, inverse)), inverse))

@@ -20,13 +20,14 @@ from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..creation import full_like
 from ..exponential import exp, expm1, log
+from ..half_types import in_float32
 from ..powers import _pow, rsqrt, sqrt
 from ..selection import _clamp, _where, maximum, minimum
 from ..shape_rules import broadcast
 from ..undifferentiable import no_derivative
 from .error_functions import _scaled_complement
 from .gamma import lgamma, log_gamma_of_positive, log_gamma_of_successor
-from .series import chebyshev, in_float32, is_double, polynomial
+from .series import chebyshev, is_double, polynomial
 from .tables import LOG1P_REST, STIRLING, TEMME
 
 LARGE_A = 20.0

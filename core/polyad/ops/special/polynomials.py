@@ -21,13 +21,14 @@ from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _sub
 from ..creation import full_like, tensor
+from ..half_types import in_float32
 from ..rounding import trunc
 from ..selection import _clamp, _where
 from ..shape import broadcast_tensors
 from ..shape_rules import broadcast
 from ..trigonometry import acos, cos, sin
 from ..undifferentiable import no_derivative
-from .series import in_float32, is_double
+from .series import is_double
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

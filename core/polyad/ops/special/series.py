@@ -1,4 +1,4 @@
-"""What special functions are evaluated with: Chebyshev expansions, polynomials, and a detour for half types.
+"""What special functions are evaluated with: Chebyshev expansions and polynomials.
 
 Invariant: arguments are float32 or float64 tensors, and a series clamps its variable to its interval, so that a branch
 that `_where` discards makes no infinity of its own. NaN passes through.
@@ -6,38 +6,15 @@ that `_where` discards makes no infinity of its own. NaN passes through.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
 
-from ...dtypes import bfloat16, float16, float32, float64
+from ...dtypes import float64
 from ...tensor import Tensor
 from ..arithmetic import _add, _mul, _sub
 from ..exponential import exp
 from ..rounding import _round
 from ..selection import _clamp
 from .tables import Series
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def in_float32(body: F) -> F:
-    """The decomposition *body* with float16 and bfloat16 operands computed in float32 and rounded once."""
-
-    @functools.wraps(body)
-    def widened(*values: Any) -> Any:
-        half = next((value._type.dtype for value in values if _is_half(value)), None)
-        if half is None:
-            return body(*values)
-        result = body(*[value.to(float32) if _is_half(value) else value for value in values])
-        return result.to(half)
-
-    widened.__kwdefaults__ = body.__kwdefaults__  # type: ignore[attr-defined]  # the public function's are read off it
-    return widened  # type: ignore[return-value]
-
-
-def _is_half(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._type.dtype in (float16, bfloat16)
 
 
 def is_double(x: Tensor) -> bool:

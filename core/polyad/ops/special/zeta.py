@@ -13,12 +13,13 @@ from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..creation import tensor
+from ..half_types import in_float32
 from ..powers import _pow
 from ..rounding import ceil, floor
 from ..selection import _where
 from ..shape_rules import broadcast
 from ..undifferentiable import no_derivative
-from .series import in_float32, is_double
+from .series import is_double
 from .tables import EULER_MACLAURIN
 
 if TYPE_CHECKING:

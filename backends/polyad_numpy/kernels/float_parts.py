@@ -1,0 +1,51 @@
+"""Signs, exponents and neighbours of floating point numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+from polyad.backend.interface import Signature
+
+from .fused import fused
+from .order import arranged
+from .quiet import quiet
+from .ufunc import ufunc
+
+LARGEST_EXPONENT = 5000
+"""Beyond this every result is 0 or infinite, whatever the dtype."""
+
+
+def _ldexp(a: Any, exponent: Any) -> Any:
+    if (np.rint(exponent) == exponent).all():
+        return np.ldexp(a, np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT).astype(np.int32))
+    return np.multiply(a, np.exp2(exponent))
+
+
+@quiet
+def _frexp(a: Any) -> tuple[Any, Any]:
+    mantissa, exponent = (np.asarray(part) for part in np.frexp(a))
+    # What the C library leaves in the exponent of infinities and nan is its own affair.
+    exponent = np.asarray(np.where(np.isfinite(a), exponent, 0), np.int32)
+    return arranged(mantissa, a), arranged(exponent, a)
+
+
+def _no_integers(kernel: Kernel) -> Kernel:
+    """*kernel*, for floating point alone."""
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        return kernel.specialize(types) if types[0].dtype.is_floating_point else None
+
+    return Kernel(kernel.function, out=kernel.out, specialize=specialize)
+
+
+KERNELS = {
+    "signbit": _no_integers(ufunc(np.signbit, warns=False, to_bool=True)),
+    "copysign": ufunc(np.copysign, warns=False),
+    "nextafter": ufunc(np.nextafter),
+    "ldexp": fused(_ldexp),
+    "frexp": Kernel(_frexp),
+}
