@@ -43,6 +43,10 @@ class ViewOf(NamedTuple):
     offset: int
 
 
+class ElementTypeError(ArgumentTypeError, RuntimeError):
+    """Something that no tensor holds, asked for with ``in``: PyTorch says RuntimeError."""
+
+
 class Tensor(TensorMethods):
     """A multi-dimensional array of one dtype on one device. Make one with `polyad.tensor`, `polyad.zeros`, ...
 
@@ -349,7 +353,7 @@ class Tensor(TensorMethods):
         """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
         if state.modes:
             return DETACH_IN_PLACE.through_modes(self)  # type: ignore[no-any-return]
-        if self._view is not None and self._view.base is not None and self._node is not None:
+        if self._view is not None and self._view.base is not None:
             raise AutogradError(
                 "detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()"
             )
@@ -448,7 +452,7 @@ class Tensor(TensorMethods):
 
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
-            raise ArgumentTypeError(
+            raise ElementTypeError(
                 f"in: {type(element).__name__} is neither a number nor a tensor",
                 operands={"element": element, "self": self},
                 fix="ask for a number",

@@ -103,7 +103,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     tensor([[1., 1., 1.],
             [2., 2., 2.]])
     """
-    check_writable("__setitem__", self, one_value=not isinstance(value, Tensor))
+    check_writable("__setitem__", self, one_value=True)  # an expanded tensor has parts that can be written
     if not isinstance(value, (Tensor, *_NUMBERS)):
         from .creation import tensor
 

@@ -168,3 +168,86 @@ def test_numpys_names_of_dim_and_keepdim_are_understood():
     assert x.var(axis=(0, 1)).item() == pytest.approx(3.5)
     with pytest.raises(TypeError, match="axis"):
         x.sum(dim=0, axis=0)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median"])
+def test_the_gradient_of_a_nan_extreme_goes_to_the_nan(name):
+    y = polyad.tensor([[1.0, 3.0], [float("nan"), 3.0]], requires_grad=True)
+    getattr(polyad, name)(y).backward()
+    assert y.grad.tolist() == [[0, 0], [1, 0]]
+
+
+def test_any_and_all_of_no_dimension_ask_each_element():
+    assert polyad.any(x, ()).tolist() == polyad.all(x, []).tolist() == [[True] * 3, [True, True, False]]
+    assert polyad.any(x).shape == ()
+
+
+def test_a_variance_without_freedom_warns():
+    with pytest.warns(UserWarning, match="no degree of freedom"):
+        assert polyad.isnan(polyad.var(polyad.ones(1)))
+    with pytest.warns(UserWarning, match="no degree of freedom"):
+        assert polyad.std(polyad.tensor([1.0, 2.0]), correction=3).item() == float("inf")
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "amax", "prod", "any", "var", "logsumexp", "cumsum", "cummax"])
+def test_results_are_row_major_whatever_the_inputs_order(name):
+    y = polyad.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+    result = getattr(y, name)(1)
+    result = result.values if name == "cummax" else result
+    assert result.is_contiguous()
+
+
+def test_sorted_results_keep_the_inputs_order_in_memory():
+    y = polyad.arange(6.0).reshape(2, 3).t()
+    assert [one.stride() for one in y.sort(0)] == [(1, 3), (1, 3)]
+    assert y.msort().stride() == (1, 3)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bfloat16"])
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_largest_by_partition_are_those_of_a_sort(dtype, largest):
+    """Long enough for a partition; many equal elements, and nan."""
+    random = np.random.default_rng(0)
+    for trial in range(20):
+        values = random.integers(0, 12 if trial % 2 else 10_000, (3, 100)).astype(np.float64)
+        if dtype != "int64":
+            values[random.random(values.shape) < (0.0, 0.02, 0.5, 0.97)[trial % 4]] = np.nan
+        y = polyad.tensor(values).nan_to_num(-1.0).to(polyad.int64) if dtype == "int64" else polyad.tensor(values)
+        y = y.to(getattr(polyad, dtype))
+        for dim in (0, 1):
+            size = y.shape[dim]
+            ordered = y.sort(dim, descending=largest)
+            for k in {1, min(7, size), size}:
+                found = y.topk(k, dim, largest)
+                assert found.indices.tolist() == ordered.indices.narrow(dim, 0, k).tolist()
+            rank = int(random.integers(1, size + 1))
+            assert y.kthvalue(rank, dim).indices.tolist() == y.sort(dim).indices.select(dim, rank - 1).tolist()
+
+
+def test_quantiles_do_not_depend_on_how_many_there_are():
+    values = polyad.tensor(np.random.default_rng(1).normal(size=(2, 200)))
+    q = polyad.linspace(0, 1, 41, dtype=polyad.float64)
+    together = polyad.quantile(values, q, dim=1)
+    apart = polyad.stack([polyad.quantile(values, float(one), dim=1) for one in q.tolist()])
+    assert together.shape == (41, 2)
+    np.testing.assert_allclose(together.numpy(), apart.numpy(), rtol=1e-14)
+    np.testing.assert_allclose(together.numpy(), np.quantile(values.numpy(), q.numpy(), axis=1), rtol=1e-13)
+
+
+def test_unique_slices_and_runs():
+    y = polyad.tensor([[1, 2], [0, 5], [1, 2], [1, 2]])
+    values, inverse, counts = polyad.unique(y, return_inverse=True, return_counts=True, dim=0)
+    assert values.tolist() == [[0, 5], [1, 2]]
+    assert values[inverse].tolist() == y.tolist()
+    assert counts.tolist() == [1, 3]
+    values, inverse, counts = polyad.unique_consecutive(y, return_inverse=True, return_counts=True, dim=0)
+    assert values.tolist() == [[1, 2], [0, 5], [1, 2]]
+    assert inverse.tolist() == [0, 1, 2, 2]
+    assert counts.tolist() == [1, 1, 2]
+
+
+def test_is_nonzero():
+    assert polyad.is_nonzero(polyad.tensor([2.0]))
+    assert not polyad.tensor(0).is_nonzero()
+    with pytest.raises(RuntimeError):
+        polyad.is_nonzero(polyad.zeros(2))

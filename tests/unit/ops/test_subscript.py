@@ -227,3 +227,82 @@ def test_index_add_of_bools_is_their_disjunction():
 def test_numbers_that_the_dtype_cannot_hold_are_refused_and_not_wrapped(fill):
     with pytest.raises(RuntimeError, match="range of uint8"):
         fill(polyad.tensor([2, 3], dtype=polyad.uint8))
+
+
+def test_a_uint8_mask_warns():
+    with pytest.warns(UserWarning, match="read as a mask"):
+        got = polyad.arange(3)[polyad.tensor([0, 1, 1], dtype=polyad.uint8)]
+    assert got.tolist() == [1, 2]
+
+
+def test_false_writes_nothing_and_true_everything():
+    x = polyad.zeros(2)
+    x[False] = polyad.ones(5, 7)
+    assert x.tolist() == [0, 0]
+    x[True] = 3
+    assert x.tolist() == [3, 3]
+    x[polyad.tensor(False)] = 1
+    assert x.tolist() == [3, 3]
+
+
+def test_a_second_ellipsis_stands_for_nothing_and_is_refused_before_a_dimension():
+    x = tensor()
+    assert x[..., ...].shape == (2, 3, 4)
+    assert x[:, ..., :, ..., 0].shape == (2, 3)  # neither of them stands for a dimension
+    with pytest.raises(IndexError, match="more than one ellipsis"):
+        x[..., ..., 0]
+
+
+def test_values_may_have_ones_in_front():
+    values = polyad.arange(3.0).reshape(1, 1, 3).requires_grad_()
+    x = polyad.zeros(5, requires_grad=True)
+    for index in (slice(0, 3), [0, 2, 4], polyad.tensor([True, False, True, True, False])):
+        y = x * 1
+        y[index] = values
+        (slope,) = polyad.autograd.grad(y.sum(), values)
+        assert slope.shape == (1, 1, 3)
+        assert slope.sum().item() == 3
+
+
+def test_one_value_is_converted_where_a_mask_holds():
+    x = polyad.zeros(3, dtype=polyad.int64)
+    x[polyad.tensor([True, False, True])] = polyad.tensor([2.7])
+    assert x.tolist() == [2, 0, 2]
+    with pytest.raises(RuntimeError, match="cannot hold"):
+        x[polyad.tensor([0])] = polyad.tensor([2.7])
+
+
+def test_parts_of_an_expanded_tensor_can_be_written():
+    x = polyad.zeros(2, 1).expand(2, 3)
+    x[:, 0] = polyad.tensor([1.0, 2.0])
+    x[:, 1] += 1
+    assert x.tolist() == [[2, 2, 2], [3, 3, 3]]
+    with pytest.raises(RuntimeError, match="one place in memory"):
+        x[0] = polyad.ones(3)
+
+
+def test_adding_at_repeated_positions_reads_once():
+    x = polyad.zeros(3)
+    x[[0, 0, 1]] += 1
+    assert x.tolist() == [1, 1, 0]
+    x.index_put_((polyad.tensor([0, 0, 1]),), polyad.tensor(1.0), accumulate=True)
+    assert x.tolist() == [3, 2, 0]
+
+
+def test_elements_cannot_be_deleted():
+    x = polyad.zeros(3)
+    with pytest.raises(TypeError, match="cannot be deleted"):
+        del x[0]
+
+
+def test_reversed_is_a_copy_from_the_end():
+    x = polyad.tensor([[1, 2], [3, 4]])
+    assert reversed(x).tolist() == [[3, 4], [1, 2]]
+    reversed(x).zero_()
+    assert x.tolist() == [[1, 2], [3, 4]]
+
+
+def test_what_no_tensor_holds():
+    for kind in (RuntimeError, TypeError):
+        with pytest.raises(kind, match="neither a number nor a tensor"):
+            assert "a" in polyad.zeros(3)
