@@ -259,25 +259,6 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
     return out
 
 
-def embedding(weight: Any, index: Any, padding_idx: int) -> Any:
-    _check("embedding", index, weight.shape[0], "input")
-    return weight.take(index, 0)
-
-
-def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int) -> Any:
-    size = gradient.shape[-1]
-    index = index.reshape(-1)
-    gradient = gradient.reshape(-1, size)
-    if padding_idx >= 0:
-        kept = index != padding_idx
-        index, gradient = index[kept], gradient[kept]
-    wide = _accumulating(gradient.dtype)
-    out = np.zeros((rows, size), wide)
-    if index.size:
-        _add_slices(out, index, gradient.astype(wide, copy=False))
-    return out.astype(gradient.dtype, copy=False)
-
-
 KERNELS = {
     "index_select": Kernel(index_select),
     "index_add": Kernel(index_add),
@@ -290,6 +271,4 @@ KERNELS = {
     "index": Kernel(index),
     "index_put": Kernel(index_put, out=True),
     "masked_fill": Kernel(masked_fill, out=True),
-    "embedding": Kernel(embedding),
-    "embedding_backward": Kernel(embedding_backward),
 }

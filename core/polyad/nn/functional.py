@@ -61,7 +61,7 @@ from ..ops.dropout import (
     dropout3d as dropout3d,
     feature_alpha_dropout as feature_alpha_dropout,
 )
-from ..ops.embedding import embedding as embedding, one_hot as one_hot
+from ..ops.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
 from ..ops.exponential import sigmoid as sigmoid
 from ..ops.grid_sampling import affine_grid as affine_grid, grid_sample as grid_sample
 from ..ops.linear_algebra import linear as linear

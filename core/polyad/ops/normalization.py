@@ -455,8 +455,8 @@ def instance_norm(
         scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))
         return _affine(_wide(input), scale, shift).to(input.dtype)
     rows = input.reshape(1, count * shape[1], *shape[2:])
-    repeated = [None if one is None else one.repeat(count) for one in (weight, bias)]
-    out, mean, variance = _batch_norm(rows, *repeated, eps)
+    scales, shifts = (None if one is None else one.repeat(count) for one in (weight, bias))
+    out, mean, variance = _batch_norm(rows, scales, shifts, eps)
     if running_mean is not None and running_var is not None:
         average = mean.detach().reshape(count, shape[1]).mean(0)
         spread = variance.detach().reshape(count, shape[1]).mean(0)

@@ -9,8 +9,8 @@ from ...dtypes import FLOATING, int64
 from ...errors import ArgumentError, DTypeError, IndexOutOfRange, LabelOutOfRange, ShapeError, UnsupportedDType
 from ...tensor import Tensor, check_tensor
 from ..creation import arange, zeros
-from ..selection import _where, minimum
 from ..linalg.norms import vector_norm
+from ..selection import _where, minimum
 from .reduction import check_number, check_pair, check_same_dtype, reduced, reduction_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,35 @@
+"""Vectors looked up by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+
+from .indexing import _accumulating, _add_slices, _check
+
+
+def embedding(weight: Any, index: Any, padding_idx: int, by_frequency: bool) -> Any:
+    _check("embedding", index, weight.shape[0], "input")
+    return weight.take(index, 0)
+
+
+def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int, by_frequency: bool) -> Any:
+    size = gradient.shape[-1]
+    index = index.reshape(-1)
+    gradient = gradient.reshape(-1, size)
+    if padding_idx >= 0:
+        kept = index != padding_idx
+        index, gradient = index[kept], gradient[kept]
+    wide = _accumulating(gradient.dtype)
+    out = np.zeros((rows, size), wide)
+    if index.size:
+        _add_slices(out, index, gradient.astype(wide, copy=False))
+        if by_frequency:
+            out /= np.maximum(np.bincount(index, minlength=rows), 1).astype(wide)[:, None]
+    return out.astype(gradient.dtype, copy=False)
+
+
+KERNELS = {"embedding": Kernel(embedding), "embedding_backward": Kernel(embedding_backward)}
