@@ -288,9 +288,9 @@ def _column(bias: Any, dims: int) -> Any:
 def convolution(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
     images, channels, *size = x.shape
     out_channels, _, *kernel = weight.shape
-    if _is_pointwise(kernel, stride, padding, groups):  # type: ignore[arg-type]
+    if _is_pointwise(kernel, stride, padding, groups):
         return _pointwise(weight.reshape(out_channels, channels), x, bias)
-    plan = _Plan(images, channels, tuple(size), tuple(kernel), stride, padding, dilation, groups, x.dtype)  # type: ignore[arg-type]
+    plan = _Plan(images, channels, tuple(size), tuple(kernel), stride, padding, dilation, groups, x.dtype)
     out = np.empty((images, out_channels, *plan.out), x.dtype)
     if not out.size:
         return out
@@ -322,7 +322,7 @@ def convolution_transposed(
     images, out_channels = g.shape[:2]
     each, *kernel = weight.shape[1:]
     channels = each * groups
-    if _is_pointwise(kernel, stride, padding, groups):  # type: ignore[arg-type]
+    if _is_pointwise(kernel, stride, padding, groups):
         return _pointwise(weight.reshape(out_channels, channels).T, g, bias)
     around = tuple(
         [spacing * (extent - 1) - amount for spacing, extent, amount in zip(dilation, kernel, padding, strict=True)]
@@ -330,7 +330,7 @@ def convolution_transposed(
     if math.prod(stride) == 1 and min(around) >= 0 and out_channels <= 3 * channels:
         # The gradient is itself a convolution, with the kernel turned around; adding up patches costs more unless g is
         # much deeper.
-        turned = np.flip(weight, range(2, weight.ndim)).reshape(groups, out_channels // groups, each, *kernel)
+        turned = np.flip(weight, tuple(range(2, weight.ndim))).reshape(groups, out_channels // groups, each, *kernel)
         turned = turned.swapaxes(1, 2).reshape(channels, out_channels // groups, *kernel)
         return convolution(g, turned, bias, stride, around, dilation, groups)
     plan = _Plan(images, channels, tuple(size), tuple(kernel), stride, padding, dilation, groups, g.dtype)
@@ -370,7 +370,7 @@ def convolution_weight_grad(
     images, channels, *size = x.shape
     out_channels = g.shape[1]
     each = channels // groups
-    plan = _Plan(images, channels, tuple(size), kernel, stride, padding, dilation, groups, x.dtype)  # type: ignore[arg-type]
+    plan = _Plan(images, channels, tuple(size), kernel, stride, padding, dilation, groups, x.dtype)
 
     def work(begin: int, stop: int) -> Any:
         total = np.zeros((groups, out_channels // groups, plan.depth // groups), x.dtype)

@@ -270,9 +270,7 @@ def _convolve(
         _convolved_shape(*shapes, step, amount, spacing, groups)
     except ShapeError as error:
         raise _renamed(op, error, input, weight, bias) from None
-    return unbatched(
-        _convolution(batch, weight, bias, step, amount, spacing, groups), len(input._array.shape), count
-    )
+    return unbatched(_convolution(batch, weight, bias, step, amount, spacing, groups), len(input._array.shape), count)
 
 
 @function(method=False, namespace="nn.functional")

@@ -1,7 +1,7 @@
 """Sampling images at places that a tensor holds, and the grids of places that affine maps make.
 
-Coordinates run from -1 to 1 over an image: between the centres of its corner pixels with ``align_corners``, else between
-their outer edges. They name the last dimension first: (x, y) or (x, y, z).
+Coordinates run from -1 to 1 over an image: between the centres of its corner pixels with ``align_corners``, else
+between their outer edges. They name the last dimension first: (x, y) or (x, y, z).
 
 A sample is a weighted sum of a few neighbours. Pixels are gathered as rows of channels from (pixels, C), so that one
 place is looked up once for all channels. Gradients of images and grids follow from the ops.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..dispatch.op import function
 from ..dtypes import bool_, int64
@@ -283,7 +282,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
     spatial = tuple(size[2:])
     axes = [
-        _steps(count, bool(align_corners), theta).reshape([-1 if at == dim else 1 for at in range(dims)]).expand(spatial)
+        _steps(count, bool(align_corners), theta)
+        .reshape([-1 if at == dim else 1 for at in range(dims)])
+        .expand(spatial)
         for dim, count in enumerate(spatial)
     ]
     base = stack([*reversed(axes), ones(spatial, dtype=theta.dtype, device=theta.device)], -1)

@@ -220,11 +220,12 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
         before, after = by_dim[2 * dim : 2 * dim + 2]
         size, (_, kept) = shape[dim], _kept(shape[dim], before, after)
         limit = (kept if mode == "circular" else size) + (most or 0)
-        if size < 1 or kept < int(mode != "replicate") or size + before + after < 1 or (most is not None and max(before, after) > limit):
+        wraps = most is not None and max(before, after) > limit
+        if wraps or size < 1 or size + before + after < 1 or kept < int(mode != "replicate"):
             raise ShapeError(
                 f"pad: amounts ({before}, {after}) do not fit dimension {dim} of size {size} in mode {mode!r}",
                 operands={"input": input},
-                fix="crop less" if most is None or max(before, after) <= limit else f"use at most {limit}",
+                fix=f"use at most {limit}" if wraps else "crop less",
             )
         if before or after:
             result = _pad_repeated(result, dim, before, after, mode)

@@ -14,6 +14,7 @@ from ..dispatch.op import composite, function, gradient
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, contiguous_strides
 from ..tensor import Tensor, check_tensor
+from .conversion import _copy
 from .padding import _pad_constant
 from .windows import Sizes, per_axis, window_count
 
@@ -56,13 +57,11 @@ def _im2col(input: Tensor, kernel: Sizes, dilation: Sizes, padding: Sizes, strid
         ),
         input.storage_offset(),
     )
-    return windows.contiguous().reshape(images, channels * math.prod(kernel), math.prod(counts))
+    return _copy(windows).reshape(images, channels * math.prod(kernel), math.prod(counts))
 
 
 @composite(shape=_images_shape, method=False)
-def _col2im(
-    input: Tensor, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Tensor:
+def _col2im(input: Tensor, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
     """Columns (N, C * kernel positions, windows) added up at their windows' places in (N, C, *size)."""
     from .creation import zeros
 
@@ -239,15 +238,15 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     each, at = channels // (r * r), len(batch)
     parts = input.reshape(*batch, each, r, r, height, width)
     order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
-    return parts.permute(order).contiguous().reshape(*batch, each, height * r, width * r)
+    return _copy(parts.permute(order)).reshape(*batch, each, height * r, width * r)
 
 
 @function(method=False, namespace="nn.functional")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Moves pixels into channels: the inverse of `pixel_shuffle`.
 
-    Shapes: input (..., C, H * r, W * r) -> (..., C * r * r, H, W), any dtype. Raises RuntimeError where the sizes do not
-    divide, TypeError for a factor that is no int.
+    Shapes: input (..., C, H * r, W * r) -> (..., C * r * r, H, W), any dtype. Raises RuntimeError where the sizes do
+    not divide, TypeError for a factor that is no int.
 
     >>> import polyad
     >>> polyad.nn.functional.pixel_unshuffle(polyad.arange(4).reshape(1, 2, 2), 2).flatten()
@@ -264,7 +263,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     at = len(batch)
     parts = input.reshape(*batch, channels, height // r, r, width // r, r)
     order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
-    return parts.permute(order).contiguous().reshape(*batch, channels * r * r, height // r, width // r)
+    return _copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r)
 
 
 @function(method=False, namespace="nn.functional")
@@ -287,4 +286,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             fix="use a number of groups that divides the channels",
         )
     parts = input.reshape(images, groups, channels // groups, *rest)
-    return parts.transpose(1, 2).contiguous().reshape(images, channels, *rest)
+    return _copy(parts.transpose(1, 2)).reshape(images, channels, *rest)

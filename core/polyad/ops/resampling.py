@@ -4,7 +4,8 @@ Every mode but "area" goes dimension by dimension: each element of the result is
 taps, places and weights, follow from the sizes alone; `_resample` adds up, and its gradient spreads.
 
 Positions are those of pixel centres: with ``align_corners`` the first and last centres of input and result coincide,
-else the edges of the first and last pixels do, so that position i of the result is (i + 1/2) * scale - 1/2 of the input.
+else the edges of the first and last pixels do, so that position i of the result is (i + 1/2) * scale - 1/2 of the
+input.
 
 Sources: Keys, "Cubic convolution interpolation for digital image processing", 1981, for bicubic with a = -3/4 (-1/2
 with antialias); the antialiased filters are those of Pillow: the interpolation's kernel, stretched by the scale where
@@ -79,10 +80,12 @@ def _along(vector: Tensor, dim: int, ndim: int) -> Tensor:
 
 
 class _Axis(NamedTuple):
-    """One dimension to resample: *scale* is how many input elements one of the result stands for, in real numbers."""
+    """One dimension to bring from *size* to *want* elements; *scale* is how many input elements one of the result stands
+    for, in real numbers.
+    """
 
     size: int
-    count: int
+    want: int
     scale: float
     align_corners: bool
     dtype: DType
@@ -92,7 +95,7 @@ class _Axis(NamedTuple):
         """0, 1, 2, ... of the result, plus *offset*."""
         from .creation import arange
 
-        made = arange(self.count, dtype=self.dtype, device=self.device)
+        made = arange(self.want, dtype=self.dtype, device=self.device)
         return made + offset if offset else made
 
     def sources(self) -> Tensor:
@@ -156,8 +159,7 @@ def _cubic_filter(distance: Tensor) -> Tensor:
 
 
 def _filter_taps(axis: _Axis, reach: int, kernel: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-    """Taps of a filter that reaches over *reach* elements to each side, or, shrinking, over that many of the result's.
-    """
+    """Taps of a filter that reaches over *reach* elements to each side, of the input or, shrinking, of the result."""
     from .creation import arange
 
     stretch = max(axis.scale, 1.0)
@@ -222,16 +224,16 @@ def _fixed_point(weights: Tensor) -> Tensor:
 
 def _copied(input: Tensor, size: Shape, factors: list[Any], exact: bool) -> Tensor:
     """The nearest element at each place of the result."""
+    from .conversion import _copy
+
     result = input
     shape = input._array.shape
     ratios = [want // have if want % have == 0 else 0 for have, want in zip(shape[2:], size, strict=True)]
-    if all(
-        ratio and (factor is None or factor == ratio) for ratio, factor in zip(ratios, factors, strict=True)
-    ):
+    if all(ratio and (factor is None or factor == ratio) for ratio, factor in zip(ratios, factors, strict=True)):
         # Whole multiples: every element repeated, which needs no places.
         pairs = [one for have, ratio in zip(shape[2:], ratios, strict=True) for one in (have, ratio)]
         ones = [one for have in shape[2:] for one in (have, 1)]
-        return result.reshape(*shape[:2], *ones).expand(*shape[:2], *pairs).clone().reshape(*shape[:2], *size)
+        return _copy(result.reshape(*shape[:2], *ones).expand(*shape[:2], *pairs)).reshape(*shape[:2], *size)
     for dim in range(input.ndim - 1, 1, -1):
         have, want = shape[dim], size[dim - 2]
         scale = _scale(have, want, False, factors[dim - 2])
@@ -250,9 +252,7 @@ _NEEDS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 _COPIES = ("nearest", "nearest-exact", "area")
 
 
-def _wanted(
-    input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: Any
-) -> tuple[Shape, list[Any]]:
+def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: Any) -> tuple[Shape, list[Any]]:
     """(size of the result, scale factors to compute with or None) for each spatial dimension."""
     operands, count = {"input": input}, input.ndim - 2
     if (size is None) == (scale_factor is None):
@@ -269,6 +269,7 @@ def _wanted(
             operands=operands,
             fix="give one number, or one for each spatial dimension",
         )
+    factors: list[float | None] = [None] * count
     kinds: tuple[type, ...] = (int,) if size is not None else (int, float)
     if not all(isinstance(one, kinds) and not isinstance(one, bool) for one in values):
         raise ArgumentTypeError(
@@ -282,10 +283,11 @@ def _wanted(
                 operands=operands,
                 fix="leave it out",
             )
-        wanted, factors = tuple(values), [None] * count
+        wanted = tuple(values)
     else:
         wanted = tuple([int(have * factor) for have, factor in zip(shape, values, strict=True)])
-        factors = [None] * count if recompute else [float(factor) for factor in values]
+        if not recompute:
+            factors = [float(factor) for factor in values]
     if min(wanted) < int(mode != "area") or min(shape) < 1 or input._array.shape[1] < 1:
         raise ShapeError(
             f"interpolate: {tuple(input.shape)} cannot be brought to {wanted}",
@@ -342,8 +344,9 @@ def interpolate(
             )
     elif mode not in _NEEDS:
         raise NotSupported(
-            f"interpolate: mode {mode!r} is unknown", operands=operands, fix=f"use one of {', '.join(_COPIES)}, "
-            f"{', '.join(_NEEDS)}"
+            f"interpolate: mode {mode!r} is unknown",
+            operands=operands,
+            fix=f"use one of {', '.join(_COPIES)}, {', '.join(_NEEDS)}",
         )
     if not 3 <= input.ndim <= 5 or input.ndim != _NEEDS.get(mode, input.ndim):
         raise NotSupported(
@@ -359,7 +362,8 @@ def interpolate(
     dtype = input._type.dtype
     if not dtype.is_floating_point and not (dtype is uint8 and mode not in ("area", "linear", "trilinear")):
         raise DTypeError(
-            f"interpolate: input is {dtype.name}; mode {mode!r} takes floating point", operands=operands,
+            f"interpolate: input is {dtype.name}; mode {mode!r} takes floating point",
+            operands=operands,
             fix="convert it first: input.float()",
         )
     if mode == "area":

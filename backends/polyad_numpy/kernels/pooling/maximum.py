@@ -123,16 +123,21 @@ def max_pool_backward(
 
 
 def _place_by_index(
-    gradient: Any, planes: Any, into: Any, windows: Windows, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+    gradient: Any,
+    planes: Any,
+    into: Any,
+    windows: Windows,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
 ) -> None:
     """The slow way, which knows where the NaN lies."""
     count, area, dims = len(planes), math.prod(windows.size), len(kernel)
     floats = (planes if planes.dtype.itemsize > 2 else planes.astype(np.float32)).reshape(count, area)
     best = np.full(gradient.shape, -np.inf, floats.dtype)
     at = np.full(gradient.shape, -1)
-    starts = [
-        np.arange(out) * step - amount for out, step, amount in zip(windows.out, stride, padding, strict=True)
-    ]
+    starts = [np.arange(out) * step - amount for out, step, amount in zip(windows.out, stride, padding, strict=True)]
     pitches = _pitches(windows.size)
     for position in itertools.product(*map(range, kernel)):
         place: Any = 0

@@ -115,7 +115,8 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
                 continue
             better = (value > most).logical_or(value.isnan())
             most, at = _where(better, value, most), _where(better, place, at)
-        assert most is not None and at is not None
+        assert most is not None
+        assert at is not None
         best, places = most, at
         pitch *= have
     assert places is not None

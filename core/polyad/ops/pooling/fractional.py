@@ -58,7 +58,8 @@ def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Si
 
     have, dims = input._array.shape[2:], len(kernel)
     origin: Any = 0
-    pitch, pitches = 1, []
+    pitch = 1
+    pitches: list[int] = []
     for axis in range(dims - 1, -1, -1):
         # PyTorch lists the samples of images last dimension first, those of volumes first dimension first.
         number = axis if dims == 3 else dims - 1 - axis
@@ -77,7 +78,8 @@ def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Si
             continue
         better = (value > best).logical_or(value.isnan())
         best, at = _where(better, value, best), _where(better, place, at)
-    assert best is not None and at is not None
+    assert best is not None
+    assert at is not None
     shape = (*input._array.shape[:2], *size)
     return best.reshape(shape), at.reshape(shape)
 

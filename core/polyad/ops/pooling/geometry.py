@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from ...dtypes import DType
 
 
-def pooled_shape(
-    input: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
-) -> Shape:
+def pooled_shape(input: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Shape:
     """The result's shape; raises ShapeError where no window fits."""
     sizes = []
     for name, size, extent, step, amount, spacing in zip(
@@ -50,9 +48,7 @@ def window_arguments(
     return kernel, step, amount, spacing
 
 
-def pool(
-    op: str, count: int, input: Tensor, call: Callable[[Tensor], Any], shape: Callable[[Shape], Shape]
-) -> Any:
+def pool(op: str, count: int, input: Tensor, call: Callable[[Tensor], Any], shape: Callable[[Shape], Shape]) -> Any:
     """``call`` on the batch that *input* is, or is in; *shape* is asked first what is wrong with its shape."""
     batch = batched(input, op, count)
     try:

@@ -121,8 +121,8 @@ def max_unpool2d(
     """Puts the results of `max_pool2d` back at their *indices*, with zeros elsewhere.
 
     Shapes: input and indices (int64) (N, C, H, W) or (C, H, W), floating point -> the same with *output_size*, or
-    OH = (H - 1) * stride - 2 * padding + kernel_size, OW likewise. *output_size*, the spatial sizes or a whole shape, may
-    differ from that by less than a stride. Where indices are equal, the last element stays.
+    OH = (H - 1) * stride - 2 * padding + kernel_size, OW likewise. *output_size*, the spatial sizes or a whole shape,
+    may differ from that by less than a stride. Where indices are equal, the last element stays.
 
     Raises RuntimeError for shapes and dtypes that do not fit and for an index outside the result, ValueError for an
     output_size that no pooling makes the input of.
