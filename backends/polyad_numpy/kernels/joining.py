@@ -8,6 +8,8 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from .order import arranged
+
 
 def cat(arrays: list[Any], dim: int) -> Any:
     first = arrays[0]
@@ -36,7 +38,8 @@ def stack(arrays: list[Any], dim: int) -> Any:
 
 def flip(array: Any, dims: tuple[int, ...]) -> Any:
     # A copy always: reversed along dimensions of size 1 only, it is row-major already, and still the input's memory.
-    return array[tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])].copy(order="K")
+    places = tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])
+    return arranged(np.array(array[places]), array)
 
 
 def tril(array: Any, diagonal: int) -> Any:
