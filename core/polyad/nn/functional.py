@@ -39,6 +39,10 @@ from ..ops.activation.smooth import (
     tanhshrink as tanhshrink,
 )
 from ..ops.activation.softmax import gumbel_softmax as gumbel_softmax
+from ..ops.attention import (
+    multi_head_attention_forward as multi_head_attention_forward,
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from ..ops.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -161,6 +165,76 @@ def relu_(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
     return input.relu_()
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.celu_(polyad.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return celu(input, alpha, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.elu_(polyad.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
+    return elu(input, alpha, True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.hardtanh_(polyad.tensor([-3.0, 0.5]))
+    tensor([-1.0000,  0.5000])
+    """
+    return hardtanh(input, min_val, max_val, True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.leaky_relu_(polyad.tensor([-1.0, 2.0]), 0.5)
+    tensor([-0.5000,  2.0000])
+    """
+    return leaky_relu(input, negative_slope, True)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.rrelu_(polyad.tensor([-1.0, 2.0]), 0.25, 0.75)
+    tensor([-0.5000,  2.0000])
+    """
+    return rrelu(input, lower, upper, training, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.selu_(polyad.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
+    return selu(input, True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold` that overwrites its input.
+
+    >>> import polyad
+    >>> polyad.nn.functional.threshold_(polyad.tensor([-1.0, 2.0]), 0.5, 7.0)
+    tensor([7., 2.])
+    """
+    return _rectifiers.threshold(input, threshold, value, True)
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
