@@ -13,6 +13,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 
+from .order import arranged
 from .quiet import quiet
 
 _HALF = 2
@@ -200,7 +201,9 @@ def index(array: Any, indices: list[Any]) -> Any:
 
 def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out: Any = None) -> Any:
     if out is None:
-        out = array.copy(order="K")
+        out = array.copy(order="C")
+        if not array.flags.c_contiguous:
+            out = arranged(out, array)
     elif out is not array:
         np.copyto(out, array)
     if not isinstance(values, np.ndarray):

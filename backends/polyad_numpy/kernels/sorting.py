@@ -12,6 +12,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from .order import arranged
 from .quiet import quiet
 
 
@@ -28,27 +29,19 @@ def comparable(array: Any) -> Any:
     return array.astype(np.float32) if array.dtype.isbuiltin != 1 else array
 
 
-def _like(array: Any, *results: Any) -> Any:
-    """*results* with their dimensions in memory as those of *array* are, as PyTorch's sort leaves them."""
-    if array.flags.c_contiguous:
-        return tuple([np.ascontiguousarray(result) for result in results])
-    made = []
-    for result in results:
-        made.append(np.empty_like(array, result.dtype))
-        np.copyto(made[-1], result)
-    return tuple(made)
-
-
 def sort(array: Any, dim: int, descending: bool) -> Any:
     indices = _order(comparable(array), dim, descending)
-    return _like(array, np.take_along_axis(array, indices, dim), indices)
+    values, indices = np.take_along_axis(array, indices, dim), np.ascontiguousarray(indices)
+    # PyTorch leaves the dimensions in memory in the order that the input's have.
+    return (values, indices) if array.flags.c_contiguous else (arranged(values, array), arranged(indices, array))
 
 
 def sorted_values(array: Any, dim: int, descending: bool) -> Any:
     values = np.sort(comparable(array), axis=dim)
     if descending:
         values = np.flip(values, dim)
-    return _like(array, values.astype(array.dtype, copy=False))[0]
+    values = np.ascontiguousarray(values.astype(array.dtype, copy=False))
+    return values if array.flags.c_contiguous else arranged(values, array)
 
 
 def _last(array: Any, dim: int) -> Any:

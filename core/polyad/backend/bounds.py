@@ -12,12 +12,12 @@ from ..errors import IndexOutOfRange
 
 
 class ElementOutOfRange(IndexOutOfRange, RuntimeError):
-    """An index of gather or scatter out of range, for which PyTorch says RuntimeError."""
+    """An element of an index tensor out of range: PyTorch says IndexError or RuntimeError, by op, dtype and layout."""
 
 
 def out_of_range(
     op: str, name: str, position: Sequence[int], value: int, size: int, *, wraps: bool = False, dim: int | None = None
-) -> IndexOutOfRange:
+) -> ElementOutOfRange:
     """The error for the element of operand *name* at *position*, whose *value* does not index *size* elements.
 
     Args:
@@ -38,5 +38,4 @@ def out_of_range(
     fix = "count from 0" if value < 0 and not wraps and value >= -size else f"use indices in [{low}, {size})"
     if not size:
         fix = "the indexed dimension is empty; check the tensor that is indexed"
-    kind = ElementOutOfRange if op.startswith(("gather", "scatter")) else IndexOutOfRange
-    return kind(f"{op}: {name}{where} = {value} is not in [{low}, {size}){of}", fix=fix)
+    return ElementOutOfRange(f"{op}: {name}{where} = {value} is not in [{low}, {size}){of}", fix=fix)

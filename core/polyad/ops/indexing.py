@@ -262,28 +262,6 @@ def index_add(
     return _index_add(input, index, source if alpha == 1 else source * alpha, at)
 
 
-def _placed(op: str, input: Tensor, dim: int, index: Tensor, source: Tensor | None, value: Any) -> Tensor:
-    """*input* with slices of *source*, or one *value*, written at the positions *index* of *dim*."""
-    at = check_index(op, input, dim, index)
-    index = _check_vector(op, index)
-    target = input if input.ndim else input.reshape(1)
-    if source is not None:
-        _check_source_dtype(op, input, source)
-        if input.ndim and source.ndim and source.ndim != input.ndim:
-            raise IndexOutOfRange(
-                f"{op}: source has {source.ndim} dimensions, input {input.ndim}",
-                operands={"input": input, "source": source},
-                fix="give source as many dimensions as input",
-            )
-        source = source if input.ndim else source.reshape(1)
-        check_source(op, target, index, source, at)
-    shape = _selected(target._array.shape, index._array.shape, at)
-    if 0 in shape:
-        return input.clone()
-    places = _expand(_reshape(index, (index._array.shape[0], *[1] * (target.ndim - at - 1))), shape)
-    return _scatter(target, places, value if source is None else source, at).reshape(input.shape)
-
-
 @function(inplace=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """*input* with the slices of *source* written at the positions *index* of *dim*.
@@ -294,7 +272,20 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
     >>> polyad.index_copy(polyad.zeros(3), 0, polyad.tensor([2]), polyad.tensor([5.0]))
     tensor([0., 0., 5.])
     """
-    return _placed("index_copy", input, dim, index, source, None)
+    at = check_index("index_copy", input, dim, index)
+    index = _check_vector("index_copy", index)
+    _check_source_dtype("index_copy", input, source)
+    if input.ndim and source.ndim and source.ndim != input.ndim:
+        raise IndexOutOfRange(
+            f"index_copy: source has {source.ndim} dimensions, input {input.ndim}",
+            operands={"input": input, "source": source},
+            fix="give source as many dimensions as input",
+        )
+    target = input if input.ndim else input.reshape(1)
+    source = source if input.ndim else source.reshape(1)
+    check_source("index_copy", target, index, source, at)
+    places = _expand(_reshape(index, (index._array.shape[0], *[1] * (target.ndim - at - 1))), source._array.shape)
+    return _scatter(target, places, source, at).reshape(input.shape)
 
 
 @function(inplace=True)
@@ -308,19 +299,20 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     >>> polyad.index_fill(polyad.zeros(3), 0, polyad.tensor([2]), 5)
     tensor([0., 0., 5.])
     """
+    from .advanced_indexing import _index_put
+
     at = check_index("index_fill", input, dim, index)
     if index.ndim > 1:
         raise ShapeError(
             f"index_fill: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it"
         )
-    index = counted_from_front(index, input._array.shape[at] if input.ndim else 1)
     if not isinstance(value, Tensor):
         check_fits("index_fill", value, input._type.dtype)
-        return _placed("index_fill", input, at, index, None, value)
-    if value.ndim:
+    elif value.ndim:
         raise ShapeError(
             f"index_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give one number"
         )
-    vector = _check_vector("index_fill", index)
-    shape = _selected(input._array.shape or (1,), vector._array.shape, at)
-    return _placed("index_fill", input, at, index, _expand(value.to(input._type.dtype), shape), None)
+    target = input if input.ndim else input.reshape(1)
+    return _index_put(target, [*[None] * at, _check_vector("index_fill", index).to(int64)], value, False).reshape(
+        input.shape
+    )

@@ -356,7 +356,7 @@ def _at_quantiles(lines: Tensor, q: Tensor, interpolation: str, skips_nan: bool)
     size = lines._array.shape[last]
     number = _sum(lines == lines, (last,), True)
     if skips_nan:
-        ranks = q * _where(number > 0, number - 1, 0)
+        ranks = _where(number > 0, q * (number - 1), 0)
     else:
         # Where there is a nan the last one is taken, which is nan.
         ranks = _where(number == size, q * (size - 1), float(size - 1))

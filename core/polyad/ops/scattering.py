@@ -181,7 +181,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     """
     at = check_index("take_along_dim", input, 0 if dim is None else dim, indices, "indices")
     if dim is None:
-        return _gather(input.reshape(-1), counted_from_front(indices.reshape(-1), input.numel()), 0)
+        return _gather(input.reshape(-1), indices.reshape(-1), 0)
     if input.ndim != indices.ndim:
         raise ShapeError(
             "take_along_dim: the numbers of dimensions differ",
