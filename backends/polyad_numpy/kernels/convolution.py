@@ -280,6 +280,24 @@ def _pointwise(matrix: Any, x: Any, bias: Any) -> Any:
     return out.reshape(len(x), len(matrix), *x.shape[2:])
 
 
+def _pointwise_weight_grad(g: Any, x: Any, kernel: Sizes) -> Any:
+    """The sum over images of the products of g (images, O, positions) with x (images, C, positions)."""
+    images, out_channels = g.shape[:2]
+    total = np.zeros((out_channels, x.shape[1]), x.dtype)
+
+    def work(first: int, end: int) -> Any:
+        part = np.zeros_like(total)
+        for at in range(first, end):
+            part += np.dot(g[at], x[at].T)
+        return part
+
+    if g.size:
+        # A fixed number of parts, so that the sum's rounding does not depend on the number of threads.
+        for part in spread(work, images, _SUMMED_PARTS, g.size + x.size):
+            total += part
+    return total.reshape(out_channels, x.shape[1], *kernel)
+
+
 def _column(bias: Any, dims: int) -> Any:
     """The bias as it is added to (images, channels, *spatial)."""
     return None if bias is None else bias.reshape(-1, *[1] * dims)
@@ -369,6 +387,10 @@ def convolution_weight_grad(
 ) -> Any:
     images, channels, *size = x.shape
     out_channels = g.shape[1]
+    if _is_pointwise(kernel, stride, padding, groups):
+        return _pointwise_weight_grad(
+            g.reshape(*g.shape[:2], math.prod(size)), x.reshape(images, channels, math.prod(size)), kernel
+        )
     each = channels // groups
     plan = _Plan(images, channels, tuple(size), kernel, stride, padding, dilation, groups, x.dtype)
 

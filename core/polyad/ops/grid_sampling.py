@@ -3,8 +3,9 @@
 Coordinates run from -1 to 1 over an image: between the centres of its corner pixels with ``align_corners``, else
 between their outer edges. They name the last dimension first: (x, y) or (x, y, z).
 
-A sample is a weighted sum of a few neighbours. Pixels are gathered as rows of channels from (pixels, C), so that one
-place is looked up once for all channels. Gradients of images and grids follow from the ops.
+A sample is a weighted sum of a few neighbours. Pixels are rows of channels, so that a place is looked up once for all
+channels: `weighted_rows` adds them up. It and the two ops that its gradients are (`weighted_rows_backward`, `rows_dot`)
+are linear in each operand, and each other's gradients. Gradients of places follow from the weights'.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..dispatch.op import function
+from ..dispatch.op import composite, function, gradient
+from ..dispatch.promotion import Typing
 from ..dtypes import bool_, int64
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..backend.interface import Signature
 
 _HALF = 2
 """Bytes of a dtype that is computed with in float32."""
@@ -60,79 +68,144 @@ _PADDING: dict[str, Callable[[Tensor, int, bool], Tensor] | None] = {
 """How positions outside the image are brought inside; None: they are zero."""
 
 
-class _Pixels:
-    """The pixels of a batch as rows of channels.
-
-    *points* is how many samples there are of each image.
-    """
-
-    def __init__(self, input: Tensor, points: int) -> None:
-        from .creation import arange
-
-        images, channels, *self.size = input._array.shape
-        area = math.prod(self.size)
-        rows = input.flatten(2).transpose(1, 2)
-        self.rows = rows.contiguous().reshape(images * area, channels)
-        self.shape = (images * points, channels)
-        self.images = (arange(images, device=input.device) * area).unsqueeze(1)
-
-    def at(self, places: Sequence[Tensor]) -> Tensor:
-        """The pixels at whole positions (images, points), one tensor a dimension, outermost first; zero outside."""
-        from .selection import _where
-
-        inside, index = None, self.images
-        pitch = math.prod(self.size)
-        for place, size in zip(places, self.size, strict=True):
-            pitch //= size
-            here = (place >= 0).logical_and(place <= size - 1)
-            inside = here if inside is None else inside.logical_and(here)
-            # Chosen before the cast, which NaN and huge numbers would not survive.
-            index = index + _where(here, place, 0).to(int64) * pitch
-        assert inside is not None
-        found = self.rows.index_select(0, index.reshape(-1))
-        return found.masked_fill(inside.logical_not().reshape(-1, 1), 0)
+# ------------------------------------------------------------------------------------- weighted sums of rows
 
 
-def _sample_nearest(pixels: _Pixels, positions: list[Tensor], pad: Callable[[Tensor, int], Tensor]) -> Tensor:
-    places = [pad(one, size).detach().round() for one, size in zip(positions, pixels.size, strict=True)]
-    return pixels.at(places)
+def _like_first(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None, types[0].dtype, None), (types[0].dtype,))
 
 
-def _sample_linear(pixels: _Pixels, positions: list[Tensor], pad: Callable[[Tensor, int], Tensor]) -> Tensor:
-    axes = []
-    for one, size in zip(positions, pixels.size, strict=True):
-        position = pad(one, size)
-        before = position.detach().floor()
-        share = position - before
-        axes.append(((before, 1 - share), (before + 1, share)))
-    return _weighted(pixels, axes)
+def _summed_shape(rows: Shape, weights: Shape, index: Shape) -> Shape:
+    return (index[0], rows[1])
 
 
-def _sample_cubic(pixels: _Pixels, positions: list[Tensor], pad: Callable[[Tensor, int], Tensor]) -> Tensor:
-    from .resampling import cubic_weights
-
-    axes = []
-    for position, size in zip(positions, pixels.size, strict=True):
-        before = position.detach().floor()
-        weights = cubic_weights(position - before)
-        axes.append(tuple([(pad(before + (tap - 1), size), weight) for tap, weight in enumerate(weights)]))
-    return _weighted(pixels, axes)
+def _spread_shape(grad: Shape, weights: Shape, index: Shape, count: int) -> Shape:
+    return (count, grad[1])
 
 
-def _weighted(pixels: _Pixels, axes: Sequence[Sequence[tuple[Tensor, Tensor]]]) -> Tensor:
-    """The sum over all combinations of one (place, weight) of each dimension."""
+def _dot_shape(grad: Shape, rows: Shape, index: Shape) -> Shape:
+    return index
+
+
+@composite(dtype=_like_first, shape=_summed_shape, method=False)
+def _weighted_rows(rows: Tensor, weights: Tensor, index: Tensor) -> Tensor:
+    """Row p: the sum over k of weights[p, k] * rows[index[p, k]], for rows (count, C), weights and index (P, K)."""
     total = None
-    for taps in itertools.product(*axes):
-        weight = taps[0][1]
-        for _, more in taps[1:]:
-            weight = weight * more
-        part = pixels.at([place for place, _ in taps]) * weight.reshape(-1, 1)
-        total = part if total is None else total + part
+    for weight, places in zip(weights.unbind(1), index.unbind(1), strict=True):
+        part = rows.index_select(0, places).mul_(weight.unsqueeze(1))
+        total = part if total is None else total.add_(part)
     assert total is not None
     return total
 
 
-_SAMPLERS = {"bilinear": _sample_linear, "nearest": _sample_nearest, "bicubic": _sample_cubic}
+@composite(dtype=_like_first, shape=_spread_shape, method=False)
+def _weighted_rows_backward(grad: Tensor, weights: Tensor, index: Tensor, count: int) -> Tensor:
+    """weights[p, k] * grad[p] added up at row index[p, k] of *count* rows."""
+    from .creation import zeros
+
+    out = zeros(count, grad._array.shape[1], dtype=grad.dtype, device=grad.device)
+    for weight, places in zip(weights.unbind(1), index.unbind(1), strict=True):
+        out = out.index_add(0, places, grad * weight.unsqueeze(1))
+    return out
+
+
+@composite(dtype=_like_first, shape=_dot_shape, method=False)
+def _rows_dot(grad: Tensor, rows: Tensor, index: Tensor) -> Tensor:
+    """Element (p, k): the product of grad[p] with rows[index[p, k]], summed over the columns."""
+    from .joining import stack
+
+    return stack([(grad * rows.index_select(0, places)).sum(1) for places in index.unbind(1)], 1)
+
+
+gradient(
+    _weighted_rows,
+    rows=lambda g, rows_shape, weights, index: _weighted_rows_backward(g, weights, index, rows_shape[0]),
+    weights=lambda g, rows, index: _rows_dot(g, rows, index),
+)
+gradient(
+    _weighted_rows_backward,
+    grad=lambda g, weights, index: _weighted_rows(g, weights, index),
+    weights=lambda g, grad, index: _rows_dot(grad, g, index),
+)
+gradient(
+    _rows_dot,
+    grad=lambda g, rows, index: _weighted_rows(rows, g, index),
+    rows=lambda g, grad, rows_shape, index: _weighted_rows_backward(grad, g, index, rows_shape[0]),
+)
+
+
+# ------------------------------------------------------------------------------------------------ neighbours
+
+Pad = Callable[[Tensor, int], Tensor]
+"""What brings positions inside an image of some size."""
+Taps = tuple[Sequence[Tensor], Sequence[Tensor | None]]
+"""Places along one dimension, each (images, points), and their weights; None is 1."""
+
+
+def _nearest_taps(position: Tensor, size: int, pad: Pad) -> Taps:
+    return (pad(position, size).detach().round(),), (None,)
+
+
+def _linear_taps(position: Tensor, size: int, pad: Pad) -> Taps:
+    inside = pad(position, size)
+    before = inside.detach().floor()
+    share = inside - before
+    return (before, before + 1), (1 - share, share)
+
+
+def _cubic_taps(position: Tensor, size: int, pad: Pad) -> Taps:
+    from .resampling import cubic_weights
+
+    before = position.detach().floor()
+    return [pad(before + (tap - 1), size) for tap in range(4)], cubic_weights(position - before)
+
+
+def _offset(place: Tensor, size: int, pitch: int) -> tuple[Tensor, Tensor]:
+    """How many rows a whole position lies behind position 0, and whether it is inside the image."""
+    from .selection import _where
+
+    inside = (place >= 0).logical_and(place <= size - 1)
+    # Chosen before the cast, which NaN and huge numbers would not survive.
+    offset = _where(inside, place, 0).to(int64)
+    return (offset if pitch == 1 else offset * pitch), inside
+
+
+def _sampled(input: Tensor, positions: Sequence[Tensor], taps_of: Callable[..., Taps], pad: Pad) -> Tensor:
+    """The samples (images * points, C) at positions (images, points), one tensor a dimension, outermost first."""
+    from .creation import arange
+    from .joining import stack
+    from .padding import _pad_constant
+    from .selection import _where
+
+    images, channels, *size = input._array.shape
+    area = pitch = math.prod(size)
+    # One row of zeros more, for what is outside.
+    rows = _pad_constant(input.flatten(2).transpose(1, 2).reshape(images * area, channels), (0, 1, 0, 0), 0)
+    axes: list[list[Any]] = []
+    for position, have in zip(positions, size, strict=True):
+        pitch //= have
+        places, shares = taps_of(position, have, pad)
+        offsets = [_offset(place, have, pitch) for place in places]
+        if not axes:
+            first = (arange(images, device=input.device) * area).unsqueeze(1)
+            offsets = [(offset + first, inside) for offset, inside in offsets]
+        axes.append(list(zip(offsets, shares, strict=True)))
+    index, weights = [], []
+    for taps in itertools.product(*axes):
+        (place, inside), weight = taps[0]
+        for (offset, also), share in taps[1:]:
+            place, inside = place + offset, inside.logical_and(also)
+            weight = weight * share if weight is not None and share is not None else None
+        index.append(_where(inside, place, images * area))
+        weights.append(weight)
+    if weights[0] is None:
+        return rows.index_select(0, index[0].reshape(-1))
+    known = [weight for weight in weights if weight is not None]
+    return _weighted_rows(rows, stack(known, -1).flatten(0, 1), stack(index, -1).flatten(0, 1))
+
+
+_TAPS = {"bilinear": _linear_taps, "nearest": _nearest_taps, "bicubic": _cubic_taps}
+"""What finds the neighbours of positions along one dimension."""
 
 
 def _check_samples(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -195,7 +268,7 @@ def grid_sample(
     """
     check_tensor(input, "grid_sample", "input")
     check_tensor(grid, "grid_sample", "grid")
-    for name, given, known in (("mode", mode, _SAMPLERS), ("padding_mode", padding_mode, _PADDING)):
+    for name, given, known in (("mode", mode, _TAPS), ("padding_mode", padding_mode, _PADDING)):
         if given not in known:
             raise ArgumentError(
                 f"grid_sample: {name} {given!r} is unknown",
@@ -221,7 +294,7 @@ def grid_sample(
     def pad(position: Tensor, size: int) -> Tensor:
         return position if inside is None else inside(position, size, corners)
 
-    sampled = _SAMPLERS[mode](_Pixels(input, points), positions, pad)
+    sampled = _sampled(input, positions, _TAPS[mode], pad)
     if mode == "nearest" and grid.requires_grad:
         # The grid has a gradient, which is zero.
         sampled = sampled + flat.sum(2).masked_fill(ones(1, dtype=bool_, device=grid.device), 0).reshape(-1, 1)

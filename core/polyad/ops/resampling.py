@@ -72,6 +72,26 @@ gradient(
 gradient(_resample_backward, grad=lambda g, weights, places, dim: _resample(g, weights, places, dim))
 
 
+def _picked_shape(input: Shape, places: Shape, dim: int) -> Shape:
+    return (*input[:dim], *places, *input[dim + 1 :])
+
+
+@composite(shape=_picked_shape, method=False)
+def _pick(input: Tensor, places: Tensor, dim: int) -> Tensor:
+    """The elements at *places* along *dim*: `index_select`, with a gradient for places that rise."""
+    return input.index_select(dim, places)
+
+
+def _put(g: Tensor, places: Tensor, size: int, dim: int) -> Tensor:
+    from .creation import ones
+
+    weights = ones(1, places._array.shape[0], dtype=g.dtype, device=g.device)
+    return _resample_backward(g, weights, places.unsqueeze(0), size, dim)
+
+
+gradient(_pick, input=lambda g, input_shape, places, dim: _put(g, places, input_shape[dim], dim))
+
+
 def _along(vector: Tensor, dim: int, ndim: int) -> Tensor:
     return vector.reshape(-1, *[1] * (ndim - dim - 1))
 
@@ -80,9 +100,7 @@ def _along(vector: Tensor, dim: int, ndim: int) -> Tensor:
 
 
 class _Axis(NamedTuple):
-    """One dimension to bring from *size* to *want* elements; *scale* is how many input elements one of the result stands
-    for, in real numbers.
-    """
+    """One dimension to bring from *size* to *want* elements, each of which stands for *scale* of the input."""
 
     size: int
     want: int
@@ -224,24 +242,17 @@ def _fixed_point(weights: Tensor) -> Tensor:
 
 def _copied(input: Tensor, size: Shape, factors: list[Any], exact: bool) -> Tensor:
     """The nearest element at each place of the result."""
-    from .conversion import _copy
-
     result = input
     shape = input._array.shape
-    ratios = [want // have if want % have == 0 else 0 for have, want in zip(shape[2:], size, strict=True)]
-    if all(ratio and (factor is None or factor == ratio) for ratio, factor in zip(ratios, factors, strict=True)):
-        # Whole multiples: every element repeated, which needs no places.
-        pairs = [one for have, ratio in zip(shape[2:], ratios, strict=True) for one in (have, ratio)]
-        ones = [one for have in shape[2:] for one in (have, 1)]
-        return _copy(result.reshape(*shape[:2], *ones).expand(*shape[:2], *pairs)).reshape(*shape[:2], *size)
     for dim in range(input.ndim - 1, 1, -1):
         have, want = shape[dim], size[dim - 2]
         scale = _scale(have, want, False, factors[dim - 2])
         # Images that keep a size are not moved by a scale factor near 1, as in PyTorch.
         if have != want or (scale != 1 and input.ndim != 4):
             dtype = input._type.dtype if input._type.dtype is float64 else float32
-            result = result.index_select(dim, _nearest(_Axis(have, want, scale, False, dtype, input.device), exact))
-    return result
+            places = _nearest(_Axis(have, want, scale, False, dtype, input.device), exact)
+            result = _pick(result, places, dim)
+    return result.clone() if result is input else result
 
 
 # ------------------------------------------------------------------------------------------------ the public function

@@ -114,7 +114,39 @@ def affine(name, theta, size, **settings):
     )
 
 
+def weighted(rows, weights, index):
+    return (rows[index] * weights[..., None]).sum(1)
+
+
+def spread(g, weights, index, count):
+    out = np.zeros((count, g.shape[1]))
+    np.add.at(out, index, g[:, None] * weights[..., None])
+    return out
+
+
+def dots(g, rows, index):
+    return (g[:, None] * rows[index]).sum(-1)
+
+
+def rows_op(op, reference, first, second, *params):
+    """An op of two matrices and places (5 points, 3 taps) among 4 rows."""
+    return Sample(
+        op=op,
+        inputs=lambda make: (make(first), make(second), make.index((5, 3), 4), *params),
+        reference=reference,
+        magnitude=lambda a, b, *rest: reference(np.abs(a), np.abs(b), *rest),
+        dtypes=REAL_FLOATS,
+        gradient=(0, 1),
+        steps=4,
+        length=15,
+        expand=False,
+    )
+
+
 SAMPLES = [
+    rows_op("_weighted_rows", weighted, (4, 2), (5, 3)),
+    rows_op("_weighted_rows_backward", spread, (5, 2), (5, 3), 4),
+    rows_op("_rows_dot", dots, (5, 2), (4, 2)),
     sample("zeros", (2, 2, 3, 4), (2, 3), align_corners=False),
     sample("border, corners", (1, 2, 4, 3), (3, 2), padding_mode="border", align_corners=True),
     sample("reflection", (1, 1, 4, 4), (2, 4), padding_mode="reflection", align_corners=False),
