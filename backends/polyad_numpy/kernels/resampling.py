@@ -1,4 +1,4 @@
-"""Resampling as a product with a sparse matrix: one row an element of the result, one column an element of the input."""
+"""Resampling as a product with a sparse matrix: a row for each result element, a column for each input element."""
 
 from __future__ import annotations
 
