@@ -374,7 +374,11 @@ class Tensor(TensorMethods):
                 fix="call requires_grad_() on a leaf before computing it",
             )
         if not isinstance(self._node, Leaf):
-            self._node.retain = weakref.ref(self)
+            from .dispatch.inplace import node_of_its_own
+
+            node = node_of_its_own(self)
+            assert node is not None
+            node.retain = weakref.ref(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -396,7 +400,9 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="call requires_grad_() first",
             )
-        return add_hook(self._node, hook)
+        from .dispatch.inplace import node_of_its_own
+
+        return add_hook(node_of_its_own(self) or self._node, hook)
 
     # ----------------------------------------------------------------------------------------------- Python's protocols
 

@@ -25,38 +25,63 @@ def arranging(function: Callable[..., Any], operands: int, decides: int, warns: 
     Written out for each case, since every small op pays for what stands here.
     """
     if operands == 1:
-        if warns:
-            return lambda a, out=None: (
-                result
-                if ((result := thread.run(function, a, out)) is out) or a.flags.c_contiguous
-                else arranged(result, a)
-            )
-        return lambda a, out=None: (
-            result if ((result := function(a, out)) is out) or a.flags.c_contiguous else arranged(result, a)
-        )
-    if operands == 2 and decides == 0:
-        if warns:
-            return lambda a, b, out=None: (
-                result
-                if ((result := thread.run(function, a, b, out)) is out) or a.flags.c_contiguous
-                else arranged(result, a, b)
-            )
-        return lambda a, b, out=None: (
-            result if ((result := function(a, b, out)) is out) or a.flags.c_contiguous else arranged(result, a, b)
-        )
+        return _unary(function, warns)
     if operands == 2:
-        if warns:
-            return lambda a, b, out=None: (
-                result
-                if ((result := thread.run(function, a, b, out)) is out) or b.flags.c_contiguous
-                else arranged(result, b)
-            )
-        return lambda a, b, out=None: (
-            result if ((result := function(a, b, out)) is out) or b.flags.c_contiguous else arranged(result, b)
-        )
-    return lambda a, b, c, out=None: (
-        result if (result := thread.run(function, a, b, c, out)) is out else arranged(result, a, b, c)
-    )
+        return _of_second(function, warns) if decides else _of_first(function, warns)
+
+    def three(a: Any, b: Any, c: Any, out: Any = None) -> Any:
+        result = thread.run(function, a, b, c, out)
+        return result if out is not None else arranged(result, a, b, c)
+
+    return three
+
+
+def _unary(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:
+    def quietly(a: Any, out: Any = None) -> Any:
+        if out is not None:
+            return thread.run(function, a, out)
+        result = thread.run(function, a)
+        return result if a.flags.c_contiguous else arranged(result, a)
+
+    def plainly(a: Any, out: Any = None) -> Any:
+        if out is not None:
+            return function(a, out)
+        result = function(a)
+        return result if a.flags.c_contiguous else arranged(result, a)
+
+    return quietly if warns else plainly
+
+
+def _of_first(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:
+    def quietly(a: Any, b: Any, out: Any = None) -> Any:
+        if out is not None:
+            return thread.run(function, a, b, out=out)
+        result = thread.run(function, a, b)
+        return result if a.flags.c_contiguous else arranged(result, a, b)
+
+    def plainly(a: Any, b: Any, out: Any = None) -> Any:
+        if out is not None:
+            return function(a, b, out=out)
+        result = function(a, b)
+        return result if a.flags.c_contiguous else arranged(result, a, b)
+
+    return quietly if warns else plainly
+
+
+def _of_second(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:
+    def quietly(a: Any, b: Any, out: Any = None) -> Any:
+        if out is not None:
+            return thread.run(function, a, b, out=out)
+        result = thread.run(function, a, b)
+        return result if b.flags.c_contiguous else arranged(result, b)
+
+    def plainly(a: Any, b: Any, out: Any = None) -> Any:
+        if out is not None:
+            return function(a, b, out=out)
+        result = function(a, b)
+        return result if b.flags.c_contiguous else arranged(result, b)
+
+    return quietly if warns else plainly
 
 
 def arranged(result: Any, *operands: Any) -> Any:

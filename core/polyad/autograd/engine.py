@@ -102,7 +102,7 @@ def run(
                         if storage is not None and storage.written > seq:
                             raise _stale(node, value, storage)
                     elif value.__class__ is list:
-                        holds = True
+                        holds = holds or any([isinstance(one, Tensor) for one in value])
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)

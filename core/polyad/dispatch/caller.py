@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import record, record_many
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError
+from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..state import state
 from ..tensor import Tensor
 from .modes import through_modes
@@ -206,7 +206,7 @@ def write_out(out: Any, result: Any) -> Any:
             fix=f"make out with dtype {result.dtype}",
         )
     if result.requires_grad or (out.requires_grad and state.grad_enabled):
-        raise ArgumentError(
+        raise AutogradError(
             "out: a result written to out has no gradient, but an operand requires one",
             operands={"out": out},
             fix="drop out=, or work under polyad.no_grad()",

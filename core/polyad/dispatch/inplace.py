@@ -275,27 +275,40 @@ def take_history(target: Tensor, node: Node | None) -> None:
     base = None if target._view is None else target._view.base
     storage = target._storage
     assert storage is not None
-    if node is not None:
-        _keep_retaining(target, node)
+    old = target._node
+    target._node = node
     if base is None:
         root = target
-        target._node = node
     else:
         root = base
         if base._node is not None or node is not None:
             before = base._node
             base._node = _written_base(base, target, node)
-            if before is not None:
-                _keep_retaining(base, base._node, before)
-        target._node = node if node is not None else _view_of_base(base, target)
+            _keep_retaining(before, base._node)
+        if node is None or (old is not None and old.retain is not None):
+            # Of its own, so that only what is done with the view itself arrives there.
+            target._node = _view_of_base(base, target)
+    _keep_retaining(old, target._node)
     for view in storage.live_views():
         if view is not target and view._view is not None and view._view.base is root:
+            old = view._node
             view._node = None if root._node is None else _view_of_base(root, view)
+            _keep_retaining(old, view._node)
 
 
-def _keep_retaining(tensor: Tensor, node: Node, before: Node | None = None) -> None:
-    before = before or tensor._node
-    if before is not None and before.retain is not None and not isinstance(before, Leaf):
+def node_of_its_own(target: Tensor) -> Node | None:
+    """The history of *target* as a node at which nothing arrives but its own gradient.
+
+    After a recorded write through a view, base and view have the written result's node in common.
+    """
+    base = None if target._view is None else target._view.base
+    if base is not None and base._node is not None and any(one is target._node for one in base._node.targets()):
+        target._node = _view_of_base(base, target)
+    return target._node
+
+
+def _keep_retaining(before: Node | None, node: Node | None) -> None:
+    if before is not None and node is not None and before.retain is not None and not isinstance(before, Leaf):
         node.retain, before.retain = before.retain, None
 
 
@@ -347,12 +360,9 @@ def take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
 
 
 def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
-    if state.grad_enabled and isinstance(target._node, Leaf):
-        raise AutogradError(
-            f"{name}: a leaf that requires a gradient cannot be changed in place",
-            operands={"self": target},
-            fix="work under polyad.no_grad(), or use the out-of-place form",
-        )
+    if state.grad_enabled:
+        _check_history(name, target)
+    old = target._node
     target._array, target._type = view._array, view._type
     assert view._view is not None
     if view._view.offset != target.storage_offset():
@@ -361,6 +371,7 @@ def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
         target._node.shape, target._node.type = view._array.shape, view._type
     else:
         target._node = view._node
+        _keep_retaining(old, view._node)
     wrote(name, target)
     return target
 

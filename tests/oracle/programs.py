@@ -1,0 +1,335 @@
+"""Random programs: leaves, ops, views, writes in place, detaching, blocks without gradients, and a backward pass at the end.
+
+A program is a list of `Step`, each the name of a step in `STEPS` and the numbers that decide its operands; it is the
+same list for both libraries, so a step finds the same tensors in both. A step that raises leaves the program as it is,
+in both. Values stay small: every op is bounded or shrinks, since what is compared is how tensors share memory and
+history, not arithmetic.
+
+To add a step, write a function of (library, pool, number) and list it in `STEPS`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import polyad
+import torch
+from polyad.errors import AutogradError
+
+
+from .libraries import POLYAD, TORCH, Library
+from .outcomes import Mismatch, builtin
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its name, and numbers from which it takes its choices."""
+
+    name: str
+    picks: tuple[int, ...]
+
+
+@dataclass
+class Pool:
+    """The tensors of a running program, and what it noted of each step."""
+
+    module: Any
+    tensors: list[Any]
+    leaves: list[Any]
+    notes: list[str] = field(default_factory=list)
+
+    def pick(self, number: int) -> Any:
+        """One of the tensors, the latest by a small number."""
+        return self.tensors[-1 - number % len(self.tensors)]
+
+
+def _dim(tensor: Any, number: int) -> int:
+    return number % max(tensor.dim(), 1) - (tensor.dim() if number % 7 == 3 else 0)
+
+
+def _fitting(pool: Pool, target: Any, number: int) -> Any:
+    """A tensor that broadcasts to *target*, else a number."""
+    shape = tuple(target.shape)
+    for place in range(len(pool.tensors)):
+        one = pool.tensors[(number + place) % len(pool.tensors)]
+        have = tuple(one.shape)
+        lead = len(shape) - len(have)
+        if lead >= 0 and all(size in (1, want) for size, want in zip(have, shape[lead:])):
+            return one
+    return 0.5
+
+
+Action = Callable[[Pool, Any, tuple[int, ...]], Any]
+
+VIEWS: dict[str, Action] = {
+    "transpose": lambda pool, x, n: x.transpose(_dim(x, n[1]), _dim(x, n[2])),
+    "T": lambda pool, x, n: x.T if x.dim() == 2 else x.mT if x.dim() > 2 else x.view_as(x),
+    "select": lambda pool, x, n: x.select(_dim(x, n[1]), n[2] % 3),
+    "narrow": lambda pool, x, n: x.narrow(_dim(x, n[1]), n[2] % 2, 1 + n[3] % 2),
+    "slice": lambda pool, x, n: x[n[1] % 2 :: 1 + n[2] % 2],
+    "index": lambda pool, x, n: x[..., n[1] % 2],
+    "None": lambda pool, x, n: x[None] if n[1] % 2 else x.unsqueeze(_dim(x, n[2])),
+    "squeeze": lambda pool, x, n: x.squeeze() if n[1] % 2 else x.squeeze(_dim(x, n[2])),
+    "expand": lambda pool, x, n: x.expand(1 + n[1] % 2, *x.shape),
+    "reshape": lambda pool, x, n: x.reshape(-1) if n[1] % 2 else x.reshape(*reversed(tuple(x.shape))),
+    "view": lambda pool, x, n: x.view(-1) if n[1] % 2 else x.view(tuple(reversed(tuple(x.shape)))),
+    "flatten": lambda pool, x, n: x.flatten(),
+    "diagonal": lambda pool, x, n: x.diagonal(n[1] % 3 - 1),
+    "unfold": lambda pool, x, n: x.unfold(_dim(x, n[1]), 1 + n[2] % 2, 1 + n[3] % 2),
+    "movedim": lambda pool, x, n: x.movedim(_dim(x, n[1]), _dim(x, n[2])),
+    "unbind": lambda pool, x, n: x.unbind(_dim(x, n[1]))[0],
+    "split": lambda pool, x, n: x.split(1 + n[1] % 2, _dim(x, n[2]))[-1],
+    "chunk": lambda pool, x, n: x.chunk(2, _dim(x, n[2]))[0],
+    "as_strided": lambda pool, x, n: x.as_strided((2,), (1 + n[1] % 2,)),
+    "detach": lambda pool, x, n: x.detach(),
+    "alias": lambda pool, x, n: x[...],
+    "detached view": lambda pool, x, n: x.detach().transpose(_dim(x, n[1]), _dim(x, n[2])),
+}
+OPS: dict[str, Action] = {
+    "add": lambda pool, x, n: x + _fitting(pool, x, n[1]),
+    "mul": lambda pool, x, n: x * _fitting(pool, x, n[1]) * 0.5,
+    "rsub": lambda pool, x, n: 1.0 - x,
+    "sin": lambda pool, x, n: x.sin(),
+    "tanh": lambda pool, x, n: x.tanh(),
+    "sigmoid": lambda pool, x, n: x.sigmoid(),
+    "relu": lambda pool, x, n: x.relu(),
+    "square": lambda pool, x, n: x * x * 0.25,
+    "clone": lambda pool, x, n: x.clone(),
+    "contiguous": lambda pool, x, n: x.contiguous(),
+    "sum": lambda pool, x, n: x.sum() if n[1] % 3 == 0 else x.sum(_dim(x, n[2]), keepdim=bool(n[3] % 2)),
+    "mean": lambda pool, x, n: x.mean(_dim(x, n[2]), keepdim=bool(n[3] % 2)),
+    "amax": lambda pool, x, n: x.amax(_dim(x, n[2])),
+    "cat": lambda pool, x, n: pool.module.cat([x, x * 0.5], _dim(x, n[2])),
+    "stack": lambda pool, x, n: pool.module.stack([x, x], _dim(x, n[2])),
+    "where": lambda pool, x, n: pool.module.where(x > 0, x, _fitting(pool, x, n[1])),
+    "masked_fill": lambda pool, x, n: x.masked_fill(x > 0.5, 0.25),
+    "index_select": lambda pool, x, n: x.index_select(_dim(x, n[2]), pool.module.tensor([0, 0])),
+    "flip": lambda pool, x, n: x.flip(_dim(x, n[2])),
+    "cumsum": lambda pool, x, n: x.cumsum(_dim(x, n[2])) * 0.5,
+    "softmax": lambda pool, x, n: x.softmax(_dim(x, n[2])),
+    "float": lambda pool, x, n: x.float() if n[1] % 2 else x.double(),
+    "matmul": lambda pool, x, n: x @ x.mT * 0.25 if x.dim() >= 2 else x @ x,
+    "mask": lambda pool, x, n: x[x > 0],
+}
+WRITES: dict[str, Action] = {
+    "add_": lambda pool, x, n: x.add_(_fitting(pool, x, n[1])),
+    "mul_": lambda pool, x, n: x.mul_(_fitting(pool, x, n[1])),
+    "sub_": lambda pool, x, n: x.sub_(_fitting(pool, x, n[1]), alpha=0.5),
+    "copy_": lambda pool, x, n: x.copy_(_fitting(pool, x, n[1])) if n[2] % 2 else x.copy_(_fitting(pool, x, n[1]) * 1),
+    "fill_": lambda pool, x, n: x.fill_(0.25),
+    "zero_": lambda pool, x, n: x.zero_(),
+    "sin_": lambda pool, x, n: x.sin_(),
+    "tanh_": lambda pool, x, n: x.tanh_(),
+    "relu_": lambda pool, x, n: x.relu_(),
+    "clamp_": lambda pool, x, n: x.clamp_(-0.5, 0.5),
+    "setitem": lambda pool, x, n: _set(x, n[1] % 2, 0.125),
+    "setitem of a tensor": lambda pool, x, n: _set(x, slice(0, 1), _fitting(pool, x[0:1], n[1])),
+    "setitem by mask": lambda pool, x, n: _set(x, x > 0.5, 0.5),
+    "augmented": lambda pool, x, n: _augmented(x, n[1]),
+    "masked_fill_": lambda pool, x, n: x.masked_fill_(x > 0.5, 0.25),
+    "unsqueeze_": lambda pool, x, n: x.unsqueeze_(_dim(x, n[1])),
+    "t_": lambda pool, x, n: x.t_(),
+    "squeeze_": lambda pool, x, n: x.squeeze_(),
+    "transpose_": lambda pool, x, n: x.transpose_(_dim(x, n[1]), _dim(x, n[2])),
+    "out": lambda pool, x, n: pool.module.add(_fitting(pool, x, n[1]), x.detach(), out=x) if x.dim() else x,
+    "data": lambda pool, x, n: x.data.mul_(0.5),
+}
+STATE: dict[str, Action] = {
+    "requires_grad_": lambda pool, x, n: x.requires_grad_(bool(n[1] % 3)),
+    "detach_": lambda pool, x, n: x.detach_() if x.is_leaf else x.detach(),
+    "retain_grad": lambda pool, x, n: _done(x.retain_grad()),
+    "backward": lambda pool, x, n: _done((x * x).sum().backward(retain_graph=bool(n[1] % 3))),
+    "zero the gradient": lambda pool, x, n: _done(x.grad.zero_()),
+    "use the gradient": lambda pool, x, n: x.grad * 1.0,
+}
+
+
+def _set(target: Any, index: Any, value: Any) -> None:
+    target[index] = value
+
+
+def _augmented(target: Any, number: int) -> Any:
+    if number % 2:
+        target += 0.25
+    else:
+        target *= 0.5
+    return target
+
+
+def _done(_: Any) -> None:
+    return None
+
+
+STEPS: dict[str, Action] = {**VIEWS, **OPS, **WRITES, **STATE}
+NO_GRAD = " without gradients"
+
+
+def steps(draw_count: int = 12) -> st.SearchStrategy[list[Step]]:
+    """Programs of up to *draw_count* steps; views and writes come most often."""
+    names = st.one_of(
+        st.sampled_from(sorted(VIEWS)),
+        st.sampled_from(sorted(OPS)),
+        st.sampled_from(sorted(WRITES)),
+        st.sampled_from(sorted(WRITES)),
+        st.sampled_from(sorted(STATE)),
+        st.sampled_from(sorted(WRITES)).map(lambda name: name + NO_GRAD),
+    )
+    return st.lists(
+        st.builds(Step, names, st.tuples(*[st.integers(0, 6)] * 4)), min_size=1, max_size=draw_count
+    )
+
+
+@dataclass
+class Run:
+    """What a program did in one library: for each step what it raised, and at the end the tensors and gradients."""
+
+    errors: list[BaseException | None]
+    states: list[list[tuple[Any, ...] | None]]
+    values: list[np.ndarray]
+    gradients: list[np.ndarray | None]
+    failure: BaseException | None
+
+
+def run(library: Library, program: list[Step]) -> Run:
+    """Run *program* in one library, on three leaves: two that require gradients and one that does not."""
+    module = polyad if library is POLYAD else torch
+    random = np.random.default_rng(7)
+    made = []
+    for shape, requires in (((2, 3), True), ((3,), True), ((2, 2, 3), False)):
+        leaf = library.new(random.uniform(-1, 1, shape))
+        made.append(leaf.requires_grad_() if requires else leaf)
+    # A leaf cannot be written to: programs work on tensors that can, and on the leaves' own aliases.
+    pool = Pool(module, [made[0] * 1, made[2], made[1], made[0], made[1] * 1], made)
+    errors: list[BaseException | None] = []
+    states = []
+    for step in program:
+        quiet = module.no_grad() if step.name.endswith(NO_GRAD) else contextlib.nullcontext()
+        action = STEPS[step.name.removesuffix(NO_GRAD)]
+        target = pool.pick(step.picks[0])
+        try:
+            with quiet:
+                result = action(pool, target, step.picks)
+        except Exception as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+            if isinstance(result, library.Tensor) and not any(result is one for one in pool.tensors):
+                if result.numel() <= 64:
+                    pool.tensors.append(result)
+        states.append([_state(one) for one in pool.tensors])
+    failure = None
+    try:
+        live = [one for one in pool.tensors if _state(one) is not None and one.requires_grad]
+        if live:
+            module.autograd.backward([(one * (0.5 + 0.25 * i)).double().sum() for i, one in enumerate(live)])
+    except Exception as error:
+        failure = error
+    with_gradient = [*pool.leaves, *[one for one in pool.tensors if _can_have_gradient(one)]]
+    gradients = [None if one.grad is None else library.host(one.grad) for one in with_gradient]
+    return Run(errors, states, [library.host(one) for one in pool.tensors], gradients, failure)
+
+
+def _can_have_gradient(tensor: Any) -> bool:
+    try:
+        return bool(tensor.is_leaf or tensor.retains_grad)
+    except RuntimeError:
+        return False
+
+
+def _state(tensor: Any) -> tuple[Any, ...] | None:
+    """What can be seen of a tensor, None where PyTorch refuses to say."""
+    try:
+        tensor.grad_fn  # noqa: B018
+    except RuntimeError:
+        return None
+    base = tensor._base
+    return (
+        tuple(tensor.shape),
+        [stride for stride, size in zip(tensor.stride(), tensor.shape) if size > 1] if tensor.numel() else [],
+        tensor.storage_offset(),
+        tensor.requires_grad,
+        tensor.is_leaf,
+        tensor.requires_grad and tensor.retains_grad,
+        base is not None and tensor.requires_grad,
+    )
+
+
+KNOWN = {
+    "output of a function that returns multiple views": "writing to results of split, unbind and chunk is allowed",
+    "A view was created in no_grad mode": "a view taken without gradients is written as what it is, a constant",
+    "has been modified by an inplace operation": "a saved result of an in-place op survives later writes",
+    "refer to a single memory location": "a tensor may be written from an overlapping one: as from a copy",
+    "through the graph a second time": "what saved no tensors can be run backward again",
+    "saved tensor that has been detached in-place": "a saved tensor may be detached: its value is there",
+    "returned an invalid gradient": "PyTorch's own failure, where a leaf changed its shape without gradients",
+}
+"""What PyTorch alone refuses in programs, by its words, and why polyad does not. The comparison ends there."""
+
+
+def _follows_its_base(state: tuple[Any, ...]) -> bool:
+    """Whether a view was taken when its base required no gradient and says now that it does, as PyTorch's views do.
+
+    To polyad it is the constant that it was. (In PyTorch it becomes a leaf of its own.)
+    """
+    return bool(state[NAMES.index("requires_grad")] and state[NAMES.index("is_leaf")] and state[-1])
+
+
+def known(ours: BaseException | None, theirs: BaseException | None) -> str:
+    """The reason why only PyTorch raises, "" if there is none."""
+    if ours is not None and theirs is not None:
+        return "both raise, for what each of them saw first" if isinstance(ours, AutogradError) else ""
+    if theirs is None:
+        return ""
+    return next((reason for words, reason in KNOWN.items() if words in str(theirs)), "")
+
+
+NAMES = ("shape", "strides", "storage_offset", "requires_grad", "is_leaf", "retains_grad", "is a view with history")
+
+
+def compare(program: list[Step]) -> list[Mismatch]:
+    """Run *program* in both libraries and tell the first step after which they differ."""
+    ours, theirs = run(POLYAD, program), run(TORCH, program)
+    for number, step in enumerate(program):
+        told = f"step {number} ({step.name} {step.picks})"
+        one, other = ours.errors[number], theirs.errors[number]
+        if known(one, other):
+            return []
+        if (one is None) != (other is None):
+            return [Mismatch("refused" if other is None else "accepted", f"{told}: polyad {one!r}, PyTorch {other!r}")]
+        if other is not None and not isinstance(one, builtin(other)):
+            return [Mismatch("exception", f"{told}: polyad {one!r}, PyTorch {other!r}")]
+        for position, (left, right) in enumerate(zip(ours.states[number], theirs.states[number])):
+            if right is None or _follows_its_base(right):
+                return []
+            for name, a, b in zip(NAMES, left, right):
+                if a != b:
+                    return [Mismatch(name, f"{told}: tensor {position}: {a}, PyTorch {b}")]
+    found: list[Mismatch] = []
+    if known(ours.failure, theirs.failure):
+        return []
+    for position, (left, right) in enumerate(zip(ours.values, theirs.values)):
+        if left.dtype != right.dtype or not np.allclose(left, right, rtol=1e-5, atol=1e-6, equal_nan=True):
+            found.append(Mismatch("value", f"tensor {position}: {left.tolist()}, PyTorch {right.tolist()}"))
+    if known(ours.failure, theirs.failure):
+        return []
+    if (ours.failure is None) != (theirs.failure is None):
+        return [*found, Mismatch("backward", f"polyad {ours.failure!r}, PyTorch {theirs.failure!r}")]
+    if theirs.failure is not None:
+        return found
+    for position, (left, right) in enumerate(zip(ours.gradients, theirs.gradients)):
+        if left is None or right is None:
+            if left is not right:
+                found.append(Mismatch("gradient", f"of {position}: {left}, PyTorch {right}"))
+        elif left.size == right.size and left.shape != right.shape:
+            continue  # kept by a tensor that changed its shape in place; PyTorch's has the shape from before
+        elif left.shape != right.shape or not np.allclose(left, right, rtol=1e-5, atol=1e-6, equal_nan=True):
+            found.append(Mismatch("gradient", f"of {position}: {left.tolist()}, PyTorch {right.tolist()}"))
+    return found
+
+
