@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 import zlib
@@ -29,14 +30,21 @@ class UnsupportedByDeclaration(Exception):
 
 
 def function_of(entry: Sample | ErrorCase) -> Any:
-    """The callable that a sample names; raises LookupError for an op that polyad does not have."""
+    """The callable that a sample names, within the sample's own *call* if it has one; raises LookupError for an op that
+    polyad does not have.
+    """
     name = entry.op
     if name.startswith("_"):
         if name[1:] in OPS:
-            return OPS[name[1:]].call
+            return as_called(entry, OPS[name[1:]].call)
     elif name in PUBLIC:
-        return PUBLIC[name].call
+        return as_called(entry, PUBLIC[name].call)
     raise LookupError(f"polyad_conformance: a sample is for {name!r}, which polyad does not have")
+
+
+def as_called(entry: Sample | ErrorCase, function: Any) -> Any:
+    """*function*, the op that a sample is for, as the sample calls it."""
+    return functools.partial(entry.call, function) if isinstance(entry, Sample) and entry.call else function
 
 
 def generator(entry: Sample | ErrorCase, dtype: DType, seed: int) -> np.random.Generator:

@@ -183,6 +183,9 @@ class Sample:
             inputs.
         holds: ``holds(*results, *inputs)``, asserts something about the results beside or instead of equality with the
             reference.
+        call: ``call(op, *inputs, **kwargs)`` gives, by methods of Tensor, what is compared with the reference and
+            differentiated in the place of the op's own results: where these are not unique (eigenvectors) or the
+            op reads only part of its input (a symmetric matrix).
     """
 
     op: str
@@ -202,6 +205,7 @@ class Sample:
     layouts: bool = True
     expand: bool = True
     holds: Callable[..., None] | None = None
+    call: Callable[..., Any] | None = None
 
     @property
     def label(self) -> str:

@@ -15,6 +15,7 @@ from polyad.layout import has_internal_overlap
 
 from ..calls import (
     Target,
+    as_called,
     draw,
     function_of,
     generator,
@@ -161,7 +162,9 @@ def check_method(sample: Sample, dtype: DType, target: Target) -> None:
     kwargs, _ = kwargs_of(sample, dtype, target.device, args)
     with target.watching():
         from_function = outputs_of(function_of(sample)(*tensors, **kwargs))
-        from_method = outputs_of(getattr(tensors[0], sample.op.rpartition(".")[2])(*tensors[1:], **kwargs))
+        name = sample.op.rpartition(".")[2]
+        method = as_called(sample, lambda first, *rest, **named: getattr(first, name)(*rest, **named))
+        from_method = outputs_of(method(*tensors, **kwargs))
     for one, other in zip(from_function, from_method, strict=True):
         assert one.dtype is other.dtype, f"method {sample.op} gives {other.dtype}, the function {one.dtype}"
         assert to_host(one).tobytes() == to_host(other).tobytes(), f"method {sample.op} differs from the function"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from polyad.dtypes import complex64, float32, float64, int64
+from polyad.dtypes import int64
 
 from ..patterns import reduction
-from ..sample import COMPLEX, FLOATS, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
+from ..sample import COMPLEX, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
 
 
 def variance(x, dim=None, keepdim=False, correction=1):
@@ -39,17 +37,6 @@ def log_sum_exp(x, dim, keepdim=False):
     top = np.where(np.isinf(top), 0, top)
     total = np.log(np.sum(np.exp(x - top), axis=dim, keepdims=True)) + top
     return total if keepdim else np.squeeze(total, dim if x.ndim else None)
-
-
-def norm(x, p=2, dim=None, keepdim=False):
-    size = np.abs(x)
-    if p == math.inf:
-        return size.max(dim, keepdims=keepdim)
-    if p == -math.inf:
-        return size.min(dim, keepdims=keepdim)
-    if p == 0:
-        return np.sum(size != 0, axis=dim, keepdims=keepdim).astype(np.float64)
-    return np.sum(size**p, axis=dim, keepdims=keepdim) ** (1 / p)
 
 
 def nonzero(make, shape):
@@ -167,42 +154,6 @@ SAMPLES = [
         result=as_float,
         steps=6,
     ),
-    *reduction(
-        "norm",
-        lambda x, dim=None, keepdim=False: norm(x, 2, dim, keepdim),
-        draw=nonzero,
-        dtypes=FLOATS,
-        result=as_real,
-        gradient=True,
-        steps=4,
-    ),
-    *[
-        Sample(
-            op="norm",
-            name=f"p {p}, {name}",
-            inputs=lambda make: (distinct(make, (3, 4)),),
-            kwargs={"p": p, **kwargs},
-            reference=norm,
-            dtypes=REAL_FLOATS if p == 0 else (float32, float64, complex64),
-            result=as_real,
-            gradient=p != 0,
-            steps=12,
-            length=12,
-        )
-        for p in (0, 1, 1.5, 3, math.inf, -math.inf)
-        for name, kwargs in (("whole", {}), ("dim", {"dim": 1}))
-    ],
-    *[
-        Sample(
-            op="norm",
-            name=f"p {p}, zeros",
-            inputs=lambda make: (np.zeros((2, 3), make(()).dtype),),
-            kwargs={"p": p},
-            reference=norm,
-            dtypes=REAL_FLOATS,
-        )
-        for p in (1, 2, 3, math.inf)
-    ],
 ]
 
 ERRORS = [
@@ -214,7 +165,7 @@ ERRORS = [
             raises=RuntimeError,
             match=r"input is int64",
         )
-        for op in ("var", "std", "norm")
+        for op in ("var", "std")
     ],
     *[
         ErrorCase(
@@ -224,7 +175,7 @@ ERRORS = [
             raises=IndexError,
             match=r"dim -3 is out of range \[-2, 1\]",
         )
-        for op in ("var", "std", "norm", "logsumexp")
+        for op in ("var", "std", "logsumexp")
     ],
     ErrorCase(
         op="var",
@@ -232,12 +183,5 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3), unbiased=True, correction=1),
         raises=ValueError,
         match=r"var: both unbiased and correction",
-    ),
-    ErrorCase(
-        op="norm",
-        name="an unknown name",
-        call=lambda op, tensor: op(tensor(3), "nuc"),
-        raises=ValueError,
-        match=r"norm: p is 'nuc'.*\n.*input",
     ),
 ]

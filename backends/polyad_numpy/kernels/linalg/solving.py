@@ -89,9 +89,9 @@ def solve_ex(a: Any, b: Any) -> Any:
     gesv = routine("gesv", a.dtype)
 
     def one(matrix: Any, right: Any) -> Any:
-        _, _, x, info = gesv(matrix, right)
-        if info:
-            x = np.full(right.shape, np.nan, right.dtype, "F")
+        factors, pivots, x, info = gesv(matrix, right)
+        if info:  # LAPACK stops; the infinities that substitution would give are what the decomposition gives
+            x = routine("getrs", matrix.dtype)(factors, pivots, right)[0]
         return x, np.asarray(info, np.int32)
 
     return batched(one, (a, b), (2, 2), ((b.shape[-2:], b.dtype), ((), np.int32)))
@@ -110,7 +110,8 @@ def inv_ex(a: Any) -> Any:
     def one(matrix: Any) -> Any:
         factors, pivots, info = getrf(matrix)
         if info:
-            return np.full(matrix.shape, np.nan, matrix.dtype, "F"), np.asarray(info, np.int32)
+            unit = np.eye(n, dtype=matrix.dtype)
+            return routine("getrs", matrix.dtype)(factors, pivots, unit)[0], np.asarray(info, np.int32)
         return getri(factors, pivots, lwork=64 * n, overwrite_lu=1)[0], np.asarray(0, np.int32)
 
     return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))

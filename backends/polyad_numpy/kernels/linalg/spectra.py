@@ -17,11 +17,15 @@ def _converging(op: str, work: Callable[..., Any], a: Any, *options: Any) -> Any
     try:
         return thread.run(work, a, *options)
     except np.linalg.LinAlgError as error:
-        raise LinAlgError(
-            f"{op}: the algorithm did not converge{_where(a)}",
-            notes={"LAPACK said": str(error)},
-            fix="look for nan and inf in the input (isfinite), scale it, or add a small multiple of the identity",
-        ) from None
+        raise _failure(op, a, str(error)) from None
+
+
+def _failure(op: str, a: Any, said: str) -> LinAlgError:
+    return LinAlgError(
+        f"{op}: the algorithm did not converge{_where(a)}",
+        notes={"LAPACK said": said},
+        fix="look for nan and inf in the input (isfinite), scale it, or add a small multiple of the identity",
+    )
 
 
 def _where(a: Any) -> str:
@@ -44,11 +48,19 @@ def _symmetric_values(a: Any, upper: bool) -> Any:
 
 
 def eigh(a: Any, upper: bool) -> Any:
-    return tuple(_converging("eigh", _symmetric, a, upper))
+    values, vectors = _converging("eigh", _symmetric, a, upper)
+    return _numbers("eigh", values, a), vectors
 
 
 def eigvalsh(a: Any, upper: bool) -> Any:
-    return _converging("eigvalsh", _symmetric_values, a, upper)
+    return _numbers("eigvalsh", _converging("eigvalsh", _symmetric_values, a, upper), a)
+
+
+def _numbers(op: str, values: Any, a: Any) -> Any:
+    """*values*, unless there is a nan, which OpenBLAS lets pass sometimes."""
+    if (values != values).any():
+        raise _failure(op, a, "success, with nan among the eigenvalues")
+    return values
 
 
 def _complex_twin(dtype: Any) -> Any:

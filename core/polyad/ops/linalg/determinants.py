@@ -17,6 +17,7 @@ from ..arithmetic import conjugate
 from ..creation import arange
 from ..cumulative import cumprod
 from ..joining import _cat
+from ..sequences import eye
 from ..slicing import narrow
 from .factorizations import _linalg_lu_factor_ex
 from .operands import adjoint, diagonal_of, matrices, times
@@ -53,21 +54,40 @@ def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
     """g times the matrix of cofactors, conjugated: conj(det) A^-H where A is regular.
 
     Where it is not, or nearly, from the singular values: conj(det(U) det(Vh)) U D Vh, where D_ii is the product of all
-    singular values but the i-th. Its own gradient exists for a rank of n - 1 at least.
+    singular values but the i-th. If that is to be differentiated, from `_adjugate`, which can for any rank; the
+    formula with singular values, for large matrices, only where these are not equal.
     """
-    weight = (g * conjugate(det)).unsqueeze(-1).unsqueeze(-1)
     inverse, info = _linalg_inv_ex(adjoint(A))
     eps = finfo(A.dtype).eps
-    # Both formulas are right for matrices in between. The second is slow, but accurate for all; its own gradient is
-    # not where singular values are equal.
-    worst = 0.01 / eps if state.grad_enabled else eps**-0.5
+    # Both formulas are right for matrices in between; the first is faster, the second accurate for all.
+    again = state.grad_enabled and (A.requires_grad or g.requires_grad)
+    small = A._array.shape[-1] <= _ADJUGATE_UNTIL
+    worst = 0.01 / eps if again and not small else eps**-0.5
     condition = A.abs().sum(-2).amax(-1) * inverse.abs().sum(-2).amax(-1) if A.numel() else det.abs()
     singular = ((info != 0) | (condition >= worst)) & det.isfinite()
     if not singular.any().item():
-        return weight * inverse
+        return (g * conjugate(det)).unsqueeze(-1).unsqueeze(-1) * inverse
+    if again and small:
+        return g.unsqueeze(-1).unsqueeze(-1) * adjoint(_adjugate(A))
     U, S, Vh = _linalg_svd(A, True)
     phase = conjugate(_linalg_det(U) * _linalg_det(Vh))
     return times(U * (_others(S) * (g * phase).unsqueeze(-1)).unsqueeze(-2), Vh)
+
+
+_ADJUGATE_UNTIL = 20
+
+
+def _adjugate(A: Tensor) -> Tensor:
+    """The transposed cofactors as a polynomial in A (Faddeev and LeVerrier): smooth for every rank, but inexact for
+    large matrices, since its terms cancel.
+    """
+    n = A._array.shape[-1]
+    unit = eye(n, dtype=A.dtype, device=A.device)
+    made = unit.expand(*A._array.shape)
+    for k in range(1, n):
+        product = times(A, made)
+        made = product - (diagonal_of(product).sum(-1) / k).unsqueeze(-1).unsqueeze(-1) * unit
+    return made if n % 2 else -made
 
 
 def _others(values: Tensor) -> Tensor:
