@@ -140,6 +140,13 @@ from .ops.exponential import logaddexp2 as logaddexp2
 from .ops.exponential import logit as logit
 from .ops.exponential import sigmoid as sigmoid
 from .ops.exponential import xlogy as xlogy
+from .ops.fft.spectrograms import istft as istft
+from .ops.fft.spectrograms import stft as stft
+from .ops.fft.window_functions import bartlett_window as bartlett_window
+from .ops.fft.window_functions import blackman_window as blackman_window
+from .ops.fft.window_functions import hamming_window as hamming_window
+from .ops.fft.window_functions import hann_window as hann_window
+from .ops.fft.window_functions import kaiser_window as kaiser_window
 from .ops.float_parts import copysign as copysign
 from .ops.float_parts import frexp as frexp
 from .ops.float_parts import ldexp as ldexp

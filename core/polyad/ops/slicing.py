@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.op import function, gradient, view
 from ..dispatch.views import Layout, apply_views, layout_of
 from ..errors import ArgumentTypeError, IndexOutOfRange, ShapeError
-from ..layout import Shape, Strides, normalize_dim, normalize_shape
+from ..layout import Shape, Strides, contiguous_strides, normalize_dim, normalize_shape
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .shape import relaid
-from .strided import _window_put, reach
+from .strided import _overlap_add, _window_put, reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -449,6 +449,17 @@ def _sliding_windows(input: Layout, dim: int, size: int, step: int) -> Layout:
         (*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim]),
         input.offset,
     )
+
+
+def _sliding_windows_grad(g: Tensor, input_shape: Shape, dim: int, size: int, step: int) -> Tensor:
+    if dim != len(input_shape) - 1:
+        dense = contiguous_strides(input_shape)
+        strides = (*dense[:dim], dense[dim] * step, *dense[dim + 1 :], dense[dim])
+        return _window_put(g, input_shape, dense, strides, 0)
+    return _overlap_add(g, step, input_shape[-1])
+
+
+gradient(_sliding_windows, input=_sliding_windows_grad)
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:

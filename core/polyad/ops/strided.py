@@ -178,6 +178,48 @@ gradient(
 )
 
 
+# ---------------------------------------------------------------------------------------------------- sliding windows
+
+
+def _added_shape(input: Shape, step: int, length: int) -> Shape:
+    return (*input[:-2], length)
+
+
+@composite(shape=_added_shape, method=False)
+def _overlap_add(input: Tensor, step: int, length: int) -> Tensor:
+    """The rows (..., count, size) added up where they lie in (..., length), each *step* after the one before it."""
+    from .creation import _full
+    from .padding import _pad_constant
+    from .shape import _reshape
+
+    *batch, count, size = input._array.shape
+    kind = input._type
+    parts = -(-size // step)
+    if parts > 64:
+        dense = contiguous_strides((*batch, length))
+        return _window_put(input, (*batch, length), dense, (*dense[:-1], step, 1), 0)
+    # In pieces of one step, the k-th pieces of all rows lie one after another.
+    if size % step:
+        input = _pad_constant(input, (0,) * (2 * input.ndim - 1) + (parts * step - size,), 0)
+    pieces = _reshape(input, (*batch, count, parts, step))
+    total = max(count + parts - 1 if count else 0, -(-length // step))
+    made = _full((*batch, total, step), 0, kind.dtype, kind.device)
+    for part in range(parts):
+        made.narrow(-2, part, count).add_(pieces.select(-2, part))
+    return _reshape(made, (*batch, total * step)).narrow(-1, 0, length).clone()
+
+
+def _overlap_add_grad(g: Tensor, input_shape: Shape, step: int) -> Tensor:
+    from .slicing import _sliding_windows
+
+    count, size = input_shape[-2:]
+    used = g.narrow(-1, 0, size + step * (count - 1)) if count else g.narrow(-1, 0, size)
+    return _sliding_windows(used, g.ndim - 1, size, step)
+
+
+gradient(_overlap_add, input=_overlap_add_grad)
+
+
 # ------------------------------------------------------------------------- a base and a window of different dtypes
 
 

@@ -1,0 +1,109 @@
+"""The frequencies that a transform's points stand for, and putting the zero one in the middle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...backend import registry
+from ...dispatch.op import function
+from ...dtypes import DType, get_default_dtype
+from ...errors import DTypeError, ShapeError
+from ...layout import normalize_dims, normalize_shape
+from ...memory_formats import check_layout
+from ...tensor import Tensor, check_tensor
+from ..creation import _arange
+from ..joining import _cat, _roll
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def _spacing(op: str, n: Any, d: float, dtype: DType | None, layout: Any, device: Any) -> tuple[int, float, DType, Any]:
+    check_layout(layout, op)
+    (count,) = normalize_shape((n,), op)
+    if count < 0:
+        raise ShapeError(f"{op}: n is {count}, negative", fix="give the number of points of the transform")
+    dtype = dtype or get_default_dtype()
+    if not dtype.is_floating_point:
+        raise DTypeError(f"{op}: frequencies are floating point numbers, not {dtype.name}", fix="use a float dtype")
+    span = count * d
+    return count, 1 / span if span else float("inf") if count else float("nan"), dtype, registry.resolve_device(device)
+
+
+@function(method=False, namespace="fft")
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of the *n* points of `fft` of samples *d* apart: 0, 1, ..., then the negative ones, over n d.
+
+    Raises RuntimeError for a negative n or a dtype that is not floating point.
+
+    >>> import polyad
+    >>> polyad.fft.fftfreq(5)
+    tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
+    """
+    count, step, kind, where = _spacing("fftfreq", n, d, dtype, layout, device)
+    below = (count + 1) // 2
+    made = _cat([_arange(0, 1, below, kind, where), _arange(below - count, 1, count - below, kind, where)], 0) * step
+    return made.requires_grad_() if requires_grad else made
+
+
+@function(method=False, namespace="fft")
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies of the n // 2 + 1 points of `rfft` of *n* samples *d* apart.
+
+    Raises RuntimeError for a negative n or a dtype that is not floating point.
+
+    >>> import polyad
+    >>> polyad.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    count, step, kind, where = _spacing("rfftfreq", n, d, dtype, layout, device)
+    made = _arange(0, 1, count // 2 + 1, kind, where) * step
+    return made.requires_grad_() if requires_grad else made
+
+
+def _shifted(op: str, input: Tensor, dim: Any, sign: int) -> Tensor:
+    shape = check_tensor(input, op, "input")._array.shape
+    dims = normalize_dims(dim, len(shape), op)
+    if not shape:
+        return input.clone()
+    return _roll(input, tuple([shape[at] // 2 if sign > 0 else (shape[at] + 1) // 2 for at in dims]), dims)
+
+
+@function(method=False, namespace="fft")
+def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """The zero frequency moved to the middle of each of *dim*, all dimensions unless given.
+
+    >>> import polyad
+    >>> polyad.fft.fftshift(polyad.fft.fftfreq(5))
+    tensor([-0.4000, -0.2000,  0.0000,  0.2000,  0.4000])
+    """
+    return _shifted("fftshift", input, dim, 1)
+
+
+@function(method=False, namespace="fft")
+def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """The inverse of `fftshift`: the middle moved to the beginning.
+
+    >>> import polyad
+    >>> polyad.fft.ifftshift(polyad.tensor([-2, -1, 0, 1, 2]))
+    tensor([ 0,  1,  2, -2, -1])
+    """
+    return _shifted("ifftshift", input, dim, -1)

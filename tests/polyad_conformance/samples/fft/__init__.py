@@ -1,0 +1,1 @@
+"""Fourier transforms, windows, spectrograms: references are sums over the definition."""
