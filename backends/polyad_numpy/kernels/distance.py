@@ -1,4 +1,8 @@
-"""Distances of all pairs of rows, one row against all others at a time: no array holds the differences of all pairs."""
+"""Distances of all pairs of rows.
+
+SciPy's loops in float64 for the usual norms; else some rows against all others at a time, so that no array holds the
+differences of all pairs. SciPy is imported by the first call.
+"""
 
 from __future__ import annotations
 
@@ -14,82 +18,81 @@ from polyad.backend.interface import Signature
 from .products import is_half
 from .quiet import quiet
 
+METRICS = {2.0: "euclidean", 1.0: "cityblock"}
+"""SciPy's names of norms, where it takes nan as it should."""
 
-def _norms(p: float) -> Callable[[Any, Any], Any]:
-    """The function of (differences (n, m), out (n,)) that writes the *p*-norms of rows; it may change differences."""
+BLOCK = 1 << 15
+"""So many differences are held at once."""
 
-    def euclidean(difference: Any, out: Any) -> None:
-        np.einsum("ij,ij->i", difference, difference, out=out)
-        np.sqrt(out, out=out)
 
-    def city_block(difference: Any, out: Any) -> None:
-        np.add.reduce(np.abs(difference, out=difference), 1, out=out)
+def _norms(difference: Any, p: float) -> Any:
+    """The *p*-norms of the last dimension; changes *difference*."""
+    if p == 0:
+        return np.count_nonzero(difference, -1)
+    np.abs(difference, out=difference)
+    if p == math.inf:
+        return np.maximum.reduce(difference, -1, initial=0)
+    np.power(difference, p, out=difference)
+    return np.power(np.add.reduce(difference, -1), 1 / p)
 
-    def largest(difference: Any, out: Any) -> None:
-        np.maximum.reduce(np.abs(difference, out=difference), 1, out=out, initial=0)
 
-    def count(difference: Any, out: Any) -> None:
-        np.add.reduce(difference != 0, 1, out=out)
-
-    def general(difference: Any, out: Any) -> None:
-        np.power(np.abs(difference, out=difference), p, out=difference)
-        np.power(np.add.reduce(difference, 1, out=out), 1 / p, out=out)
-
-    return {2.0: euclidean, 1.0: city_block, math.inf: largest, 0.0: count}.get(p, general)
+def _pairs(left: Any, right: Any, p: float, out: Any) -> None:
+    """Write the distances of all rows of two matrices into *out*."""
+    step = max(1, BLOCK // max(1, right.size))
+    for start in range(0, len(left), step):
+        block = slice(start, start + step)
+        out[block] = _norms(left[block, None] - right, p)
 
 
 def _cdist(x1: Any, x2: Any, p: float) -> Any:
     lead = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     out = np.empty((*lead, x1.shape[-2], x2.shape[-2]), x1.dtype)
-    if not out.size:
+    if not out.size or not x1.shape[-1]:
+        out.fill(0)
         return out
-    norms = _norms(p)
-    # The shorter side is looped over, the longer one is an array.
-    swap = x1.shape[-2] > x2.shape[-2]
-    left, right, target = (x2, x1, out.swapaxes(-1, -2)) if swap else (x1, x2, out)
-    left, right = (np.broadcast_to(one, (*lead, *one.shape[-2:])) for one in (left, right))
-    difference = np.empty(right.shape[-2:], x1.dtype)
-    row = np.empty(right.shape[-2], x1.dtype)
+    left, right = (np.broadcast_to(one, (*lead, *one.shape[-2:])) for one in (x1, x2))
+    metric = METRICS.get(p)
+    if metric is not None:
+        from scipy.spatial.distance import cdist as scipys
     for batch in np.ndindex(*lead):
-        others = np.ascontiguousarray(right[batch])
-        for at, vector in enumerate(left[batch]):
-            np.subtract(others, vector, out=difference)
-            norms(difference, row)
-            target[batch][at] = row
+        if metric is None:
+            _pairs(left[batch], right[batch], p, out[batch])
+        else:
+            out[batch] = scipys(left[batch], right[batch], metric)
     return out
 
 
 def _pdist(x: Any, p: float) -> Any:
     count = len(x)
-    out = np.empty(count * (count - 1) // 2, x.dtype)
-    norms = _norms(p)
-    x = np.ascontiguousarray(x)
+    out = np.zeros(count * (count - 1) // 2, x.dtype)
+    if not out.size or not x.shape[1]:
+        return out
+    metric = METRICS.get(p)
+    if metric is not None:
+        from scipy.spatial.distance import pdist as scipys
+
+        out[...] = scipys(x, metric)
+        return out
     done = 0
     for at in range(count - 1):
         rest = count - 1 - at
-        norms(x[at + 1 :] - x[at], out[done : done + rest])
+        out[done : done + rest] = _norms(x[at + 1 :] - x[at], p)
         done += rest
     return out
 
 
-cdist, pdist = quiet(_cdist), quiet(_pdist)
+def _wide_if_half(kernel: Callable[..., Any]) -> Kernel:
+    @quiet
+    def wide(*args: Any) -> Any:
+        *arrays, p = args
+        return kernel(*[array.astype(np.float32) for array in arrays], p).astype(arrays[0].dtype)
 
+    own = quiet(kernel)
 
-@quiet
-def _wide_cdist(x1: Any, x2: Any, p: float) -> Any:
-    return _cdist(x1.astype(np.float32), x2.astype(np.float32), p).astype(x1.dtype)
-
-
-@quiet
-def _wide_pdist(x: Any, p: float) -> Any:
-    return _pdist(x.astype(np.float32), p).astype(x.dtype)
-
-
-def _wide_if_half(kernel: Callable[..., Any], wide: Callable[..., Any]) -> Kernel:
     def specialize(types: Signature) -> Any:
-        return wide if is_half(types) else kernel
+        return wide if is_half(types) else own
 
-    return Kernel(kernel, specialize=specialize)
+    return Kernel(own, specialize=specialize)
 
 
-KERNELS = {"cdist": _wide_if_half(cdist, _wide_cdist), "pdist": _wide_if_half(pdist, _wide_pdist)}
+KERNELS = {"cdist": _wide_if_half(_cdist), "pdist": _wide_if_half(_pdist)}

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
-from ..dispatch.op import function
+from ..dispatch.op import composite, function, gradient
+from ..dispatch.promotion import promoted
 from ..dtypes import FLOATING, int64
 from ..errors import ArgumentTypeError, ShapeError
-from ..tensor import Tensor, check_same_device, check_tensor
+from ..layout import Shape
+from ..tensor import Tensor, check_tensor
+from .arithmetic import _add, _sub
 from .creation import _arange, _full
-from .cumulative import _cumprod
-from .indexing import _index_select, _nonzero
+from .cumulative import _cumprod, _cumsum
+from .indexing import _index_add, _index_select
 from .joining import _cat, _flip, _stack
 from .products import check_rank
 from .shape import _expand, _reshape, _unsqueeze
+from .slicing import _select, _slice
 
 
 def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
     return {f"tensors[{place}]": check_tensor(one, op, f"tensors[{place}]") for place, one in enumerate(tensors)}
+
+
+def _block_shape(tensors: Sequence[Shape]) -> Shape:
+    return tuple([sum(sizes) for sizes in zip(*tensors, strict=True)])
+
+
+@composite(dtype=promoted, shape=_block_shape, method=False)
+def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """The matrices *tensors* one behind the other on the diagonal, zeros elsewhere."""
+    kind = tensors[0]._type
+    columns = sum([block._array.shape[1] for block in tensors])
+    rows, before = [], 0
+    for block in tensors:
+        height, width = block._array.shape
+        pads = [_full((height, size), 0, kind.dtype, kind.device) for size in (before, columns - before - width)]
+        rows.append(_cat([pads[0], block, pads[1]], 1))
+        before += width
+    return _cat(rows, 0)
+
+
+def _blocks(g: Tensor, tensors_shape: Sequence[Shape]) -> list[Tensor]:
+    made, row, column = [], 0, 0
+    for height, width in tensors_shape:
+        made.append(_slice(_slice(g, 0, row, height, 1), 1, column, width, 1))
+        row, column = row + height, column + width
+    return made
+
+
+gradient(_block_diag, tensors=_blocks)
 
 
 @function(method=False)
@@ -32,8 +67,6 @@ def block_diag(*tensors: Any) -> Tensor:
             [2, 0, 0],
             [0, 3, 4]])
     """
-    from ..dispatch.promotion import common_dtype
-
     operands = _given("block_diag", tensors)
     if not operands:
         from .creation import zeros
@@ -44,18 +77,7 @@ def block_diag(*tensors: Any) -> Tensor:
             raise ShapeError(
                 f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
             )
-    check_same_device("block_diag", **operands)
-    dtype = common_dtype(tuple([tensor._type for tensor in tensors]))
-    blocks = [one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors]
-    columns = sum(block._array.shape[1] for block in blocks)
-    rows, before = [], 0
-    for block in blocks:
-        height, width = block._array.shape
-        pads = [_full((height, size), 0, dtype, block.device) for size in (before, columns - before - width)]
-        rows.append(_cat([pads[0], block, pads[1]], 1))
-        before += width
-    result = _cat(rows, 0)
-    return result if result._type.dtype is dtype else result.to(dtype)
+    return _block_diag([one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors])
 
 
 @function(method=False)
@@ -92,6 +114,21 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return _reshape(_stack(grids, count), (total, count))
 
 
+def _count(size: int, r: int, replace: bool) -> int:
+    return math.comb(size + r - 1, r) if replace else math.comb(size, r)
+
+
+def _chosen(input: Shape, r: int, replace: bool) -> Shape:
+    return (_count(input[0], r, replace), r)
+
+
+@composite(shape=_chosen, method=False)
+def _combinations(input: Tensor, r: int, replace: bool) -> Tensor:
+    """The choices of *r* > 0 elements of a vector, one a row."""
+    positions = _positions(input._array.shape[0], r, replace, input._type.device)
+    return _reshape(_index_select(input, _reshape(positions, (positions.numel(),)), 0), positions._array.shape)
+
+
 @function()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of *r* elements of a vector, in order, one a row, as ``itertools.combinations`` gives them.
@@ -112,19 +149,27 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     kind = input._type
     if r == 0:
         return _full((0,), 0, kind.dtype, kind.device)
-    positions = _positions(input._array.shape[0], r, bool(with_replacement), kind.device)
-    chosen = _index_select(input, _reshape(positions, (positions.numel(),)), 0)
-    return _reshape(chosen, positions._array.shape)
+    return _combinations(input, r, bool(with_replacement))
 
 
 def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
-    """The rows of positions, in order, that rise (or do not fall, with *replace*); built column by column."""
-    every = _arange(0, 1, size, int64, device)
-    rows = _unsqueeze(every, 1)
-    for _ in range(1, r):
-        last = _unsqueeze(rows[:, -1], 1)
-        place = _nonzero(last <= every if replace else last < every)
-        rows = _cat([_index_select(rows, place[:, 0], 0), _unsqueeze(place[:, 1], 1)], 1)
+    """The rows of positions, in order, that rise (or do not fall, with *replace*).
+
+    Built column by column: a row that ends with position p is continued by each position behind p (or by p, too).
+    """
+    gap = 0 if replace else 1
+    rows = _unsqueeze(_arange(0, 1, size, int64, device), 1)
+    for length in range(2, r + 1):
+        total = _count(size, length, replace)
+        last = _select(rows, 1, length - 2)
+        counts = _sub(size - gap, last)
+        ends = _cumsum(counts, 0)
+        # Where the continuations of one row end, those of the next begin: summed up, these marks number the rows.
+        marks = _index_add(_full((total + 1,), 0, int64, device), ends, _full(last._array.shape, 1, int64, device), 0)
+        parents = _slice(_cumsum(marks, 0), 0, 0, total, 1)
+        first = _add(_sub(_add(last, gap), ends), counts)
+        column = _add(_arange(0, 1, total, int64, device), _index_select(first, parents, 0))
+        rows = _cat([_index_select(rows, parents, 0), _unsqueeze(column, 1)], 1)
     return rows
 
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import alias, composite, function, gradient
 from ..dispatch.promotion import common_dtype
-from ..dtypes import FLOATING, DType
+from ..dtypes import FLOATING, DType, float32
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape, broadcast_shapes, normalize_dim, normalize_dims
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _add, _div, _mul, _sub
+from .linalg.norms import _norm, _norm2, _norm_grad
 from .linear_algebra import _gemm
 from .products import check_rank, common_shape, same_dtype
 from .reduction import _sum
 from .selection import _clamp, _where
-from .shape import _unsqueeze
-from .linalg.norms import _norm, _norm2, _norm_grad
+from .shape import _expand, _unsqueeze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,8 +254,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = common_shape("cosine_similarity", **operands)
     at = normalize_dim(dim, len(shape), "cosine_similarity")
     dims = (at,) if shape else ()
-    left, right = (_scaled_to_one(_as(x, dtype).expand(shape), dims, eps) for x in (x1, x2))
-    return _sum(_mul(left, right), dims, False)
+    wide = float32 if dtype.itemsize == 2 else dtype
+    left, right = (_as(x if x._array.shape == shape else _expand(x, shape), wide) for x in (x1, x2))
+    lengths = [_clamp(norm_over(x, 2, dims, False), eps, None) for x in (left, right)]
+    return _as(_div(_sum(_mul(left, right), dims, False), _mul(*lengths)), dtype)
 
 
 cosine_similarity = alias("cosine_similarity", cosine_similarity, namespace="nn.functional")
@@ -263,10 +265,6 @@ cosine_similarity = alias("cosine_similarity", cosine_similarity, namespace="nn.
 
 def _as(tensor: Tensor, dtype: DType) -> Tensor:
     return tensor if tensor._type.dtype is dtype else tensor.to(dtype)
-
-
-def _scaled_to_one(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
-    return _div(x, _clamp(norm_over(x, 2, dims, True), eps, None))
 
 
 # ---------------------------------------------------------------------------------------------------- scaling

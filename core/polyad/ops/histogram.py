@@ -13,7 +13,7 @@ from typing import Any
 from .. import return_types
 from ..backend.interface import Signature, TensorType
 from ..dispatch.op import composite, function
-from ..dispatch.promotion import Typing
+from ..dispatch.promotion import Typing, to_int64
 from ..dtypes import FLOATING, INTEGER, DType, float32, float64, int64
 from ..errors import ArgumentTypeError, ShapeError, UnsupportedDType
 from ..layout import Shape
@@ -198,6 +198,20 @@ def _position(x: Tensor, edges: Tensor, even: tuple[float, float] | None) -> Ten
     return _where(inside, place, bins)
 
 
+def _counts_shape(input: Shape, edges: Shape, low: float, high: float, even: bool) -> Shape:
+    return (edges[0] - 1,)
+
+
+@composite(dtype=to_int64, shape=_counts_shape, method=False)
+def _bin_counts(input: Tensor, edges: Tensor, low: float, high: float, even: bool) -> Tensor:
+    """How many elements (1-d) are in each bin between *edges*; *even* says that these are evenly spaced from *low* to
+    *high*.
+    """
+    bins = edges._array.shape[0] - 1
+    place = _position(input, edges, (low, high) if even else None)
+    return _slice(_bincount(place, None, bins + 1), 0, 0, bins, 1).clone()
+
+
 def _bins_of(
     op: str, columns: Sequence[Tensor], bins: Any, range: Any, operands: Mapping[str, Any]
 ) -> list[tuple[Tensor, tuple[float, float] | None]]:
@@ -249,29 +263,41 @@ def _histogram(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """The counts (or sums of weights) of points given by column, and the edges of bins in each dimension."""
     dtype = input._type.dtype
+    if not columns:
+        raise ShapeError(f"{op}: input has no dimensions to count over", operands=operands, fix="give points")
     edges = _bins_of(op, columns, bins, range, operands)
     shape = tuple([one._array.shape[0] - 1 for one, _ in edges])
-    total = math.prod(shape)
-    place, outside = None, None
-    for x, (one, even) in zip(columns, edges, strict=True):
-        size = one._array.shape[0] - 1
-        found = _position(x, one, even)
-        missed = found == size
-        place, outside = (
-            (found, missed) if place is None or outside is None else (place * size + found, outside | missed)
-        )
-    if place is None or outside is None:
-        raise ShapeError(f"{op}: input has no dimensions to count over", operands=operands, fix="give points")
-    place = _where(outside, total, place)
-    weights = None if weight is None else _reshape(weight.detach(), (weight.numel(),))
-    counts = _slice(_bincount(place, weights, total + 1), 0, 0, total, 1).to(dtype)
-    hist = _reshape(counts, shape)
+    if len(columns) == 1 and weight is None:
+        one, even = edges[0]
+        hist = _bin_counts(columns[0], one, *(even or (0.0, 0.0)), even is not None).to(dtype)
+    else:
+        hist = _reshape(_counts_of_points(columns, edges, shape, weight), shape).to(dtype)
     if density:
         hist = _div(hist, _sum(hist, _dims(hist), False))
         for at, (one, _) in enumerate(edges):
             width = _sub(_slice(one, 0, 1, shape[at], 1), _slice(one, 0, 0, shape[at], 1))
             hist = _div(hist, _reshape(width, (shape[at],) + (1,) * (len(shape) - 1 - at)))
     return hist, tuple([one for one, _ in edges])
+
+
+def _counts_of_points(
+    columns: Sequence[Tensor],
+    edges: Sequence[tuple[Tensor, tuple[float, float] | None]],
+    shape: Shape,
+    weight: Tensor | None,
+) -> Tensor:
+    """The flat counts of points in a grid of *shape*: the bins of all dimensions are one number."""
+    total = math.prod(shape)
+    place, outside = None, None
+    for x, (one, even), size in zip(columns, edges, shape, strict=True):
+        found = _position(x, one, even)
+        missed = found == size
+        place = found if place is None else place * size + found
+        outside = missed if outside is None else outside | missed
+    assert place is not None
+    assert outside is not None
+    weights = None if weight is None else _reshape(weight.detach(), (weight.numel(),))
+    return _slice(_bincount(_where(outside, total, place), weights, total + 1), 0, 0, total, 1)
 
 
 def _dims(tensor: Tensor) -> tuple[int, ...]:

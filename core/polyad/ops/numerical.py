@@ -261,20 +261,22 @@ def _slopes(f: Tensor, dim: int, x: Tensor, edge_order: int) -> Tensor:
     x = _reshape(x, (size,) + (1,) * (f.ndim - dim - 1))
     steps = _sub(_slice(x, 0, 1, size - 1, 1), _slice(x, 0, 0, size - 1, 1))
     rises = _sub(_slice(f, dim, 1, size - 1, 1), _slice(f, dim, 0, size - 1, 1))
-    slopes = _div(rises, steps)
-    if size == 2:
-        return _cat([slopes, slopes], dim)
     before, after = _slice(steps, 0, 0, size - 2, 1), _slice(steps, 0, 1, size - 2, 1)
-    left, right = _slice(slopes, dim, 0, size - 2, 1), _slice(slopes, dim, 1, size - 2, 1)
     width = _add(before, after)
-    inside = _add(_mul(left, _div(after, width)), _mul(right, _div(before, width)))
-    if edge_order == 1:
-        first, last = _slice(slopes, dim, 0, 1, 1), _slice(slopes, dim, size - 2, 1, 1)
-    else:
-        curve = _div(_sub(right, left), width)
-        first = _sub(_slice(slopes, dim, 0, 1, 1), _mul(_slice(curve, dim, 0, 1, 1), _slice(steps, 0, 0, 1, 1)))
-        last = _add(
-            _slice(slopes, dim, size - 2, 1, 1),
-            _mul(_slice(curve, dim, size - 3, 1, 1), _slice(steps, 0, size - 2, 1, 1)),
-        )
+    inside = _add(
+        _mul(_slice(rises, dim, 0, size - 2, 1), _div(_div(after, before), width)),
+        _mul(_slice(rises, dim, 1, size - 2, 1), _div(_div(before, after), width)),
+    )
+
+    def slope(place: int) -> Tensor:
+        """The slope of the chord from sample *place* to the next."""
+        return _div(_slice(rises, dim, place, 1, 1), _slice(steps, 0, place, 1, 1))
+
+    first, last = slope(0), slope(size - 2)
+    if edge_order == 2:
+        # How the slopes of the two outermost chords differ, over their width, is the parabola's curvature.
+        first_curve = _div(_sub(slope(1), first), _slice(width, 0, 0, 1, 1))
+        last_curve = _div(_sub(last, slope(size - 3)), _slice(width, 0, size - 3, 1, 1))
+        first = _sub(first, _mul(first_curve, _slice(steps, 0, 0, 1, 1)))
+        last = _add(last, _mul(last_curve, _slice(steps, 0, size - 2, 1, 1)))
     return _cat([first, inside, last], dim)

@@ -282,7 +282,12 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[3, 4],
             [6, 8]])
     """
-    check_rank("outer", 1, input=input, vec2=vec2)
+    try:
+        vectors = len(input._array.shape) == len(vec2._array.shape) == 1
+    except AttributeError:
+        vectors = False
+    if not vectors:
+        check_rank("outer", 1, input=input, vec2=vec2)
     return _mul(_unsqueeze(input, 1), vec2)
 
 

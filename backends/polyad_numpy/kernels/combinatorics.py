@@ -1,0 +1,38 @@
+"""Block diagonals, written into zeros; combinations, column by column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+
+
+def block_diag(blocks: list[Any]) -> Any:
+    out = np.zeros([sum(sizes) for sizes in zip(*[block.shape for block in blocks], strict=True)], blocks[0].dtype)
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape
+        out[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return out
+
+
+def combinations(array: Any, r: int, replace: bool) -> Any:
+    size, gap = len(array), 0 if replace else 1
+    columns = [np.arange(size)]
+    for _ in range(1, r):
+        last = columns[-1]
+        counts = size - gap - last
+        ends = np.cumsum(counts)
+        column = np.arange(ends[-1] if size else 0)
+        column += np.repeat(last + (gap - ends + counts), counts)
+        columns = [*[np.repeat(one, counts) for one in columns], column]
+    out = np.empty((len(columns[0]), r), array.dtype)
+    for at, column in enumerate(columns):
+        out[:, at] = array.take(column)
+    return out
+
+
+KERNELS = {"block_diag": Kernel(block_diag), "combinations": Kernel(combinations)}
