@@ -52,7 +52,14 @@ def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
     return array_api
 
 
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on *device*, itself if it is there: the array API standard's name for ``to(device)``."""
+    moved: Tensor = self.to(device)
+    return moved
+
+
 METHODS = {
+    "to_device": to_device,
     "__array_namespace__": __array_namespace__,
     "__dlpack__": __dlpack__,
     "__dlpack_device__": __dlpack_device__,
