@@ -33,7 +33,6 @@ __all__ = [
     "IndexOutOfRange",
     "KernelFailure",
     "LinAlgError",
-    "LabelOutOfRange",
     "MissingKernel",
     "NotSupported",
     "OptionError",
@@ -156,10 +155,6 @@ class LinAlgError(PolyadError, RuntimeError):
 
 class IndexOutOfRange(PolyadError, IndexError):
     """A dimension or an index outside its range."""
-
-
-class LabelOutOfRange(IndexOutOfRange, RuntimeError):
-    """A class number outside its range, where PyTorch says RuntimeError."""
 
 
 class ExportError(PolyadError, BufferError):

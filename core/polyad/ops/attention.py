@@ -221,7 +221,7 @@ def scaled_dot_product_attention(
     factor = float(scale) if scale is not None else 1 / math.sqrt(size) if size else 1.0
     if dropout_p or (attn_mask is not None and attn_mask.requires_grad):
         weights, _ = _weights(_scores(query, key, attn_mask, is_causal, factor))
-        made = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype)
+        made = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
     else:
         made = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
     return made.flatten(-4, -3) if grouped else made
@@ -411,6 +411,7 @@ def multi_head_attention_forward(
     same = slice(0, 2 if use_separate_proj_weight else 3)
     if key._array.shape[same] != value._array.shape[same]:
         raise _refused("key and value do not agree", "give both as (S, N, E)", key=key, value=value)
+    weights: tuple[Tensor | None, ...] = (in_proj_weight,)
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
         missing = [name for name, one in zip("qkv", weights, strict=True) if one is None]
@@ -418,8 +419,6 @@ def multi_head_attention_forward(
             raise _refused(f"use_separate_proj_weight needs {missing[0]}_proj_weight", "pass it", query=query)
     elif in_proj_weight is None:
         raise _refused("in_proj_weight is missing", "pass it, or use_separate_proj_weight=True", query=query)
-    else:
-        weights = (in_proj_weight,)
     padding = _added("key_padding_mask", key_padding_mask, query, attn_mask)
     only_causal = is_causal and padding is None and not need_weights
     added = None if only_causal else _added("attn_mask", attn_mask, query, None)
@@ -427,8 +426,9 @@ def multi_head_attention_forward(
     q, k, v = _projected(query, key, value, weights, in_proj_bias, size)  # type: ignore[arg-type]
 
     if attn_mask is not None:
-        wanted = (steps, key._array.shape[0])
-        wanted = wanted if attn_mask.ndim == 2 else (count * num_heads, *wanted)
+        wanted: tuple[int, ...] = (steps, key._array.shape[0])
+        if attn_mask.ndim == 3:
+            wanted = (count * num_heads, *wanted)
         if attn_mask._array.shape != wanted:
             raise _refused(f"attn_mask {tuple(attn_mask.shape)} is not {wanted}", "expand it", attn_mask=attn_mask)
         if added is not None and added.ndim == 2:

@@ -110,7 +110,8 @@ def _channels(op: str, input: Tensor, batched: bool) -> Shape:
 
 def _zeroed(op: str, input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     if not training or not p:
-        return input
+        # PyTorch returns the input itself or, where it had put a batch around it, a view.
+        return input if batched or inplace else input.unsqueeze(0).squeeze(0)
     shape = _channels(op, input, batched)
     noise = _noise(op, input, shape, p)
     if p < 1:

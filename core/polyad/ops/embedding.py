@@ -9,9 +9,10 @@ import math
 from typing import Any
 
 from ..autograd.grad_mode import no_grad
+from ..backend.bounds import ElementOutOfRange
 from ..dispatch.op import composite, function, gradient
 from ..dtypes import INTEGER, int64
-from ..errors import ArgumentError, DTypeError, LabelOutOfRange, NotSupported, ShapeError
+from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
 from .creation import _full, arange
@@ -82,11 +83,11 @@ def _check_table(op: str, weight: Tensor, input: Tensor, padding_idx: int | None
         raise ShapeError(
             f"{op}: weight has {weight.ndim} dimensions, not two", operands={"weight": weight}, fix="reshape it"
         )
-    rows = weight._array.shape[0]
+    rows: int = weight._array.shape[0]
     if padding_idx is None:
         return -1
     if not -rows <= padding_idx < rows:
-        raise LabelOutOfRange(
+        raise ElementOutOfRange(
             f"{op}: padding_idx = {padding_idx} is not in [{-rows}, {rows})",
             operands={"weight": weight},
             fix="name a row",
@@ -171,7 +172,7 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
         raise ShapeError(f"{op}: offsets[0] = {starts[0]} is not 0", operands=operands, fix="the first bag starts at 0")
     for place, start in enumerate(starts):
         if not starts[max(place - 1, 0)] <= start <= count:
-            raise LabelOutOfRange(
+            raise ElementOutOfRange(
                 f"{op}: offsets[{place}] = {start} is not in [{starts[max(place - 1, 0)]}, {count}]",
                 operands=operands,
                 fix="offsets go up, to at most input's length",
@@ -193,7 +194,7 @@ def _largest(rows: Tensor, counts: Tensor) -> Tensor:
     first = counts.cumsum(0) - counts
     places = (first.unsqueeze(1) + steps).clamp(max=count - 1)
     padded = _index_select(rows, places.reshape(-1), 0).reshape(bags, widest, rows._array.shape[1])
-    largest = padded.masked_fill(held.logical_not().unsqueeze(2), -math.inf).max(1).values
+    largest: Tensor = padded.masked_fill(held.logical_not().unsqueeze(2), -math.inf).max(1).values
     return largest.masked_fill((counts == 0).unsqueeze(1), 0)
 
 
@@ -308,7 +309,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if wrong._array.shape[0]:
         place = tuple(wrong[0].tolist())
         where = ", ".join(map(str, place))
-        raise LabelOutOfRange(
+        raise ElementOutOfRange(
             f"one_hot: tensor{f'[{where}]' if place else ''} = {tensor[place].item()} is not in [0, {num_classes})",
             operands={"tensor": tensor},
             fix="class numbers start at 0 and are below num_classes",

@@ -326,7 +326,13 @@ joint_gradient(
 def _features(op: str, input: Tensor, normalized_shape: Any, **others: Tensor | None) -> Shape:
     """The sizes that are normalised together. Raises unless input ends in them and all of *others* have them."""
     check_tensor(input, op, "input")
-    features = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise ArgumentTypeError(
+            f"{op}: normalized_shape is {normalized_shape!r}, neither tuple nor list",
+            operands={"input": input},
+            fix=f"write ({normalized_shape},)",
+        )
+    features = tuple(normalized_shape)
     shape = input._array.shape
     if not features or shape[-len(features) :] != features:
         raise ShapeError(
@@ -347,7 +353,7 @@ def _features(op: str, input: Tensor, normalized_shape: Any, **others: Tensor | 
 @function(namespace="nn.functional")
 def layer_norm(
     input: Tensor,
-    normalized_shape: int | Sequence[int],
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -535,7 +541,7 @@ def _of_rms_norm(
 
 @function(namespace="nn.functional")
 def rms_norm(
-    input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Divide by the root of the mean square over the last dimensions plus *eps*, then scale by *weight* (Zhang and
     Sennrich 2019).

@@ -32,7 +32,7 @@ def bags(
     if where.ndim == 2:
         rows = list(zip(where, factors, strict=True))
     else:
-        ends = [*offsets[1:]] if include_last_offset else [*offsets[1:], len(where)]
+        ends = [*offsets[1:], len(where)]
         rows = [(where[a:b], factors[a:b]) for a, b in zip(offsets, ends, strict=False)]
     out = np.zeros((len(rows), weight.shape[1]))
     for place, (row, factor) in enumerate(rows):
@@ -74,7 +74,7 @@ SAMPLES = [
     *[bag(mode, offsets=[0, 3, 3, 5], mode=mode) for mode in ("sum", "mean", "max")],
     bag("rows", shape=(3, 4)),
     bag("weights", offsets=[0, 2], factors=True),
-    bag("last offset, padding", offsets=[0, 2, 6], include_last_offset=True, padding_idx=2, mode="mean"),
+    bag("padding", offsets=[0, 2, 6], padding_idx=2, mode="mean"),
     bag("largest, padding", shape=(3, 4), padding_idx=1, mode="max"),
     bag("no bags", shape=(0,), offsets=[], mode="sum"),
     Sample(

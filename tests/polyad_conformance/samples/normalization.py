@@ -121,7 +121,7 @@ SAMPLES = [
     functional(
         "layer_norm",
         "no weight",
-        lambda make: (make((3, 5)), 5),
+        lambda make: (make((3, 5)), (5,)),
         lambda x, shape, eps: normalized(x, (1,), eps),
         eps=0.5,
     ),
@@ -172,7 +172,7 @@ SAMPLES = [
     functional(
         "rms_norm",
         "no weight",
-        lambda make: (make((3, 5), 0.5, 2.0), 5),
+        lambda make: (make((3, 5), 0.5, 2.0), [5]),
         lambda x, shape: x / np.sqrt(np.square(x).mean(1, keepdims=True)),
     ),
     functional(
@@ -272,7 +272,7 @@ ERRORS = [
             (
                 "layer_norm",
                 "dtypes of weight and bias",
-                lambda op, tensor: op(tensor(4, 3, dtype=float16), 3, tensor(3), tensor(3, dtype=float16)),
+                lambda op, tensor: op(tensor(4, 3, dtype=float16), (3,), tensor(3), tensor(3, dtype=float16)),
                 RuntimeError,
                 r"weight is float32 beside an input of float16\n.*input .*\n.*weight .*\n.*bias",
             ),
@@ -303,6 +303,13 @@ ERRORS = [
                 lambda op, tensor: op(tensor(4, 3, 2), weight=tensor(4)),
                 RuntimeError,
                 r"weight \(4,\).*3 channels.*\n.*input .*\n.*weight",
+            ),
+            (
+                "layer_norm",
+                "an int for a shape",
+                lambda op, tensor: op(tensor(4, 3), 3),
+                TypeError,
+                "normalized_shape is 3",
             ),
             (
                 "rms_norm",

@@ -85,7 +85,8 @@ def _likelihood_backward(
 
 @quiet
 def nll_loss(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
-    return np.asarray(_likelihood("nll_loss", _wide(x), target, weight, reduction, ignore_index, smoothing), x.dtype)
+    loss = _likelihood("nll_loss", _wide(x), target, weight, reduction, ignore_index, smoothing)
+    return np.asarray(loss, x.dtype, order="C")
 
 
 @quiet
@@ -104,6 +105,7 @@ def cross_entropy(x: Any, target: Any, weight: Any, reduction: str, ignore_index
         return np.asarray(
             _likelihood("cross_entropy", _log_softmax(values), target, weight, reduction, ignore_index, smoothing),
             x.dtype,
+            order="C",
         )
     count, classes = x.shape
     shifted = values - np.maximum.reduce(values, axis=1, keepdims=True)

@@ -218,10 +218,12 @@ def rrelu(
         raise ShapeError(f"rrelu: lower {low} is above upper {high}", operands={"input": input}, fix="exchange them")
     real("rrelu")((input._type,), {})
     if not training:
-        return finished("rrelu", _leaky_relu, input, inplace, (low + high) / 2)
+        # As PyTorch's, the result is row-major, whatever the input is.
+        given = input if inplace else input.contiguous()
+        return finished("rrelu", _leaky_relu, given, inplace, (low + high) / 2)
     if inplace:
         check_writable("rrelu_", input)
-    made = _rrelu(input, low, high, default_generator)[0]
+    made = _rrelu(input.contiguous(), low, high, default_generator)[0]
     return write("rrelu_", input, made) if inplace else made
 
 

@@ -6,7 +6,7 @@ import math
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import floating_only
-from ...errors import ArgumentError, ShapeError
+from ...errors import OptionError, ShapeError
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..arithmetic import _add, _div, _mul, _sub, conjugate
@@ -68,14 +68,14 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """The element times the normal distribution function at it, exactly or ("tanh") by an approximation (Hendrycks
     and Gimpel 2016).
 
-    Raises RuntimeError unless floating, ValueError for another *approximate*.
+    Raises RuntimeError unless floating, and for another *approximate*.
 
     >>> import polyad
     >>> polyad.nn.functional.gelu(polyad.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate not in ("none", "tanh"):
-        raise ArgumentError(
+        raise OptionError(
             f"gelu: approximate is {approximate!r}", operands={"input": input}, fix='use "none" or "tanh"'
         )
     return _gelu(input, approximate)
@@ -123,7 +123,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
     """log1p(exp(beta * input)) / beta; input itself where beta * input > threshold."""
     scaled = _mul(input, beta)
-    return _where(scaled > threshold, input, _mul(log1p(exp(scaled)), 1 / beta))
+    return _where(scaled > threshold, input, _mul(log1p(exp(scaled)), 1 / beta if beta else math.inf))
 
 
 @composite(dtype=real("softplus_backward"), shape=broadcast, method=False)
@@ -151,15 +151,13 @@ gradient(
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``, a smooth `relu`; the element itself where ``beta * input > threshold``.
 
-    Raises RuntimeError unless floating, ValueError for beta 0.
+    Raises RuntimeError unless floating. A beta of 0 gives inf.
 
     >>> import polyad
     >>> polyad.nn.functional.softplus(polyad.tensor([-1.0, 0.0, 30.0]))
     tensor([ 0.3133,  0.6931, 30.0000])
     """
-    if number("softplus", "beta", beta) == 0:
-        raise ArgumentError("softplus: beta is 0", fix="give a beta that is not 0")
-    return _softplus(input, beta, number("softplus", "threshold", threshold))
+    return _softplus(input, number("softplus", "beta", beta), number("softplus", "threshold", threshold))
 
 
 @function(namespace="nn.functional")
@@ -171,7 +169,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     tensor([-100.0000,   -0.6931])
     """
     # Beyond 40 the difference from the element itself is below float64's resolution.
-    return -_softplus(-check_tensor(input, "logsigmoid", "input"), 1.0, 40.0)
+    return -_softplus(-check_tensor(input, "logsigmoid", "input").contiguous(), 1.0, 40.0)
 
 
 @composite(dtype=real("mish"), shape=same, method=False)

@@ -111,7 +111,7 @@ def softmin(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     >>> polyad.nn.functional.softmin(polyad.tensor([0.0, 1.0]), dim=0)
     tensor([0.7311, 0.2689])
     """
-    return _along("softmin", _softmax, -check_tensor(input, "softmin", "input"), dim, dtype)
+    return _along("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
 
 
 @function(namespace="nn.functional")
@@ -138,7 +138,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
             fix="convert them first: logits.float()",
         )
     noise = log(_exponential(tuple(logits._array.shape), 1.0, default_generator, kind.dtype, kind.device))
-    soft = _along("gumbel_softmax", _softmax, _div(_sub(logits, noise), tau), dim, None)
+    soft = _along("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
     if not hard:
         return soft
     # Adding the soft draw and taking it away again leaves the value, and gives it the soft draw's gradient.
@@ -146,6 +146,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     index = constant.argmax(dim, keepdim=True)
     chosen = _scatter(zeros_like(constant), index, 1, normalize_dim(dim, constant.ndim, "gumbel_softmax"))
     return chosen - constant + soft
+
 
 for _function in (softmax, log_softmax):
     alias(_function.__name__, _function, namespace="special")

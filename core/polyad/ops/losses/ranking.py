@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...backend.bounds import ElementOutOfRange
 from ...dispatch.op import function
 from ...dtypes import FLOATING, int64
-from ...errors import ArgumentError, DTypeError, IndexOutOfRange, LabelOutOfRange, ShapeError, UnsupportedDType
+from ...errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ...tensor import Tensor, check_tensor
+from ..activation.rectifiers import relu
 from ..creation import arange, zeros
 from ..linalg.norms import vector_norm
 from ..selection import _where, minimum
@@ -149,7 +151,7 @@ def _picked(op: str, scores: Tensor, index: Tensor, target: Tensor, least: int =
     try:
         return scores.gather(1, index)
     except IndexOutOfRange as error:
-        raise LabelOutOfRange(
+        raise ElementOutOfRange(
             f"{op}: target has class numbers that are not in [{least}, {scores.shape[1] + least})",
             operands={"target": target},
             notes={"found": error.message},
@@ -206,7 +208,8 @@ def multi_margin_loss(
             fix=f"give {scores.shape[0]} class numbers",
         )
     classes = classes.reshape(-1, 1)
-    short = (scores - _picked(op, scores, classes, target) + margin).clamp(min=0)
+    # Not clamp: like PyTorch's, the gradient at a margin that is just kept is 0.
+    short = relu(scores - _picked(op, scores, classes, target) + margin)
     short = short.masked_fill(arange(count, device=scores.device) == classes, 0)
     if p == 2:
         short = short * short
@@ -252,7 +255,7 @@ def multilabel_margin_loss(
     held = classes * listed
     marks = zeros(scores._array.shape, dtype=int64, device=scores.device).scatter_add(1, held, listed.to(int64))
     wanted = scores.gather(1, held)
-    short = (scores.unsqueeze(1) - wanted.unsqueeze(2) + 1).clamp(min=0)
+    short = relu(scores.unsqueeze(1) - wanted.unsqueeze(2) + 1)
     counts = listed.unsqueeze(2) & (marks == 0).unsqueeze(1)
     loss = short.masked_fill(counts.logical_not(), 0).sum((1, 2)) / count
     return loss.squeeze(0) if single and reduction == "none" else reduced(loss, reduction)

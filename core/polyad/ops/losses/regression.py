@@ -8,6 +8,7 @@ import warnings
 from ...dispatch.op import function
 from ...errors import ArgumentError
 from ...tensor import Tensor, check_tensor
+from ..creation import ones_like
 from ..exponential import xlogy
 from .reduction import (
     REDUCTIONS,
@@ -212,7 +213,7 @@ def gaussian_nll_loss(
     if not isinstance(var, Tensor):
         if check_number("gaussian_nll_loss", "var", var) < 0:
             raise _negative(var)
-        var = input.new_full(input._array.shape, var)
+        var = ones_like(input) * var
     else:
         if bool((var < 0).any()):
             raise _negative(var)

@@ -52,7 +52,10 @@ def log_softmax(x):
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
 
-def sample(name, targets, input_lengths, target_lengths, gradient=(0,), **settings):
+HALVES = (float16, bfloat16)
+
+
+def sample(name, targets, input_lengths, target_lengths, gradient=(0,), halves=(), **settings):
     shape = (4, len(target_lengths), 3)
 
     def inputs(make):
@@ -71,7 +74,7 @@ def sample(name, targets, input_lengths, target_lengths, gradient=(0,), **settin
         reference=ctc,
         magnitude=lambda *given, **kwargs: 32.0,
         kwargs=settings,
-        dtypes=(float16, bfloat16, float32, float64),
+        dtypes=(*halves, float32, float64),
         gradient=gradient,
         steps=12,
         length=32,
@@ -80,7 +83,7 @@ def sample(name, targets, input_lengths, target_lengths, gradient=(0,), **settin
 
 
 SAMPLES = [
-    sample("mean", [[1, 2], [2, 1]], [4, 3], [2, 1]),
+    sample("mean", [[1, 2], [2, 1]], [4, 3], [2, 1], halves=HALVES),
     sample("none, repeats", [[1, 1], [2, 1], [2, 2]], (4, 2, 4), (2, 2, 0), reduction="none"),
     sample("one row, blank", [1, 0, 0], [4, 4], [2, 1], reduction="sum", blank=2),
     sample("impossible", [[1, 1], [2, 1]], [2, 4], [2, 2], gradient=False, reduction="none"),
