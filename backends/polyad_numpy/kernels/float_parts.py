@@ -19,7 +19,7 @@ LARGEST_EXPONENT = 5000
 
 
 def _ldexp(a: Any, exponent: Any) -> Any:
-    if (np.rint(exponent) == exponent).all():
+    if (np.isfinite(exponent) & (np.rint(exponent) == exponent)).all():
         return np.ldexp(a, np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT).astype(np.int32))
     return np.multiply(a, np.exp2(exponent))
 

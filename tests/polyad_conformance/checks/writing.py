@@ -54,6 +54,10 @@ def fits_in_place(sample: Sample, dtype: DType, target: Target) -> bool:
     )
 
 
+def _inplace_name(sample: Sample) -> str:
+    return sample.op.rpartition(".")[2] + "_"
+
+
 def has_inplace(sample: Sample) -> bool:
     """Whether the op has an in-place form."""
     public = PUBLIC.get(sample.op)
@@ -75,7 +79,7 @@ def check_inplace(sample: Sample, dtype: DType, target: Target) -> None:
     if not fits_in_place(sample, dtype, target):
         return
     args = draw(sample, dtype, target.seed)
-    name = sample.op + "_"
+    name = _inplace_name(sample)
     ways = [
         (way, *entry)
         for way in (target.watching, target.unwatched)
@@ -118,13 +122,13 @@ def check_inplace_history(sample: Sample, dtype: DType, target: Target) -> None:
         with target.watching():
             if inplace:
                 result = inputs[0].clone()
-                getattr(result, sample.op + "_")(*tensors[1:], **kwargs)
+                getattr(result, _inplace_name(sample))(*tensors[1:], **kwargs)
             else:
                 result = function_of(sample)(*tensors, **kwargs)
             (incoming,) = weights(sample, dtype, target.seed, floating(result), target.device)
             gradients.append([to_host(one) for one in polyad.autograd.grad(result, inputs, grad_outputs=incoming)])
     for path, functional, written in zip(paths, *gradients):
-        what = f"{sample.label} {dtype.name}: gradient of input {path[0]} through {sample.op}_"
+        what = f"{sample.label} {dtype.name}: gradient of input {path[0]} through {_inplace_name(sample)}"
         assert np.allclose(written, functional, rtol=1e-6 if dtype is float32 else 1e-3, atol=1e-6, equal_nan=True), (
             f"{what} differs from the functional form's:\n{written}\nand\n{functional}"
         )
@@ -134,17 +138,17 @@ def check_inplace_history(sample: Sample, dtype: DType, target: Target) -> None:
     saved = leaf.clone()
     square = saved * saved
     with target.watching():
-        getattr(saved, sample.op + "_")(*tensors[1:], **kwargs)
+        getattr(saved, _inplace_name(sample))(*tensors[1:], **kwargs)
     try:
         square.backward(polyad.ones_like(square))
     except RuntimeError as error:
         text = str(error)
     else:
         raise AssertionError(
-            f"{sample.label}: backward used a saved tensor that {sample.op}_ had overwritten, and did not raise"
+            f"{sample.label}: backward used a saved tensor that {_inplace_name(sample)} overwrote, without an error"
         )
-    assert sample.op + "_" in text, (
-        f"{sample.label}: the error about the changed tensor does not name {sample.op}_:\n{text}"
+    assert _inplace_name(sample) in text, (
+        f"{sample.label}: the error about the changed tensor does not name {_inplace_name(sample)}:\n{text}"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from polyad.dtypes import complex64, complex128, float32, float64, int64
 
 from ..patterns import unary
-from ..sample import COMPLEX, EVERYTHING, NUMBERS, REAL, ErrorCase, Sample, as_float, as_real
+from ..sample import COMPLEX, EVERYTHING, NUMBERS, REAL, ErrorCase, Sample, as_bool, as_float, as_real
 
 PARTS = (float32, float64)
 
@@ -31,7 +31,16 @@ def one(op, name, shape, reference, **sample):
     return Sample(op=op, name=name, inputs=lambda make: (make(shape),), reference=reference, **sample)
 
 
+def with_real_numbers(make, shape):
+    """Complex numbers of which every other one has no imaginary part."""
+    values = make(shape)
+    if values.dtype.kind == "c" and values.size > 1:
+        values.imag.flat[::2] = 0
+    return values
+
+
 SAMPLES = [
+    *unary("isreal", np.isreal, draw=with_real_numbers, dtypes=EVERYTHING, result=as_bool),
     one("real", "complex", (3, 4), np.real, dtypes=COMPLEX, result=as_real, aliasing="view"),
     one("real", "real", (3, 4), np.real, dtypes=REAL, aliasing="view"),
     one("real", "0-d", (), np.real, dtypes=NUMBERS, result=as_real, aliasing="view"),
@@ -122,6 +131,9 @@ SAMPLES = [
 
 ERRORS = [
     ErrorCase(
+        op="isreal", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"isreal: input is list"
+    ),
+    ErrorCase(
         op="imag", name="real", call=lambda op, tensor: op(tensor(3)), raises=RuntimeError, match=r"imag: .*\n.*input"
     ),
     ErrorCase(
@@ -146,7 +158,11 @@ ERRORS = [
         ErrorCase(op=op, name=name, call=call, raises=RuntimeError, match=match)
         for op in ("complex", "polar")
         for name, call, match in (
-            ("two dtypes", lambda op, tensor: op(tensor(3), tensor(3, dtype=float64)), r"differ in dtype\n.*\n.*float64"),
+            (
+                "two dtypes",
+                lambda op, tensor: op(tensor(3), tensor(3, dtype=float64)),
+                r"differ in dtype\n.*\n.*float64",
+            ),
             ("integers", lambda op, tensor: op(tensor(3, dtype=int64), tensor(3, dtype=int64)), r"parts of int64\n"),
             ("shapes", lambda op, tensor: op(tensor(3), tensor(4)), r"(complex|polar): .*\(3,\) and \(4,\)"),
         )

@@ -7,7 +7,7 @@ import numpy as np
 from polyad.dtypes import complex64, float32, float64, int64
 
 from ..patterns import binary, unary
-from ..sample import EVERYTHING, NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
+from ..sample import COMPLEX, EVERYTHING, NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
 
 
 def positive(make, shape):
@@ -37,6 +37,11 @@ def logit(x, eps=None):
 def logaddexp(a, b):
     larger, smaller = np.maximum(a, b), np.minimum(a, b)
     return np.where(np.isinf(larger) & (a == b), larger, larger + np.log1p(np.exp(smaller - larger)))
+
+
+def logaddexp2(a, b):
+    larger, smaller = np.maximum(a, b), np.minimum(a, b)
+    return np.where(np.isinf(larger) & (a == b), larger, larger + np.log2(1 + 2 ** (smaller - larger)))
 
 
 def xlogy(a, b):
@@ -133,6 +138,25 @@ SAMPLES = [
     ),
     Sample(
         op="logaddexp",
+        name="complex",
+        inputs=lambda make: (make((3, 4)), make((4,))),
+        reference=lambda a, b: np.log(np.exp(a) + np.exp(b)),
+        dtypes=COMPLEX,
+        gradient=True,
+        steps=12,
+        magnitude=lambda a, b: np.ones((3, 4)) * 4,
+    ),
+    *binary(
+        "logaddexp2",
+        logaddexp2,
+        dtypes=REAL_FLOATS,
+        gradient=True,
+        number=None,
+        steps=8,
+        magnitude=lambda a, b: np.maximum(2, np.maximum(np.abs(a), np.abs(b))),
+    ),
+    Sample(
+        op="logaddexp",
         name="far out",
         inputs=lambda make: (make((9,), 500, 900), make((9,), 500, 900)),
         reference=logaddexp,
@@ -183,7 +207,7 @@ ERRORS = [
             raises=RuntimeError,
             match=r"3 != 4\n.*input .*\(2, 3\).*\n.*other .*\(4,\)",
         )
-        for name in ("logaddexp", "xlogy")
+        for name in ("logaddexp", "logaddexp2", "xlogy")
     ],
     ErrorCase(
         op="logit",

@@ -37,6 +37,23 @@ def with_zero_for_bool(x):
 
 SAMPLES = [
     *binary(
+        "hypot",
+        lambda a, b: np.where(np.isinf(a) | np.isinf(b), np.inf, np.sqrt(a * a + b * b)),
+        draw=lambda make, shape: make.nonzero(shape),
+        dtypes=REAL_FLOATS,
+        gradient=True,
+        number=None,
+        steps=4,
+    ),
+    Sample(
+        op="hypot",
+        name="out of the range of squares",
+        inputs=lambda make: (np.array([3e200, 3e-200, 1e-320, 0.0]), np.array([4e200, 4e-200, 0.0, 0.0])),
+        reference=lambda a, b: np.where(b == 0, a, b * np.sqrt(1 + (a / np.where(b == 0, 1, b)) ** 2)),
+        dtypes=(float64,),
+        steps=3,
+    ),
+    *binary(
         "pow",
         np.power,
         draw=base,
@@ -161,6 +178,20 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    ErrorCase(
+        op="hypot",
+        name="integers",
+        call=lambda op, tensor: op(tensor(3, dtype=int64), tensor(3, dtype=int64)),
+        raises=NotImplementedError,
+        match=r"hypot: .*int64",
+    ),
+    ErrorCase(
+        op="hypot",
+        name="shapes that do not broadcast",
+        call=lambda op, tensor: op(tensor(2, 3), tensor(4)),
+        raises=RuntimeError,
+        match=r"3 != 4\n.*input .*\(2, 3\).*\n.*other .*\(4,\)",
+    ),
     ErrorCase(
         op="pow",
         name="shapes that do not broadcast",

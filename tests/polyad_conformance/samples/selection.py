@@ -52,6 +52,22 @@ def special_row(make):
 
 
 SAMPLES = [
+    *[
+        Sample(
+            op="heaviside",
+            name=name,
+            inputs=lambda make, left=left, right=right: (make(left, -2, 2), make(right, 0, 3)),
+            reference=lambda x, values: np.where(x == 0, values, x > 0).astype(np.result_type(x)),
+            dtypes=BOOL + REAL,
+            special=True,
+        )
+        for name, left, right in (
+            ("broadcast", (3, 1), (4,)),
+            ("1-d", (37,), (37,)),
+            ("0-d", (), ()),
+            ("empty", (0, 3), (3,)),
+        )
+    ],
     chosen("equal shapes", (3, 4), (3, 4), (3, 4)),
     chosen("broadcast", (3, 1), (4,), (3, 4)),
     chosen("condition broadcast to operands", (), (2, 3), (3,)),
@@ -187,6 +203,17 @@ SAMPLES = [
     ),
     Sample(
         op="nan_to_num",
+        name="complex",
+        inputs=lambda make: (
+            np.array([complex(np.nan, 1), complex(2, np.inf), complex(-np.inf, np.nan)], make(()).dtype),
+        ),
+        kwargs={"nan": 1.5, "posinf": 2.0, "neginf": -2.0},
+        reference=lambda x, nan, posinf, neginf: np.array([1.5 + 1j, 2 + 2j, -2 + 1.5j]),
+        dtypes=COMPLEX,
+        expand=False,
+    ),
+    Sample(
+        op="nan_to_num",
         name="integers",
         inputs=lambda make: (make((5,)),),
         reference=lambda x: x,
@@ -195,6 +222,27 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    ErrorCase(
+        op="heaviside",
+        name="two dtypes",
+        call=lambda op, tensor: op(tensor(3), tensor(3, dtype=float64)),
+        raises=RuntimeError,
+        match=r"heaviside: input is float32, values float64",
+    ),
+    ErrorCase(
+        op="heaviside",
+        name="complex",
+        call=lambda op, tensor: op(tensor(3, dtype=complex64), tensor(3, dtype=complex64)),
+        raises=RuntimeError,
+        match=r"heaviside: complex",
+    ),
+    ErrorCase(
+        op="heaviside",
+        name="shapes that do not broadcast",
+        call=lambda op, tensor: op(tensor(2, 3), tensor(4)),
+        raises=RuntimeError,
+        match=r"3 != 4\n.*input .*\(2, 3\).*\n.*values .*\(4,\)",
+    ),
     ErrorCase(
         op="where",
         name="shapes that do not broadcast",
@@ -270,9 +318,9 @@ ERRORS = [
     ),
     ErrorCase(
         op="nan_to_num",
-        name="complex",
-        call=lambda op, tensor: op(tensor(3, dtype=complex64)),
-        raises=RuntimeError,
-        match=r"nan_to_num: complex.*\n.*input",
+        name="a word for nan",
+        call=lambda op, tensor: op(tensor(3), "zero"),
+        raises=TypeError,
+        match=r"nan_to_num: nan is str",
     ),
 ]

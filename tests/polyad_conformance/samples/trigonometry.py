@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64
+from polyad.dtypes import complex64, float64
 
 from ..patterns import binary, unary
-from ..sample import NUMBERS, REAL, REAL_FLOATS, ErrorCase, as_float
+from ..sample import NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
 
 
 def inside(make, shape):
@@ -52,7 +52,30 @@ def circular(name, reference, **sample):
     )
 
 
+def sinc(x):
+    x = x.astype(np.result_type(x, np.float64))
+    return np.where(x == 0, 1, np.sin(np.pi * x) / (np.pi * np.where(x == 0, 1, x)))
+
+
 SAMPLES = [
+    *unary(
+        "sinc",
+        sinc,
+        dtypes=NUMBERS,
+        result=as_float,
+        gradient=True,
+        steps=12,
+        magnitude=lambda x: np.maximum(0.5, np.abs(sinc(x))),
+    ),
+    Sample(
+        op="sinc",
+        name="around 0",
+        inputs=lambda make: (np.array([0.0, 1e-6, -1e-3, 0.2, 0.24999, 0.25, -0.26, 0.3]),),
+        reference=sinc,
+        dtypes=(float64,),
+        gradient=True,
+        steps=8,
+    ),
     *circular("sin", np.sin),
     *circular("cos", np.cos),
     *unary(
@@ -94,6 +117,9 @@ SAMPLES = [
 ]
 
 ERRORS = [
+    ErrorCase(
+        op="sinc", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"sinc: input is list"
+    ),
     ErrorCase(
         op="sin", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"sin: input is list"
     ),

@@ -52,7 +52,11 @@ def _zeta() -> Call:
     function = special._ufuncs._zeta
 
     def call(s: Any, q: Any, out: Any = None) -> Any:
-        return function(s, q, out)
+        result = np.asarray(function(s, q, out))
+        # SciPy looks at poles before it looks for nan, and knows no limit for infinite exponents.
+        result[np.isnan(s) | np.isnan(q)] = math.nan
+        result[np.equal(s, math.inf) & np.greater(q, 1)] = 0
+        return result
 
     return call
 
