@@ -137,9 +137,13 @@ def _is_sequence(value: Any) -> bool:
 
 def _as_tensor(number: Any) -> Tensor:
     """A number as Python's type of its kind, in double precision."""
-    kind = bool if isinstance(number, bool) else int if isinstance(number, Integral) else None
-    kind = kind or (float if isinstance(number, Real) else complex)
-    return as_tensor(kind(number), dtype={float: float64, complex: complex128}.get(kind), device="cpu")
+    if isinstance(number, bool):
+        return as_tensor(number, device="cpu")
+    if isinstance(number, Integral):
+        return as_tensor(int(number), device="cpu")
+    if isinstance(number, Real):
+        return as_tensor(float(number), dtype=float64, device="cpu")
+    return as_tensor(complex(number), dtype=complex128, device="cpu")
 
 
 def _not_comparable(actual: Any, expected: Any, path: str) -> ArgumentTypeError:

@@ -14,9 +14,7 @@ import numpy as np
 
 from ..backend import registry
 from ..device import Device
-from ..dispatch.effects import Effect
 from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError
-from ..state import state
 from .numpy import from_numpy
 
 if TYPE_CHECKING:
@@ -47,7 +45,6 @@ def device_of(self: Tensor) -> tuple[int, int]:
 
 def export(
     self: Tensor,
-    *,
     stream: Any = None,
     max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None,
@@ -64,12 +61,6 @@ def export(
     >>> x
     tensor([1., 0.])
     """
-    if state.modes:
-        return _EXPORT.through_modes(self, stream, max_version, dl_device, copy)
-    return _exported(self, stream, max_version, dl_device, copy)
-
-
-def _exported(self: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
     if self.requires_grad:
         raise ExportError(
             "__dlpack__: the tensor requires a gradient, which the other library would not track",
@@ -97,15 +88,6 @@ def _exported(self: Tensor, stream: Any, max_version: Any, dl_device: Any, copy:
         ) from error
 
 
-_EXPORT = Effect(
-    "__dlpack__",
-    lambda tensor, stream, max_version, dl_device, copy: export(
-        tensor, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-    ),
-    reads=True,
-)
-
-
 class _Capsule:
     """A bare capsule in the clothes of the object that made it; such capsules are the cpu's here."""
 
@@ -123,8 +105,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """A tensor over the memory of another library's array: an object with ``__dlpack__``, or a capsule of cpu memory.
 
     *device* moves the result there; *copy* True copies, False raises where a copy cannot be avoided. Raises TypeError
-    for an object without ``__dlpack__``, ValueError for memory that is read-only or laid out backwards, and RuntimeError
-    for a device type that no installed backend serves.
+    for an object without ``__dlpack__``, ValueError for memory that is read-only or laid out backwards, and
+    RuntimeError for a device type that no installed backend serves.
 
     >>> import numpy, polyad
     >>> a = numpy.zeros(2)
@@ -172,13 +154,13 @@ def _from_host(source: Any) -> Tensor:
 
 
 def _writeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array as one that may be written: a capsule of DLPack before 1.0 cannot say so, and NumPy then assumes not."""
+    """The array as one that may be written: a capsule of DLPack before 1.0 cannot say so, and NumPy assumes not."""
     if array.flags.writeable or any(stride < 0 for stride in array.strides):
         return array
     span = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) + array.itemsize
     memory = (ctypes.c_char * (span if array.size else 0)).from_address(array.ctypes.data)
     memory.owner = array  # type: ignore[attr-defined]
-    return np.ndarray(array.shape, array.dtype, memory, 0, array.strides)
+    return np.ndarray(array.shape, array.dtype, memory, 0, array.strides)  # type: ignore[arg-type]
 
 
 def _from_device(source: Any, device: Device) -> Tensor:
@@ -200,4 +182,4 @@ def to_dlpack(tensor: Tensor) -> Any:
     """
     from ..tensor import check_tensor
 
-    return export(check_tensor(tensor, "to_dlpack", "tensor"))
+    return check_tensor(tensor, "to_dlpack", "tensor").__dlpack__()

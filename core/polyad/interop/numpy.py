@@ -5,6 +5,7 @@ bfloat16 is ml_dtypes' (NumPy has none); ml_dtypes is imported when it is first 
 
 from __future__ import annotations
 
+import functools
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, PolyadError
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -46,10 +47,9 @@ def polyad_dtype(dtype: np.dtype[Any]) -> DType:
 
 def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
     """*data* (numbers, nested sequences, arrays) as a new NumPy array, and the dtype it has by PyTorch's rules."""
-    from ..tensor import Tensor
-
+    met: set[Any] = set()
     if isinstance(data, (list, tuple)):
-        data = _without_tensors(data, Tensor)
+        data = _read(data, met)
     is_array = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
     try:
         array = np.asarray(data)
@@ -61,7 +61,9 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
         raise ArgumentError(
             f"tensor: a number is too large: {error}", fix="use a float, or a smaller integer"
         ) from error
-    if array.dtype == object or (array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16"):
+    if array.dtype == object:
+        raise _no_numbers(data, met)
+    if (array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16"):
         raise ArgumentTypeError(
             f"tensor: data is no array of numbers (NumPy reads it as {array.dtype})",
             operands={"data": data},
@@ -70,6 +72,8 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
     if dtype is None:
         if is_array:
             dtype = polyad_dtype(array.dtype)
+        elif not met <= _PYTHONS:
+            dtype = functools.reduce(dtypes.promote_types, map(_dtype_of, met))
         elif array.size == 0 or array.dtype.kind == "f":
             dtype = dtypes.get_default_dtype()
         elif array.dtype.kind == "c":
@@ -78,23 +82,78 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
             raise ArgumentError("tensor: an integer is larger than 2**63 - 1", fix="use a float dtype")
         else:
             dtype = dtypes.bool_ if array.dtype.kind == "b" else dtypes.int64
-    elif array.dtype.kind == "c" and not dtype.is_complex:
+    elif array.dtype.kind == "c" and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise ArgumentTypeError(
             f"tensor: complex data does not fit {dtype}", fix="use a complex dtype, or give the real parts"
         )
+    elif dtype.category == dtypes.INTEGER and not is_array and array.dtype.kind != "b":
+        _check_range(array, dtype)
     with np.errstate(all="ignore"):
         return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
 
 
-def _without_tensors(data: Any, tensor_type: type[Tensor]) -> Any:
-    return [
-        item.tolist()
-        if isinstance(item, tensor_type)
-        else _without_tensors(item, tensor_type)
-        if isinstance(item, (list, tuple))
-        else item
-        for item in data
-    ]
+_PYTHONS: set[Any] = {bool, int, float, complex}
+
+
+def _read(data: Any, met: set[Any]) -> Any:
+    """Nested sequences without tensors; *met* gets the types of all numbers, and the dtypes of arrays and tensors."""
+    from ..tensor import Tensor
+
+    kinds = set(map(type, data))
+    if kinds <= _PYTHONS:
+        met |= kinds
+        return data
+    read = []
+    for item in data:
+        if isinstance(item, (list, tuple)):
+            item = _read(item, met)
+        elif isinstance(item, Tensor):
+            met.add(item.dtype)
+            item = item.tolist()
+        elif isinstance(item, (np.ndarray, np.generic)):
+            met.add(item.dtype)
+        else:
+            met.add(type(item))
+        read.append(item)
+    return read
+
+
+def _dtype_of(kind: Any) -> DType:
+    """The dtype of what `_read` met: a Python number's type, NumPy's or polyad's dtype."""
+    if isinstance(kind, DType):
+        return kind
+    return dtypes.dtype_of_number(kind) if kind in _PYTHONS else polyad_dtype(np.dtype(kind))
+
+
+def _no_numbers(data: Any, met: set[Any]) -> PolyadError:
+    """The error for data that NumPy reads as objects: PyTorch has one for each way."""
+    if met <= _PYTHONS and met:
+        return ArgumentError("tensor: an integer is too large", operands={"data": data}, fix="use a float")
+    if type(data) is int:
+        return ArgumentError("tensor: the integer is too large", operands={"data": data}, fix="use a float")
+    wrong = sorted(kind.__name__ for kind in met - _PYTHONS if isinstance(kind, type)) or [type(data).__name__]
+    return DTypeError(
+        f"tensor: there is no dtype for {', '.join(wrong)}",
+        operands={"data": data},
+        fix="give numbers, or nested lists of numbers whose lengths agree",
+    )
+
+
+def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
+    """Raise DTypeError unless *array*'s numbers can be written in *dtype*; negative ones wrap around in an unsigned
+    dtype.
+    """
+    limits = dtypes.iinfo(dtype)
+    low = limits.min if dtype.is_signed else -limits.max
+    with np.errstate(invalid="ignore"):
+        wrong = ~((array >= low) & (array < limits.max + 1.0)) if array.dtype.kind == "f" else (
+            (array < low) | (array > limits.max)
+        )
+    if wrong.any():
+        raise DTypeError(
+            f"tensor: {array[wrong].flat[0]} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
+            fix="use a dtype that can hold all numbers",
+        )
 
 
 def from_numpy(ndarray: Any) -> Tensor:

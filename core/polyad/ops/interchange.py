@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dispatch.effects import Effect
 from ..errors import ArgumentError
+from ..state import state
 from ..tensor import Tensor
 
 
@@ -20,9 +22,20 @@ def __dlpack__(
     copy: bool | None = None,
 ) -> Any:
     """A DLPack capsule of the tensor's memory; see `polyad.interop.dlpack.export`."""
+    if state.modes:
+        return EXPORT.through_modes(self, stream, max_version, dl_device, copy)
     from ..interop.dlpack import export
 
-    return export(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    return export(self, stream, max_version, dl_device, copy)
+
+
+EXPORT = Effect(
+    "__dlpack__",
+    lambda tensor, stream, max_version, dl_device, copy: tensor.__dlpack__(
+        stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+    ),
+    reads=True,
+)
 
 
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
