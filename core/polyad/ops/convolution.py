@@ -22,7 +22,7 @@ from ..errors import ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
-from .windows import AXES, Sizes, batched, per_axis, unbatched, window_count
+from .windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -270,7 +270,8 @@ def _convolve(
         _convolved_shape(*shapes, step, amount, spacing, groups)
     except ShapeError as error:
         raise _renamed(op, error, input, weight, bias) from None
-    return unbatched(_convolution(batch, weight, bias, step, amount, spacing, groups), len(input._array.shape), count)
+    result = _convolution(batch, weight, bias, step, amount, spacing, groups)
+    return arranged(unbatched(result, len(input._array.shape), count), input, weight)
 
 
 @function(method=False, namespace="nn.functional")
@@ -390,9 +391,8 @@ def _transpose(
         from .padding import _pad_constant
 
         batch = _pad_constant(batch, (0, 0, 0, 0, *[side for end in ends for side in (0, end)]), 0)
-    return unbatched(
-        _convolution_transposed(batch, weight, bias, tuple(size), step, amount, spacing, groups), input.ndim, count
-    )
+    result = _convolution_transposed(batch, weight, bias, tuple(size), step, amount, spacing, groups)
+    return arranged(unbatched(result, input.ndim, count), input, weight)
 
 
 @function(method=False, namespace="nn.functional")

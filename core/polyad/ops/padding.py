@@ -13,6 +13,7 @@ from ..dispatch.op import composite, function, gradient
 from ..errors import ArgumentTypeError, NotSupported, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
+from .windows import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,7 +191,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             _padded_shape(shape, tuple(by_dim), value)
         except ShapeError as error:
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
-        return _pad_constant(input, tuple(by_dim), 0 if value is None else value)
+        return arranged(_pad_constant(input, tuple(by_dim), 0 if value is None else value), input)
     if mode not in _MODES:
         raise NotSupported(
             f"pad: mode {mode!r} is unknown",
@@ -229,4 +230,6 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
             )
         if before or after:
             result = _pad_repeated(result, dim, before, after, mode)
-    return result.clone() if result is input else result
+    if result is input:
+        return result.clone()
+    return result if mode == "circular" else arranged(result, input)

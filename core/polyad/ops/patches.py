@@ -16,7 +16,7 @@ from ..layout import Shape, contiguous_strides
 from ..tensor import Tensor, check_tensor
 from .conversion import _copy
 from .padding import _pad_constant
-from .windows import Sizes, per_axis, window_count
+from .windows import Sizes, arranged, per_axis, window_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -238,7 +238,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     each, at = channels // (r * r), len(batch)
     parts = input.reshape(*batch, each, r, r, height, width)
     order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
-    return _copy(parts.permute(order)).reshape(*batch, each, height * r, width * r)
+    return arranged(_copy(parts.permute(order)).reshape(*batch, each, height * r, width * r), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -263,7 +263,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     at = len(batch)
     parts = input.reshape(*batch, channels, height // r, r, width // r, r)
     order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
-    return _copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r)
+    return arranged(_copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -286,4 +286,4 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             fix="use a number of groups that divides the channels",
         )
     parts = input.reshape(images, groups, channels // groups, *rest)
-    return _copy(parts.transpose(1, 2)).reshape(images, channels, *rest)
+    return arranged(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)

@@ -22,6 +22,7 @@ from ..dtypes import DType, float32, float64, int64, uint8
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
+from .windows import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -383,5 +384,5 @@ def interpolate(
         pool = {3: adaptive.adaptive_avg_pool1d, 4: adaptive.adaptive_avg_pool2d, 5: adaptive.adaptive_avg_pool3d}
         return pool[input.ndim](input, wanted)
     if mode in _COPIES:
-        return _copied(input, wanted, factors, mode == "nearest-exact")
-    return _interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias))
+        return arranged(_copied(input, wanted, factors, mode == "nearest-exact"), input)
+    return arranged(_interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias)), input)

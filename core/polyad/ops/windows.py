@@ -10,6 +10,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError, ShapeError
+from ..memory_formats import channels_last, channels_last_3d
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -82,6 +83,18 @@ def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
         operands={"input": input},
         fix=f"give {BATCHES[count]} or {IMAGES[count]}",
     )
+
+
+def arranged(result: Tensor, *inputs: Tensor) -> Tensor:
+    """*result* in channels-last memory if one of the inputs lies so, as PyTorch has it."""
+    for input in inputs:
+        array = input._array
+        # One channel beside the next: that is rare.
+        if len(array.shape) > 3 and array.strides[1] == input._type.dtype.itemsize and array.shape[1] > 1:
+            order = channels_last if len(array.shape) == 4 else channels_last_3d
+            if input.is_contiguous(memory_format=order) and not input.is_contiguous():
+                return result.contiguous(memory_format=order)
+    return result
 
 
 def unbatched(result: Tensor, ndim: int, count: int = 2) -> Tensor:

@@ -120,3 +120,23 @@ def test_shuffles_are_inverse_and_copy():
     assert bool((F.channel_shuffle(F.channel_shuffle(x, 3), 4) == x).all())
     for one in (F.pixel_shuffle(x, 1), F.pixel_unshuffle(x, 1), F.channel_shuffle(x, 1)):
         assert one.data_ptr() != x.data_ptr()
+
+
+def test_channels_last_images_stay_so():
+    x = polyad.rand(2, 4, 6, 6).contiguous(memory_format=polyad.channels_last)
+    w = polyad.rand(8, 4, 3, 3)
+    results = [
+        F.conv2d(x, w),
+        F.conv_transpose2d(x, w.transpose(0, 1)),
+        F.conv2d(x.contiguous(), w.contiguous(memory_format=polyad.channels_last)),
+        *F.max_pool2d(x, 2, return_indices=True),
+        F.avg_pool2d(x, 2),
+        F.adaptive_max_pool2d(x, 4),
+        F.interpolate(x, size=4, mode="bilinear"),
+        F.pixel_shuffle(x, 2),
+        F.pad(x, (1, 1, 1, 1), mode="reflect"),
+    ]
+    for result in results:
+        assert result.is_contiguous(memory_format=polyad.channels_last) or result.shape[1] == 1
+    assert bool((F.conv2d(x.contiguous(), w) == results[0]).all())
+    assert F.grid_sample(x, polyad.zeros(2, 3, 3, 2), align_corners=False).is_contiguous()

@@ -16,7 +16,7 @@ from ...dtypes import int64
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..windows import Sizes, batched, unbatched
+from ..windows import Sizes, arranged, batched, unbatched
 from .average import _avg_pool
 from .geometry import check_real
 from .maximum import _max_pool_with_indices, placed
@@ -183,7 +183,7 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
             divisors = tensor(lengths, dtype=made.dtype, device=made.device)
             made = _range_sum(made, starts, ends, dim + 2) / divisors.reshape(-1, *[1] * (count - dim - 1))
         batch = made.to(dtype)
-    return unbatched(batch, ndim, count)
+    return arranged(unbatched(batch, ndim, count), input)
 
 
 @function(method=False, namespace="nn.functional")
@@ -241,7 +241,7 @@ def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_
         found = _max_pool_with_indices(batch, kernel, kernel, (0,) * count, (1,) * count, False)
     else:
         found = _adaptive_max_pool(batch, wanted)
-    out, indices = unbatched(found[0], ndim, count), unbatched(found[1], ndim, count)
+    out, indices = [arranged(unbatched(one, ndim, count), input) for one in found]
     return (out, indices) if return_indices else out
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DTypeError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..windows import AXES, Sizes, batched, per_axis, unbatched, window_count
+from ..windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -58,8 +58,8 @@ def pool(op: str, count: int, input: Tensor, call: Callable[[Tensor], Any], shap
         raise ShapeError(message, operands={"input": input}, fix=error.fix) from None
     result, ndim = call(batch), len(input._array.shape)
     if isinstance(result, tuple):
-        return tuple([unbatched(one, ndim, count) for one in result])
-    return unbatched(result, ndim, count)
+        return tuple([arranged(unbatched(one, ndim, count), input) for one in result])
+    return arranged(unbatched(result, ndim, count), input)
 
 
 def check_real(op: str, dtype: DType, floating: bool = False) -> None:

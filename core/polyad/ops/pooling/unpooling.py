@@ -8,7 +8,7 @@ from ...dispatch.op import function
 from ...dtypes import int64
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...tensor import Tensor, check_tensor
-from ..windows import Sizes, batched, per_axis, unbatched
+from ..windows import Sizes, arranged, batched, per_axis, unbatched
 from .geometry import check_real
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _unpool(
         # PyTorch raises RuntimeError here.
         message = error.message.replace("scatter: index", f"{op}: indices", 1)
         raise ShapeError(message, operands=operands, fix="give output_size the size that was pooled") from None
-    return unbatched(made.reshape(*shape[:2], *size), input.ndim, count)
+    return arranged(unbatched(made.reshape(*shape[:2], *size), input.ndim, count), input)
 
 
 @function(method=False, namespace="nn.functional")
