@@ -241,14 +241,19 @@ def _renaming(definition: Callable[..., Any]) -> Callable[[dict[str, Any]], None
     return rename
 
 
-def with_out(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ...) understood."""
+def with_out(definition: Callable[..., Any], dtype_of_out: bool = False) -> Callable[..., Any]:
+    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ...) understood.
+
+    With *dtype_of_out* its keyword ``dtype`` is out's where none is given.
+    """
     rename = _renaming(definition)
 
     @functools.wraps(definition)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs:
             rename(kwargs)
+        if dtype_of_out and isinstance(out, Tensor) and kwargs.get("dtype") is None:
+            kwargs["dtype"] = out._type.dtype
         result = definition(*args, **kwargs)
         return result if out is None else write_out(out, result)
 

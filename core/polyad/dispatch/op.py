@@ -266,10 +266,13 @@ def view(
     return wrap
 
 
-def function(*, method: bool = True, inplace: bool = False, namespace: str = "") -> Callable[[F], F]:
+def function(
+    *, method: bool = True, inplace: bool = False, namespace: str = "", dtype_of_out: bool = False
+) -> Callable[[F], F]:
     """Declare a public function that validates, normalises and calls ops.
 
-    With a parameter ``out``, writing there is provided for.
+    With a parameter ``out``, writing there is provided for; *dtype_of_out* says that its dtype is then the default of
+    the parameter ``dtype``.
     """
 
     def wrap(definition: F) -> F:
@@ -278,7 +281,7 @@ def function(*, method: bool = True, inplace: bool = False, namespace: str = "")
         if "out" in parameters:
             from .caller import with_out
 
-            call = with_out(definition)
+            call = with_out(definition, dtype_of_out)
         elif "dim" in parameters and namespace != "nn.functional":
             from .caller import with_numpy_names
 

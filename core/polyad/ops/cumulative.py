@@ -39,7 +39,7 @@ def _cumsum(input: Tensor, dim: int) -> Tensor:
 gradient(_cumsum, input=lambda g, dim: _flip(_cumsum(_flip(g, (dim,)), dim), (dim,)))
 
 
-@function(inplace=True)
+@function(inplace=True, dtype_of_out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements up to each, along *dim*; integers add up in int64. *dtype* converts the elements first.
 
@@ -94,7 +94,7 @@ def _shifted(input: Tensor, dim: int, by: int, value: float) -> Tensor:
     return _cat([filled, _slice(input, dim, 0, size - empty, 1)], dim)
 
 
-@function(inplace=True)
+@function(inplace=True, dtype_of_out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements up to each, along *dim*; integers multiply in int64. *dtype* converts the elements
     first.

@@ -17,7 +17,7 @@ from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, first, not_complex
 from ..dtypes import float32, float64, int64
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
 from .reduction import _sum, among_equals, placed
@@ -233,10 +233,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Any = None
 # ---------------------------------------------------------------------------------------------------- quantiles
 
 
-class NoSuchInterpolation(ArgumentError, RuntimeError):
-    """A name that is none of the interpolations; PyTorch says RuntimeError."""
-
-
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
@@ -304,7 +300,7 @@ def _quantile(
 ) -> Tensor:
     q = _checked_q(op, check_tensor(input, op, "input"), q)
     if interpolation not in _INTERPOLATIONS:
-        raise NoSuchInterpolation(
+        raise OptionError(
             f"{op}: interpolation is {interpolation!r}", fix=f"choose one of {', '.join(_INTERPOLATIONS)}"
         )
     ndim = input.ndim

@@ -36,7 +36,7 @@ def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 gradient(_sum, input=lambda g, input_shape, dims, keepdim: spread(g, input_shape, dims, keepdim))
 
 
-@function()
+@function(dtype_of_out=True)
 def sum(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -105,7 +105,7 @@ gradient(
 )
 
 
-@function()
+@function(dtype_of_out=True)
 def mean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -134,7 +134,7 @@ def _without_nan(op: str, input: Tensor, dtype: DType | None) -> Tensor:
     return _where(input != input, 0, given) if kind.is_floating_point else given
 
 
-@function()
+@function(dtype_of_out=True)
 def nansum(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -151,7 +151,7 @@ def nansum(
     return result if dtype is None else result.to(dtype)
 
 
-@function()
+@function(dtype_of_out=True)
 def nanmean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -199,7 +199,7 @@ def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -
 gradient(_prod, input=_prod_grad)
 
 
-@function()
+@function(dtype_of_out=True)
 def prod(
     input: Tensor,
     dim: int | None = None,

@@ -15,7 +15,7 @@ from ..backend.interface import Signature
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing
 from ..dtypes import FLOATING, bool_, float32, int64
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
+from ..errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, UnsupportedDType
 from ..layout import Shape, broadcast_shapes, contiguous_strides
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
@@ -39,10 +39,6 @@ from .sorting import _sort
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
-
-
-class NoSuchReduction(ArgumentError, RuntimeError):
-    """A name that is none of an op's reductions; PyTorch says RuntimeError."""
 
 
 def _check_extent(op: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:
@@ -127,7 +123,7 @@ def scatter(
     if reduce is None:
         return _spread("scatter", _scatter, input, at, index, given)
     if reduce not in ("add", "multiply"):
-        raise NoSuchReduction(
+        raise OptionError(
             f"scatter: reduce is {reduce!r}",
             operands={"input": input},
             fix='write "add" or "multiply", or use scatter_reduce',
@@ -407,7 +403,7 @@ def scatter_reduce(
 def check_reduction(op: str, reduce: Any, known: tuple[str, ...]) -> None:
     """Raise unless *reduce* is one of the names *known*."""
     if reduce not in known:
-        raise NoSuchReduction(f"{op}: reduce is {reduce!r}", fix=f"choose one of {', '.join(known)}")
+        raise OptionError(f"{op}: reduce is {reduce!r}", fix=f"choose one of {', '.join(known)}")
 
 
 @function(inplace=True)

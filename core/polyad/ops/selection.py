@@ -13,7 +13,7 @@ from ..backend.interface import Signature
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
 from ..dtypes import bool_, finfo, uint8
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError
+from ..errors import ArgumentTypeError, DTypeError, OptionError
 from ..tensor import Tensor, check_tensor
 from .shape_rules import broadcast
 from .undifferentiable import no_derivative
@@ -210,15 +210,15 @@ def clamp(
 ) -> Tensor:
     """The elements limited to ``[min, max]``; where min > max, the result is max. NaN stays.
 
-    Bounds are numbers or tensors that broadcast; dtypes promote. Raises ValueError without a bound, RuntimeError for
-    bool and complex tensors and for a bound that the dtype cannot hold.
+    Bounds are numbers or tensors that broadcast; dtypes promote. Raises RuntimeError without a bound, for bool and
+    complex tensors and for a bound that the dtype cannot hold.
 
     >>> import polyad
     >>> polyad.clamp(polyad.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)
     tensor([-1.0000,  0.5000,  1.0000])
     """
     if min is None and max is None:
-        raise ArgumentError(
+        raise OptionError(
             "clamp: neither min nor max is given", operands={"input": input}, fix="give at least one bound"
         )
     return _clamp(input, min, max)
@@ -288,19 +288,21 @@ def nan_to_num(
 ) -> Tensor:
     """nan replaced by *nan* (0), inf by *posinf* (the dtype's largest number) and -inf by *neginf* (its smallest).
 
-    Raises RuntimeError for a complex tensor.
+    Of complex tensors real and imaginary parts apart.
 
     >>> import polyad
     >>> polyad.nan_to_num(polyad.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
     tensor([0., 1., 9.])
     """
     dtype = check_tensor(input, "nan_to_num", "input")._type.dtype
+    for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if value is not None and not isinstance(value, (int, float)):
+            raise ArgumentTypeError(f"nan_to_num: {name} is {type(value).__name__}, not a number", fix="give a number")
     if dtype.is_complex:
-        raise DTypeError(
-            "nan_to_num: complex tensors are not taken",
-            operands={"input": input},
-            fix="treat real and imaginary parts apart",
-        )
+        from .complex_parts import _complex
+
+        real, imag = [nan_to_num(part, nan, posinf, neginf) for part in (input.real, input.imag)]
+        return _complex(real, imag)
     if not dtype.is_floating_point:
         return input.clone()
     largest = finfo(dtype).max

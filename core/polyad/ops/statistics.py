@@ -9,7 +9,7 @@ from ..backend.interface import Signature
 from ..dispatch.op import alias, composite, function, gradient
 from ..dispatch.promotion import Typing, first, floating_only, promoted_float
 from ..dtypes import float32
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentTypeError
 from ..layout import Shape, normalize_dims
 from ..state import warn_user
 from ..tensor import Tensor, check_tensor
@@ -84,7 +84,7 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
             raise ArgumentTypeError(f"{op}: unbiased is {unbiased!r}, not a bool", fix="pass correction=0 or 1")
         return int(unbiased)
     if unbiased is not None:
-        raise ArgumentError(f"{op}: both unbiased and correction are given", fix="give correction only")
+        raise ArgumentTypeError(f"{op}: both unbiased and correction are given", fix="give correction only")
     if isinstance(correction, bool) or not isinstance(correction, (int, float)):
         raise ArgumentTypeError(f"{op}: correction is {correction!r}, not a number", fix="pass correction=0 or 1")
     return correction
@@ -232,5 +232,6 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | 
     """
     check_tensor(input, "logsumexp", "input")
     return _logsumexp(input, normalize_dims(dim, input.ndim, "logsumexp"), keepdim)
+
 
 alias("logsumexp", logsumexp, namespace="special")

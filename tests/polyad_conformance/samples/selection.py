@@ -7,7 +7,7 @@ import numpy as np
 from polyad.dtypes import bool_, complex64, float32, float64, uint8
 
 from ..patterns import binary
-from ..sample import BOOL, EVERYTHING, INTEGERS, NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
+from ..sample import BOOL, COMPLEX, EVERYTHING, INTEGERS, NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
 
 
 def chosen(name, *shapes):

@@ -181,7 +181,7 @@ ERRORS = [
         op="var",
         name="unbiased and correction",
         call=lambda op, tensor: op(tensor(3), unbiased=True, correction=1),
-        raises=ValueError,
+        raises=TypeError,
         match=r"var: both unbiased and correction",
     ),
 ]
