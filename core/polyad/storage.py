@@ -14,15 +14,43 @@ import itertools
 import math
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from .backend.interface import Backend
+    from .tensor import Tensor
 
 next_event = itertools.count(1).__next__
 """Numbers autograd nodes and writes in the order in which they happen, over all threads."""
 
 _tracking = threading.Lock()
+
+
+class ViewOf(NamedTuple):
+    """Where a view lies: the tensor whose history it belongs to (None for a detached alias)
+    and its offset in the storage.
+    """
+
+    base: Tensor | None
+    offset: int
+
+
+class UnrecordedViewOf:
+    """Where a view taken with gradients off lies: as `ViewOf`, but it does not keep its base alive.
+
+    A write to such a view would not reach its base's history, so it is refused while there is a base: for a result that
+    happens to be a view of something that a function made and forgot, there is none.
+    """
+
+    __slots__ = ("_base", "offset")
+
+    def __init__(self, base: Tensor, offset: int) -> None:
+        self._base = weakref.ref(base)
+        self.offset = offset
+
+    @property
+    def base(self) -> Tensor | None:
+        return self._base()
 
 
 class Storage:

@@ -6,7 +6,8 @@ with an underscore belong to core and may be read by its layers, not by users:
     _array    the backend's strided handle
     _type     TensorType: dtype, device, 0-d or not
     _storage  Storage shared with aliases; None while nothing aliases it
-    _view     ViewOf(base, offset) for a view, None for a tensor that begins its storage
+    _view     ViewOf(base, offset) for a view (UnrecordedViewOf if taken with gradients off), None for a tensor that
+              begins its storage
     _node     autograd Node: a Leaf if the user asked for a gradient, an op's node for its result, None without history
     _grad     the accumulated gradient
 
@@ -16,7 +17,7 @@ Invariant: ``_node is not None`` means exactly ``requires_grad``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .autograd.node import Leaf, Node, Output
 from .backend.interface import TensorType
@@ -27,20 +28,11 @@ from .errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError,
 from .layout import Size, element_strides, is_contiguous
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import state
-from .storage import Storage
+from .storage import Storage, UnrecordedViewOf, ViewOf
 from .tensor_methods import TensorMethods
 
 if TYPE_CHECKING:
     from .autograd.hooks import RemovableHandle
-
-
-class ViewOf(NamedTuple):
-    """Where a view lies: the tensor whose history it belongs to (None for a detached alias)
-    and its offset in the storage.
-    """
-
-    base: Tensor | None
-    offset: int
 
 
 class ElementTypeError(ArgumentTypeError, RuntimeError):
@@ -63,7 +55,7 @@ class Tensor(TensorMethods):
     _node: Node | None
     _storage: Storage | None
     _grad: Tensor | None
-    _view: ViewOf | None
+    _view: ViewOf | UnrecordedViewOf | None
 
     def __new__(cls, *data: Any, device: Any = None) -> Tensor:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),

@@ -22,7 +22,8 @@ from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, Strides, contiguous_strides, element_strides
 from ..state import state
-from ..tensor import Tensor, ViewOf
+from ..storage import UnrecordedViewOf, ViewOf
+from ..tensor import Tensor
 from .promotion import first
 
 if TYPE_CHECKING:
@@ -139,8 +140,13 @@ def alias(
         out._view = ViewOf(None, offset)
         return out
     place = input._view
-    base = input if place is None or place.base is None else place.base
+    base = input if place is None else place.base
+    if base is None:
+        base = input
+    if not state.grad_enabled:
+        out._view = UnrecordedViewOf(base, offset)
+        return out
     out._view = tuple.__new__(ViewOf, (base, offset))
-    if state.grad_enabled and kind.dtype.category >= FLOATING:
+    if kind.dtype.category >= FLOATING:
         storage.track(out)
     return out
