@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 HERE = Path(__file__).parent
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         derandomize=False,
         database=None,
         print_blob=False,
+        phases=(Phase.generate, Phase.shrink),
         max_examples=config.getoption("--oracle-examples", 40),
         suppress_health_check=list(HealthCheck),
     )

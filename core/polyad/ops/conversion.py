@@ -280,7 +280,7 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
                 f"{op}: {value} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
                 fix="use a number that the dtype can hold, or another dtype",
             )
-    elif isinstance(value, complex) and dtype.category < dtypes.COMPLEX:
+    elif isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 

@@ -10,7 +10,7 @@ from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dispatch.views import layout_of
 from ..dtypes import DType, dtype_of_number, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError
 from ..layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ..memory_formats import (
     MemoryFormat,
@@ -310,7 +310,7 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
 
-    Raises ValueError for a step of 0 or one that leads away from *end*.
+    Raises ValueError for a step of 0, one that leads away from *end*, and numbers that are not finite.
 
     >>> import polyad
     >>> polyad.arange(1, 6, 2)
@@ -321,10 +321,10 @@ def arange(
     if end is None:
         start, end = 0, start
     start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
-    if step == 0 or (end - start) * step < 0:
-        raise ArgumentError(
+    if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
+        raise OptionError(
             f"arange: step {step} does not lead from {start} to {end}",
-            fix="give a step of the right sign that is not 0",
+            fix="give finite numbers and a step of the right sign that is not 0",
         )
     if dtype is None:
         dtype = (

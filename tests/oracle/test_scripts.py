@@ -1,0 +1,213 @@
+"""Short programs that were once wrong, or that random ones do not reach; each runs in both libraries.
+
+A script gets the library as ``torch`` and returns what is compared: numbers, lists, tensors, types of exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import polyad
+from polyad.dtypes import DType
+from polyad.errors import PolyadError
+
+from .outcomes import builtin
+
+
+def raised(action: Callable[[], Any]) -> Any:
+    """The type of what *action* raises, else its result."""
+    try:
+        return action()
+    except PolyadError as error:
+        return type(error)
+    except Exception as error:
+        return builtin(error)
+
+
+def leaf_that_stops_requiring_a_gradient(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.tensor([3.0], requires_grad=True)
+    loss = (x * y).sum()
+    x.requires_grad_(False)
+    loss.backward()
+    return x.grad, y.grad
+
+
+def leaf_that_stops_and_starts_again(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (x * x).sum()
+    x.requires_grad_(False)
+    x.requires_grad_(True)
+    loss.backward()
+    return x.grad
+
+
+def leaf_that_is_detached(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.tensor([3.0], requires_grad=True)
+    loss = (x * y).sum()
+    x.detach_()
+    loss.backward()
+    return x.grad, x.requires_grad, y.grad
+
+
+def leaf_that_gets_a_history(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.tensor([3.0], requires_grad=True)
+    loss = (x * 2).sum()
+    x.requires_grad_(False)
+    x.mul_(y)
+    return raised(loss.backward)
+
+
+def detaching_views(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    return raised(x[0].detach_), raised(x.T.detach_), raised(x.detach().detach_)
+
+
+def running_back_twice(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    added = (x + x).sum()
+    added.backward()
+    added.backward()
+    squared = (x * x).sum()
+    squared.backward()
+    return x.grad, raised(squared.backward)
+
+
+def gradients_of_a_written_view(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    base = x * 1
+    view = base[0]
+    view.mul_(2)
+    seen: list[Any] = []
+    view.register_hook(lambda gradient: seen.append(gradient.tolist()))
+    (base.sum() + (view * 3).sum()).backward()
+    return x.grad, seen
+
+
+def writing_in_place_while_the_shape_changes(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    return raised(lambda: x[0].unsqueeze_(0)), raised(lambda: x.t_()), raised(lambda: (x * 1).t_().shape)
+
+
+def filling_what_is_expanded(torch: Any) -> Any:
+    x = torch.zeros(2, 1)
+    x.expand(2, 3).fill_(2)
+    y = torch.ones(3).expand(2, 3)
+    y[1] = 5
+    return x, y, raised(lambda: torch.ones(3).expand(2, 3).add_(1)), raised(lambda: torch.ones(1).expand(3).zero_())
+
+
+def making_tensors(torch: Any) -> Any:
+    data = (
+        1, 1.5, True, 1j, [], [[]], [1, 2.5], [1, True], [True, 1.5], [[1, 2], [3, 4]], (1, 2), [(1, 2), [3, 4]],
+        [1, 2j], float("nan"), 2**40, [np.float64(1.5)], [np.float32(1.5)], [np.int32(3)], np.float64(1.5),
+        np.float32(2), np.int16(3), np.bool_(True), [np.bool_(True)], np.array(3), np.array([1, 2], np.uint8),
+        np.array([[1.5]], np.float32), [np.array([1, 2]), np.array([3, 4])], [np.array([1.5], np.float32)],
+        [torch.tensor(1), torch.tensor(2.5, dtype=torch.float64)],
+        [[np.float64(1), 2], [3, 4]], np.array([1 + 2j], np.complex64),
+    )  # fmt: skip
+    made = [raised(lambda one=one: torch.tensor(one)) for one in data]
+    made += [raised(lambda one=one: torch.as_tensor(one)) for one in data]
+    made += [raised(lambda one=one: torch.asarray(one)) for one in data]
+    return made
+
+
+def making_tensors_in_a_dtype(torch: Any) -> Any:
+    data = (1, 2.7, -2.7, True, [300], [-1], [1.5, 2.5], [[True]], [1e10], float("inf"), 2**40, 1j, np.array([300.0]))
+    names = ("uint8", "int8", "int32", "int64", "bool", "float16", "bfloat16", "float32", "complex64")
+    defined = []
+    for name in names:
+        for one in data:
+            # Floats outside an integer's range have no defined result.
+            if "int" in name and isinstance(one, (float, list, np.ndarray)) and not -2 < np.max(one) < 3:
+                if np.asarray(one).dtype.kind == "f":
+                    continue
+            defined.append(raised(lambda one=one, name=name: torch.tensor(one, dtype=getattr(torch, name))))
+    return defined
+
+
+def refusing_data(torch: Any) -> Any:
+    data = ("text", [[1, 2], [3]], [1, "a"], None, [None], object(), {1: 2}, [2**70], 2**70)
+    return [raised(lambda one=one: torch.tensor(one)) for one in data]
+
+
+def filling(torch: Any) -> Any:
+    values = (0, 1, -1, 300, 2.5, True, 1j, float("nan"), 2**40)
+    names = ("uint8", "int32", "bool", "float32", "complex64")
+    made = []
+    for name in names:
+        dtype = getattr(torch, name)
+        for value in values:
+            if isinstance(value, float) and value != value and dtype in (torch.uint8, torch.int32):
+                continue
+            if value == -1 and dtype is torch.uint8:
+                continue  # what does not fit is refused, where PyTorch wraps it around
+            made.append(raised(lambda v=value, d=dtype: torch.full((2,), v, dtype=d)))
+            made.append(raised(lambda v=value, d=dtype: torch.zeros(2, dtype=d).fill_(v)))
+            made.append(raised(lambda v=value, d=dtype: torch.full_like(torch.zeros(2, dtype=d), v)))
+    return [*made, *[raised(lambda v=value: torch.full((2,), v)) for value in values]]
+
+
+def ranges(torch: Any) -> Any:
+    calls = (
+        (5,), (5.0,), (1, 5), (1, 5, 2), (5, 1), (5, 1, -1), (0, 1, 0.25), (0,), (3, 3), (1, 2, 0), (1, 2, -1),
+        (0.5,), (True,), (-3,), (0, 5, 2.0), (float("nan"),), (float("inf"),), (0, 10, 3), (10, 0, -3), (0.1, 1, 0.3),
+    )  # fmt: skip
+    made = [raised(lambda call=call: torch.arange(*call)) for call in calls]
+    made += [raised(lambda call=call: torch.arange(*call, dtype=torch.float64)) for call in calls[:12]]
+    made += [raised(lambda call=call: torch.arange(*call, dtype=torch.int32)) for call in calls[:12]]
+    return made
+
+
+SCRIPTS = [
+    leaf_that_stops_requiring_a_gradient,
+    leaf_that_stops_and_starts_again,
+    leaf_that_is_detached,
+    leaf_that_gets_a_history,
+    detaching_views,
+    running_back_twice,
+    gradients_of_a_written_view,
+    writing_in_place_while_the_shape_changes,
+    filling_what_is_expanded,
+    making_tensors,
+    making_tensors_in_a_dtype,
+    refusing_data,
+    filling,
+    ranges,
+]
+
+
+def plain(value: Any) -> Any:
+    """A script's results without anything of either library."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (polyad.Tensor, torch.Tensor)):
+        values = value.detach().double().tolist() if not value.is_complex() else value.tolist()
+        return str(value.dtype).partition(".")[2], tuple(value.shape), repr(values)
+    if isinstance(value, (DType, torch.dtype)):
+        return str(value).partition(".")[2]
+    return tuple(value) if isinstance(value, (torch.Size, polyad.Size)) else value
+
+
+def agree(ours: Any, theirs: Any) -> bool:
+    """Whether two results are equal; of exceptions, whether PyTorch's ``except`` catches polyad's."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(agree, ours, theirs))
+    if isinstance(ours, type) and isinstance(theirs, type):
+        return issubclass(ours, theirs)
+    return bool(ours == theirs)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.__name__)
+def test_script(script: Callable[[Any], Any]) -> None:
+    ours, theirs = plain(script(polyad)), plain(script(torch))
+    ours, theirs = (one if isinstance(one, list) else [one] for one in (ours, theirs))
+    wrong = [f"{i}: {a}, PyTorch {b}" for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if not agree(a, b)]
+    assert not wrong, "\n".join(wrong)
