@@ -252,15 +252,11 @@ from .ops.random import randn_like as randn_like
 from .ops.random import randperm as randperm
 from .ops.random_counts import binomial as binomial
 from .ops.random_counts import poisson as poisson
-from .ops.reduction import all as all
 from .ops.reduction import amax as amax
 from .ops.reduction import amin as amin
 from .ops.reduction import aminmax as aminmax
-from .ops.reduction import any as any
 from .ops.reduction import argmax as argmax
 from .ops.reduction import argmin as argmin
-from .ops.reduction import count_nonzero as count_nonzero
-from .ops.reduction import is_nonzero as is_nonzero
 from .ops.reduction import max as max
 from .ops.reduction import mean as mean
 from .ops.reduction import min as min
@@ -376,6 +372,10 @@ from .ops.trigonometry import sinc as sinc
 from .ops.trigonometry import sinh as sinh
 from .ops.trigonometry import tan as tan
 from .ops.trigonometry import tanh as tanh
+from .ops.truth import all as all
+from .ops.truth import any as any
+from .ops.truth import count_nonzero as count_nonzero
+from .ops.truth import is_nonzero as is_nonzero
 from .ops.view_scatter import as_strided_scatter as as_strided_scatter
 from .ops.view_scatter import diagonal_scatter as diagonal_scatter
 from .ops.view_scatter import select_scatter as select_scatter

@@ -10,7 +10,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
 
-from .products import is_half
+from .products import bmm, is_half
 from .quiet import quiet
 
 _RANKS = {"addmm": (2, 2), "baddbmm": (3, 3), "addmv": (2, 1)}
@@ -18,7 +18,7 @@ _RANKS = {"addmm": (2, 2), "baddbmm": (3, 3), "addmv": (2, 1)}
 
 def _added(name: str) -> Kernel:
     ranks = _RANKS[name]
-    multiply: Callable[..., Any] = np.matmul if name == "baddbmm" else np.dot
+    multiply: Callable[..., Any] = bmm if name == "baddbmm" else np.dot
 
     def compute(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         if (a.ndim, b.ndim) != ranks or (a.ndim == 3 and len(a) != len(b)):

@@ -21,7 +21,10 @@ def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if transpose_b:
         b = b.T if b.ndim == 2 else b.swapaxes(-1, -2)
     # dot has a third of matmul's overhead on small matrices and calls the same BLAS.
-    return thread.run(_dot if a.ndim == 2 and b.ndim == 2 else _matmul, a, b)
+    if a.ndim == 2 and b.ndim == 2:
+        return thread.run(_dot, a, b)
+    # By itself matmul lays its result out as its operands are; PyTorch's is row-major.
+    return thread.run(_matmul, a, b, order="C")
 
 
 def _specialize(types: Signature) -> Any:

@@ -35,7 +35,7 @@ def mm(a: Any, b: Any) -> Any:
 def bmm(a: Any, b: Any) -> Any:
     if a.ndim != 3 or b.ndim != 3 or len(a) != len(b):
         raise ValueError("two batches of as many matrices are wanted")
-    return _matmul(a, b)
+    return _matmul(a, b, order="C")  # by itself matmul lays its result out as its operands are
 
 
 def mv(a: Any, v: Any) -> Any:

@@ -61,7 +61,7 @@ def _sum_of(input: Tensor, product: Callable[[], Tensor], shape: Shape, beta: Nu
             return result
     else:
         result = _full(shape, 0, kind.dtype, kind.device)
-    return _add(result, input if beta == 1 else _mul(input, beta)) if beta else result
+    return _add(input if beta == 1 else _mul(input, beta), result) if beta else result
 
 
 def _scaled(g: Tensor, by: Number) -> Tensor:

@@ -101,7 +101,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     check_rank("cartesian_prod", 1, **operands)
     check_same_dtype("cartesian_prod", **operands)
     if len(tensors) == 1:
-        return _reshape(tensors[0], tensors[0]._array.shape)
+        return operands["tensors[0]"]
     shape = tuple([tensor._array.shape[0] for tensor in tensors])
     count = len(shape)
     grids = [

@@ -317,4 +317,4 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     length = norm_over(input, order, tuple([one for one in range(input.ndim) if one != at]), True)
     # PyTorch's guard against division by zero, which also keeps a result from exceeding maxnorm by rounding.
     factor = _where(length > maxnorm, _div(maxnorm, _add(length, 1e-7)), 1.0)
-    return _mul(input, factor)
+    return _mul(input, factor).contiguous()

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import return_types
 from ..backend.interface import Signature, TensorType
-from ..dispatch.op import composite, function
+from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, to_int64
 from ..dtypes import FLOATING, INTEGER, DType, float32, float64, int64
 from ..errors import ArgumentTypeError, ShapeError, UnsupportedDType
@@ -25,7 +25,9 @@ from .reduction import _amax, _amin, _sum
 from .searching import _searchsorted
 from .selection import _where
 from .shape import _reshape
+from .shape_rules import same
 from .slicing import _select, _slice
+from .undifferentiable import no_derivative
 
 # ---------------------------------------------------------------------------------------------------- counts
 
@@ -52,6 +54,22 @@ def _bincount(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
     if weights is None:
         weights = _full(input._array.shape, 1, int64, kind.device)
     return _scatter_add(_full((size,), 0, weights._type.dtype, kind.device), input, weights, 0)
+
+
+@composite(shape=same, method=False)
+def _bincount_of(counts: Tensor, weights: Tensor) -> Tensor:
+    """The counts, which have no derivative with respect to the weights that they add up."""
+    return counts
+
+
+@composite(shape=same, method=False)
+def _histogram_of(result: Tensor, input: Tensor) -> Tensor:
+    """A histogram's counts or edges, which have no derivative with respect to the values they are made of."""
+    return result
+
+
+gradient(_bincount_of, **no_derivative("bincount", "weights"))
+gradient(_histogram_of, **no_derivative("histogram", "input"))
 
 
 @function()
@@ -89,7 +107,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         size = max(size, int(_amax(input, (0,), False).item()) + 1)
     else:
         weights = None  # nothing is counted, in int64 as in PyTorch
-    return _bincount(input, None if weights is None else weights.detach(), size)
+    if weights is None:
+        return _bincount(input, None, size)
+    return _bincount_of(_bincount(input, weights.detach(), size), weights)
 
 
 # ---------------------------------------------------------------------------------------------------- even bins
@@ -239,7 +259,7 @@ def _bins_of(
                     fix="give at least two edges in one dimension",
                 )
             check_same_dtype(op, input=x, bins=one)
-            result.append((one.detach().clone(), None))
+            result.append((one, None))
             continue
         number = _check_bins(op, one, operands)
         if range is not None:
@@ -277,7 +297,8 @@ def _histogram(
         for at, (one, _) in enumerate(edges):
             width = _sub(_slice(one, 0, 1, shape[at], 1), _slice(one, 0, 0, shape[at], 1))
             hist = _div(hist, _reshape(width, (shape[at],) + (1,) * (len(shape) - 1 - at)))
-    return hist, tuple([one for one, _ in edges])
+    made = [one if even is None else _histogram_of(one, input) for one, even in edges]
+    return _histogram_of(hist, input), tuple(made)
 
 
 def _counts_of_points(
@@ -336,8 +357,8 @@ def histogram(
 
     *bins* is a number of bins of equal width, from the smallest element to the largest or over *range*, or a tensor of
     rising edges. *weight* gives each element a weight; *density* scales so that the integral is 1. Values outside, and
-    nan, are not counted. Raises RuntimeError for a range that is empty or not finite, edges or weights of another dtype
-    or shape, and other than floating inputs.
+    nan, are not counted. There is no gradient: asking for one raises NotImplementedError. Raises RuntimeError for a
+    range that is empty or not finite, edges or weights of another dtype or shape, and other than floating inputs.
 
     >>> import polyad
     >>> hist, edges = polyad.histogram(polyad.tensor([1.0, 2.0, 1.0]), bins=2, range=(0, 4))
@@ -348,7 +369,7 @@ def histogram(
     operands = _checked("histogram", input, weight, shape)
     flat = _reshape(input.detach(), (input.numel(),))
     hist, (edges,) = _histogram("histogram", input, [flat], [bins], range, weight, density, operands)
-    return return_types.histogram(hist, edges)
+    return return_types.histogram(hist, _histogram_of(edges, input) if edges is bins else edges)
 
 
 @function(method=False)
@@ -363,7 +384,7 @@ def histogramdd(
     """The histogram of points in several dimensions, the last of *input*: a named tuple (hist, bin_edges).
 
     *bins* is a number for all dimensions, a list of numbers or a list of edges; *range* has a minimum and a maximum for
-    each. The rest is as for `histogram`; bin_edges is a tuple.
+    each. The rest is as for `histogram`; bin_edges is a tuple, in which given edges come back themselves.
 
     >>> import polyad
     >>> points = polyad.tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])

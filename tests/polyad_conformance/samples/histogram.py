@@ -163,6 +163,7 @@ SAMPLES = [
             result=(same, same, same),
             steps=4,
             expand=False,
+            aliasing="maybe",
         )
         for name, bins, kwargs in (
             ("one number", 2, {"range": (-2.0, 2.0, -1.0, 1.0)}),

@@ -81,9 +81,19 @@ def test_the_integral_of_a_density_is_1() -> None:
     assert abs((hist * area).sum().item() - 1) < 1e-12
 
 
-def test_counts_of_weights_have_no_gradient() -> None:
+def test_asking_for_the_gradient_of_counts_is_refused() -> None:
     weights = polyad.ones(3, requires_grad=True)
-    assert not polyad.bincount(polyad.tensor([0, 1, 1]), weights).requires_grad
+    counts = polyad.bincount(polyad.tensor([0, 1, 1]), weights)
+    with pytest.raises(NotImplementedError, match="bincount: there is no derivative with respect to weights"):
+        counts.sum().backward()
+    for result in (polyad.histogram(weights, 2), polyad.histogramdd(weights.reshape(3, 1), 2)):
+        with pytest.raises(NotImplementedError, match="histogram: there is no derivative with respect to input"):
+            result.hist.sum().backward()
+
+
+def test_edges_of_several_dimensions_come_back_themselves() -> None:
+    edges = polyad.tensor([0.0, 1.0])
+    assert polyad.histogramdd(polyad.rand(3, 1), [edges]).bin_edges[0] is edges
 
 
 def test_a_sorter_stands_for_sorting() -> None:
