@@ -148,7 +148,8 @@ class geqrf(NamedTuple):
     a: Tensor
     tau: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class lu_unpack(NamedTuple):
@@ -158,7 +159,8 @@ class lu_unpack(NamedTuple):
     L: Tensor
     U: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class qr(NamedTuple):
@@ -167,7 +169,8 @@ class qr(NamedTuple):
     Q: Tensor
     R: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class slogdet(NamedTuple):
@@ -176,7 +179,8 @@ class slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class svd(NamedTuple):
@@ -186,7 +190,8 @@ class svd(NamedTuple):
     S: Tensor
     V: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class triangular_solve(NamedTuple):
@@ -195,7 +200,8 @@ class triangular_solve(NamedTuple):
     solution: Tensor
     cloned_coefficient: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_cholesky_ex(NamedTuple):
@@ -204,7 +210,8 @@ class linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_eig(NamedTuple):
@@ -213,7 +220,8 @@ class linalg_eig(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_eigh(NamedTuple):
@@ -222,7 +230,8 @@ class linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_inv_ex(NamedTuple):
@@ -231,7 +240,8 @@ class linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_ldl_factor(NamedTuple):
@@ -240,7 +250,8 @@ class linalg_ldl_factor(NamedTuple):
     LD: Tensor
     pivots: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_ldl_factor_ex(NamedTuple):
@@ -250,7 +261,8 @@ class linalg_ldl_factor_ex(NamedTuple):
     pivots: Tensor
     info: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_lstsq(NamedTuple):
@@ -261,7 +273,8 @@ class linalg_lstsq(NamedTuple):
     rank: Tensor
     singular_values: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_lu(NamedTuple):
@@ -271,7 +284,8 @@ class linalg_lu(NamedTuple):
     L: Tensor
     U: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_lu_factor(NamedTuple):
@@ -280,7 +294,8 @@ class linalg_lu_factor(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_lu_factor_ex(NamedTuple):
@@ -290,7 +305,8 @@ class linalg_lu_factor_ex(NamedTuple):
     pivots: Tensor
     info: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_qr(NamedTuple):
@@ -299,7 +315,8 @@ class linalg_qr(NamedTuple):
     Q: Tensor
     R: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_slogdet(NamedTuple):
@@ -308,7 +325,8 @@ class linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_solve_ex(NamedTuple):
@@ -317,7 +335,8 @@ class linalg_solve_ex(NamedTuple):
     result: Tensor
     info: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)
 
 
 class linalg_svd(NamedTuple):
@@ -327,4 +346,5 @@ class linalg_svd(NamedTuple):
     S: Tensor
     Vh: Tensor
 
-    __repr__ = _shown
+    def __repr__(self) -> str:
+        return _shown(self)

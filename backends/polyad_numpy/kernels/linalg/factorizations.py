@@ -38,10 +38,11 @@ def cholesky_ex(a: Any, upper: bool) -> Any:
 
 def _first_nan(factors: Any, info: Any) -> Any:
     """*info* with the place of the first nan on the diagonal, which OpenBLAS lets pass."""
+    last = factors[..., -1, -1]  # a nan spreads to all that follows
+    if not (last != last).any():
+        return info
     diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
     wrong = diagonal != diagonal
-    if not wrong.any():
-        return info
     return np.where((info == 0) & wrong.any(-1), wrong.argmax(-1) + 1, info).astype(np.int32)
 
 

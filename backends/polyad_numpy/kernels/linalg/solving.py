@@ -14,6 +14,10 @@ from .factorizations import VECTORIZED_UNTIL, lu_permutation
 from .lapack import batched, routine
 
 
+GETRI_UNTIL = 200
+"""Up to this size LAPACK's getri is faster than solving for the columns of the identity, on two cores."""
+
+
 def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
     return (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:])
 
@@ -67,12 +71,21 @@ def lu_solve(factors: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
         made = np.empty(shape, b.dtype)
         np.put_along_axis(made, order, _substitute(factors, lower, shape, False, True, True), -2)
         return made
-    getrs = routine("getrs", factors.dtype)
 
     def one(matrix: Any, chosen: Any, right: Any) -> Any:
-        return (getrs(matrix, chosen - 1, right, trans=2 if adjoint else 0)[0],)
+        return (_substituted(matrix, chosen - 1, right, adjoint),)
 
     return batched(one, (factors, pivots, b), (2, 1, 2), ((b.shape[-2:], b.dtype),))[0]
+
+
+def _substituted(factors: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+    """The solution from the factors, pivots counted from 0: LAPACK's getrs, which starts threads for any size."""
+    laswp, trsm = routine("laswp", factors.dtype), routine("trsm", factors.dtype)
+    if not adjoint:
+        x = trsm(1, factors, laswp(b, pivots), lower=1, diag=1, overwrite_b=1)
+        return trsm(1, factors, x, overwrite_b=1)
+    x = trsm(1, factors, trsm(1, factors, b, trans_a=2), lower=1, trans_a=2, diag=1, overwrite_b=1)
+    return laswp(x, pivots, inc=-1, overwrite_a=1)
 
 
 def solve_ex(a: Any, b: Any) -> Any:
@@ -91,7 +104,7 @@ def solve_ex(a: Any, b: Any) -> Any:
     def one(matrix: Any, right: Any) -> Any:
         factors, pivots, x, info = gesv(matrix, right)
         if info:  # LAPACK stops; the infinities that substitution would give are what the decomposition gives
-            x = routine("getrs", matrix.dtype)(factors, pivots, right)[0]
+            x = _substituted(factors, pivots, right, False)
         return x, np.asarray(info, np.int32)
 
     return batched(one, (a, b), (2, 2), ((b.shape[-2:], b.dtype), ((), np.int32)))
@@ -100,7 +113,7 @@ def solve_ex(a: Any, b: Any) -> Any:
 def inv_ex(a: Any) -> Any:
     if not a.size:
         return np.zeros(a.shape, a.dtype), np.zeros(a.shape[:-2], np.int32)
-    if a.ndim > 2:
+    if a.ndim > 2 or a.shape[-1] > GETRI_UNTIL:
         try:
             return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
@@ -110,8 +123,7 @@ def inv_ex(a: Any) -> Any:
     def one(matrix: Any) -> Any:
         factors, pivots, info = getrf(matrix)
         if info:
-            unit = np.eye(n, dtype=matrix.dtype)
-            return routine("getrs", matrix.dtype)(factors, pivots, unit)[0], np.asarray(info, np.int32)
+            return _substituted(factors, pivots, np.eye(n, dtype=matrix.dtype), False), np.asarray(info, np.int32)
         return getri(factors, pivots, lwork=64 * n, overwrite_lu=1)[0], np.asarray(0, np.int32)
 
     return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))

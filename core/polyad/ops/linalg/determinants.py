@@ -57,6 +57,7 @@ def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
     singular values but the i-th. If that is to be differentiated, from `_adjugate`, which can for any rank; the
     formula with singular values, for large matrices, only where these are not equal.
     """
+    inverse: Tensor
     inverse, info = _linalg_inv_ex(adjoint(A))
     eps = finfo(A.dtype).eps
     # Both formulas are right for matrices in between; the first is faster, the second accurate for all.
@@ -121,6 +122,7 @@ def _slogdet_grad(g: list[Tensor | None], A: Tensor, sign: Tensor) -> Tensor:
         weight = turn if weight is None else weight + turn
     if weight is None:
         return A * 0
+    inverse: Tensor
     inverse, _ = _linalg_inv_ex(adjoint(A))
     return weight.unsqueeze(-1).unsqueeze(-1) * inverse
 

@@ -51,9 +51,9 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices: `polyad.linalg.inv`.
 
     >>> import polyad
-    >>> polyad.inverse(polyad.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    >>> polyad.inverse(polyad.tensor([[1.0, 1.0], [1.0, 2.0]]))
+    tensor([[ 2., -1.],
+            [-1.,  1.]])
     """
     return inverted("inverse", "input", input)
 

@@ -26,7 +26,7 @@ def matrices(op: str, A: Any, name: str = "A", *, square: bool = False, half: bo
     Raises TypeError if it is no tensor, RuntimeError for another rank, shape or dtype.
     """
     if not isinstance(A, Tensor):
-        check_tensor(A, op, name)
+        return check_tensor(A, op, name)  # which raises
     shape = A._array.shape
     if len(shape) < 2:
         raise ShapeError(
@@ -77,7 +77,7 @@ def is_flag(op: str, name: str, value: Any) -> bool:
 def check_info(op: str, info: Tensor, message: str, fix: str, **operands: Any) -> None:
     """Raise LinAlgError for the first matrix whose *info* is not 0; ``{order}`` in *message* stands for that number."""
     host = info._type.backend.to_host(info._array)
-    if not host.any():
+    if not (host.any() if host.ndim else host.item()):
         return
     failed = host.reshape(-1) != 0
     number = int(failed.argmax())

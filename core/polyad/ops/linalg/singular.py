@@ -15,7 +15,7 @@ from ...errors import ArgumentTypeError, NotSupported
 from ...layout import Shape
 from ...tensor import Tensor
 from ..selection import _where, maximum
-from ..slicing import diag_embed, narrow
+from ..slicing import _select, diag_embed, narrow
 from .operands import (
     adjoint,
     adjoint_times,
@@ -165,7 +165,7 @@ def _cut(A: Tensor, magnitudes: Tensor, atol: Tolerance, rtol: Tolerance) -> Ten
             rtol = _where(atol > 0, 0.0, finfo(A.dtype).eps * max(A._array.shape[-2:])).to(magnitudes.dtype)
     if isinstance(rtol, Tensor):
         rtol = rtol.unsqueeze(-1)
-    relative = magnitudes.amax(-1, keepdim=True) * rtol
+    relative: Tensor = magnitudes.amax(-1, keepdim=True) * rtol
     if atol is None:
         return relative
     if isinstance(atol, Tensor):
@@ -314,7 +314,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
         return A.new_zeros(A._array.shape[:-2], dtype=A.dtype.to_real())
     if by_values:
         S = _linalg_svdvals(A)
-        largest, smallest = narrow(S, -1, 0, 1).squeeze(-1), narrow(S, -1, S.shape[-1] - 1, 1).squeeze(-1)
+        largest, smallest = _select(S, S.ndim - 1, 0), _select(S, S.ndim - 1, S.shape[-1] - 1)
         return largest / smallest if p == 2 else smallest / largest
     inverse, info = _linalg_inv_ex(A)
     product = matrix_norm(A, p) * matrix_norm(inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), 0.0), p)

@@ -77,8 +77,9 @@ def _linalg_solve_ex(A: Tensor, B: Tensor) -> Any:
 def _solved(op: str, A: Any, B: Any, left: Any, check_errors: Any) -> tuple[Tensor, Tensor]:
     matrices(op, A, square=True)
     check_tensor(B, op, "B")
-    lapack_dtype(op, B, "B")
-    same_dtype(op, A=A, B=B)
+    if A._type.nd is not B._type.nd:
+        lapack_dtype(op, B, "B")
+        same_dtype(op, A=A, B=B)
     is_flag(op, "left", left)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B._array.shape == A._array.shape[:-1])
     if vector and left:
@@ -165,9 +166,9 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     floats.
 
     >>> import polyad
-    >>> polyad.linalg.inv(polyad.tensor([[2.0, 0.0], [0.0, 4.0]]))
-    tensor([[0.5000, 0.0000],
-            [0.0000, 0.2500]])
+    >>> polyad.linalg.inv(polyad.tensor([[1.0, 1.0], [1.0, 2.0]]))
+    tensor([[ 2., -1.],
+            [-1.,  1.]])
     """
     return inverted("inv", "A", A)
 
@@ -342,7 +343,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         )
     if rcond is None:
         rcond = finfo(A.dtype).eps * max(rows, columns)
-    elif isinstance(rcond, Tensor) or not isinstance(rcond, (int, float)):
+    elif not isinstance(rcond, (int, float)):
         raise ArgumentTypeError(f"lstsq: rcond is {rcond!r}, not a number", fix="pass a float")
     columns_of_B = B.unsqueeze(-1) if vector else B
     solution, rank, values = _linalg_lstsq(A, columns_of_B, float(rcond), driver)
