@@ -43,6 +43,7 @@ from . import (
     sorting,
     special,
     trigonometry,
+    truth,
 )
 
 KERNELS: dict[str, Kernel] = {
@@ -84,4 +85,5 @@ KERNELS: dict[str, Kernel] = {
     **sorting.KERNELS,
     **special.KERNELS,
     **trigonometry.KERNELS,
+    **truth.KERNELS,
 }

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL, INTEGER, DType, bfloat16, bool_, uint8
+from polyad.dtypes import BOOL, INTEGER, DType, bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from .quiet import quiet
@@ -22,7 +22,7 @@ from .quiet import quiet
 Call = Callable[..., Any]
 
 
-def _dtype(types: Signature) -> DType:
+def dtype_of(types: Signature) -> DType:
     kind = types[0]
     assert isinstance(kind, TensorType)
     return kind.dtype
@@ -35,7 +35,7 @@ def accumulator(dtype: DType) -> Any:
     return np.float32 if dtype.itemsize == 2 else None
 
 
-def _axis(array: Any, dims: tuple[int, ...]) -> Any:
+def axis_of(array: Any, dims: tuple[int, ...]) -> Any:
     # One pass over the memory instead of a loop nest: None where everything is reduced, an int where one dimension is.
     count = len(dims)
     return None if count == array.ndim else dims[0] if count == 1 else dims
@@ -43,15 +43,15 @@ def _axis(array: Any, dims: tuple[int, ...]) -> Any:
 
 def _adding(reduce: Call) -> Call:
     def specialize(types: Signature) -> Call:
-        dtype = _dtype(types)
+        dtype = dtype_of(types)
         wide = accumulator(dtype)
         narrow = numpy_dtype(dtype) if dtype.itemsize == 2 and dtype.category > INTEGER else None
 
         def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim), None, order="C")
+            return np.asarray(reduce(array, axis_of(array, dims), wide, None, keepdim), None, order="C")
 
         def in_float32(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            return np.asarray(reduce(array, _axis(array, dims), wide, None, keepdim)).astype(narrow, order="C")
+            return np.asarray(reduce(array, axis_of(array, dims), wide, None, keepdim)).astype(narrow, order="C")
 
         if dtype.category == BOOL and reduce is np.add.reduce:
             return _count_true
@@ -65,18 +65,18 @@ def _count_true(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
     if len(dims) == array.ndim:
         total = np.asarray(np.count_nonzero(array), np.int64)
         return total.reshape((1,) * array.ndim) if keepdim else total
-    return np.asarray(np.add.reduce(array, _axis(array, dims), np.int64, None, keepdim), order="C")
+    return np.asarray(np.add.reduce(array, axis_of(array, dims), np.int64, None, keepdim), order="C")
 
 
 def _mean(types: Signature) -> Call:
-    dtype = _dtype(types)
+    dtype = dtype_of(types)
     wide, narrow = accumulator(dtype), numpy_dtype(dtype)
     reduce = np.add.reduce
 
     def mean(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
         if len(dims) == array.ndim:
             return np.asarray(reduce(array, None, wide, None, keepdim) / array.size, narrow)
-        total = reduce(array, _axis(array, dims), wide, None, keepdim)
+        total = reduce(array, axis_of(array, dims), wide, None, keepdim)
         total /= math.prod([array.shape[dim] for dim in dims])
         return np.asarray(total, narrow, order="C")
 
@@ -85,7 +85,7 @@ def _mean(types: Signature) -> Call:
 
 def _extreme(reduce: Call) -> Call:
     def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-        return np.asarray(reduce(array, _axis(array, dims), None, None, keepdim), order="C")
+        return np.asarray(reduce(array, axis_of(array, dims), None, None, keepdim), order="C")
 
     return quiet(kernel)
 
@@ -102,28 +102,8 @@ def argmin(array: Any, dim: int | None, keepdim: bool) -> Any:
     return np.asarray(array.argmin(dim, keepdims=keepdim))
 
 
-def _truth(reduce: Call) -> Call:
-    def specialize(types: Signature) -> Call:
-        dtype = _dtype(types)
-
-        def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            return np.asarray(reduce(array, _axis(array, dims), np.bool_, None, keepdim), order="C")
-
-        def converted(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-            result = kernel(array.astype(np.bool_), dims, keepdim)
-            return result.astype(np.uint8) if dtype is uint8 else result
-
-        return kernel if dtype is bool_ else quiet(converted)
-
-    return specialize
-
-
-def count_nonzero(array: Any, dims: tuple[int, ...]) -> Any:
-    return np.asarray(np.count_nonzero(array, _axis(array, dims)), np.int64, order="C")
-
-
 def _variance(types: Signature) -> Call | None:
-    dtype = _dtype(types)
+    dtype = dtype_of(types)
     if dtype.is_complex:
         return None
     narrow = numpy_dtype(dtype)
@@ -133,7 +113,7 @@ def _variance(types: Signature) -> Call | None:
         if half:
             array = array.astype(np.float32)
         count = math.prod([array.shape[dim] for dim in dims])
-        axis = _axis(array, dims)
+        axis = axis_of(array, dims)
         centred = np.asarray(array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count))
         np.multiply(centred, centred, centred)
         total = np.add.reduce(centred, axis, None, None, keepdim)
@@ -143,7 +123,7 @@ def _variance(types: Signature) -> Call | None:
 
 
 def _euclidean(types: Signature) -> Call | None:
-    dtype = _dtype(types)
+    dtype = dtype_of(types)
     if dtype.is_complex or dtype.itemsize == 2:
         return None
 
@@ -151,7 +131,7 @@ def _euclidean(types: Signature) -> Call | None:
         if len(dims) == array.ndim and not keepdim and array.flags.c_contiguous:
             flat = array.reshape(-1)
             return np.asarray(np.sqrt(flat.dot(flat)))
-        return np.asarray(np.sqrt(np.add.reduce(array * array, _axis(array, dims), None, None, keepdim)))
+        return np.asarray(np.sqrt(np.add.reduce(array * array, axis_of(array, dims), None, None, keepdim)))
 
     return quiet(norm)
 
@@ -160,7 +140,7 @@ def _bfloat_kept(kernel: Call) -> Kernel:
     """A reduction by comparison; bfloat16, whose comparisons NumPy knows only one by one, goes through float32."""
 
     def specialize(types: Signature) -> Call:
-        if _dtype(types) is not bfloat16:
+        if dtype_of(types) is not bfloat16:
             return kernel
         narrow = numpy_dtype(bfloat16)
 
@@ -183,9 +163,6 @@ KERNELS = {
     "min_all": _bfloat_kept(_extreme_of_all(np.minimum.reduce)),
     "argmax": _bfloat_kept(argmax),
     "argmin": _bfloat_kept(argmin),
-    "any": Kernel(np.any, specialize=_truth(np.logical_or.reduce)),
-    "all": Kernel(np.all, specialize=_truth(np.logical_and.reduce)),
-    "count_nonzero": Kernel(count_nonzero),
     "var": Kernel(np.var, specialize=_variance),
     "norm2": Kernel(np.linalg.norm, specialize=_euclidean),
 }

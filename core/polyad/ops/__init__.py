@@ -70,6 +70,7 @@ from . import (
     strided,
     subscript,
     trigonometry,
+    truth,
     view_scatter,
 )
 from .attach import attach_methods
@@ -140,5 +141,6 @@ __all__ = [
     "strided",
     "subscript",
     "trigonometry",
+    "truth",
     "view_scatter",
 ]

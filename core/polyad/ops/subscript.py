@@ -20,7 +20,7 @@ from ..dispatch.inplace import check_writable
 from ..dispatch.op import view
 from ..dispatch.views import Layout, alias
 from ..dtypes import BOOL, INTEGER, bool_, uint8
-from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ..state import state
 from ..tensor import Tensor
 from .advanced_indexing import _index, index_tensors, place_ndim, write_at
@@ -193,7 +193,7 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
 
     try:
         made = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
-    except (TypeError, ValueError, ShapeError) as error:
+    except (TypeError, ValueError, ShapeError, DTypeError) as error:
         raise ArgumentTypeIndexError(
             f"index: {item!r} cannot be read as an index tensor",
             operands={"input": operand},

@@ -16,7 +16,6 @@ from ..sample import (
     REAL_FLOATS,
     ErrorCase,
     Sample,
-    as_bool,
     as_int64,
     as_sum,
     same,
@@ -235,32 +234,6 @@ SAMPLES = [
             length=False,
         )
     ],
-    *reduction("any", reduced(np.any), dtypes=EVERYTHING[2:] + BOOL, result=as_bool, length=False),
-    *reduction("all", reduced(np.all), dtypes=EVERYTHING[2:] + BOOL, result=as_bool, length=False),
-    *[
-        Sample(
-            op="count_nonzero",
-            name=name,
-            inputs=lambda make: (make((2, 3, 4)),),
-            kwargs=kwargs,
-            reference=lambda x, dim=None: np.asarray(np.count_nonzero(x, axis=dim)),
-            dtypes=EVERYTHING,
-            result=as_int64,
-        )
-        for name, kwargs in (("whole", {}), ("one dim", {"dim": 1}), ("two dims", {"dim": (0, -1)}))
-    ],
-    *[
-        Sample(
-            op=op,
-            name="of no dimension: each by itself",
-            inputs=lambda make: (make((2, 3), -1, 1),),
-            kwargs={"dim": ()},
-            reference=lambda x, dim: x != 0,
-            dtypes=EVERYTHING[2:] + BOOL,
-            result=as_bool,
-        )
-        for op in ("any", "all")
-    ],
     Sample(
         op="aminmax",
         inputs=lambda make: (make.distinct((3, 4)),),
@@ -291,9 +264,6 @@ ERRORS = [
             "min",
             "argmax",
             "argmin",
-            "any",
-            "all",
-            "count_nonzero",
         )
     ],
     *[
@@ -304,7 +274,7 @@ ERRORS = [
             raises=TypeError,
             match=rf"{op}: input is list",
         )
-        for op in ("sum", "mean", "prod", "amax", "max", "argmax", "any", "all")
+        for op in ("sum", "mean", "prod", "amax", "max", "argmax")
     ],
     *[
         ErrorCase(
