@@ -118,7 +118,9 @@ _MODES = {
 
 
 @function(method=False)
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows: x1 (*, n, m) and x2 (*, r, m) give (*, n, r).
 
     Euclidean distances of more than 25 rows are made by a product of matrices, which is fast but inexact where a

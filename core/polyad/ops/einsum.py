@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..dispatch.op import function
@@ -476,6 +476,8 @@ def einsum(*args: Any) -> Tensor:
     >>> polyad.einsum("ii->i", polyad.arange(4).reshape(2, 2))
     tensor([0, 3])
     """
+    planned: Callable[..., Program]
+    given: tuple[Any, ...]
     if args and isinstance(args[0], str):
         equation, operands = args[0], args[1:]
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):

@@ -47,7 +47,7 @@ def _as_values(op: str, name: str, values: Any, sequence: Tensor) -> Tensor:
     if isinstance(values, (bool, int, float)):
         from .creation import tensor
 
-        return tensor(values, device=sequence.device)  # type: ignore[no-any-return]
+        return tensor(values, device=sequence.device)
     return check_tensor(values, op, name)
 
 
