@@ -169,6 +169,17 @@ def test_views_of_one_memory_share_memory_after_loading():
     assert same.tolist() == row.tolist()
 
 
+def test_tensors_of_several_dtypes_share_memory_after_loading():
+    z = polyad.tensor([1 + 2j, 3 + 4j, 5 + 6j], dtype=polyad.complex128)
+    read = through({"part": z[1:].imag, "z": z[1:], "bits": z.real.view(polyad.int64)[1:]})
+    assert read["z"].tolist() == [3 + 4j, 5 + 6j]
+    assert read["bits"].view(polyad.float64).tolist() == [3.0, 5.0]
+    assert read["part"].dtype is polyad.float64
+    read["part"].fill_(-1)
+    read["bits"][0] = 0
+    assert read["z"].tolist() == [-1j, 5 - 1j]
+
+
 def test_one_tensor_saved_twice_shares_memory():
     x = polyad.zeros(3)
     first, second = through({"a": x, "b": [x]}).values()
@@ -688,6 +699,11 @@ def view(**changes):
         ({"tensor": view(shape=None)}, "not described"),
         ({"tensor": view(requires_grad=1)}, "requires_grad"),
         ({"tensor": view(data="flag", shape=[1], requires_grad=True)}, "requires_grad"),
+        ({"tensor": view(dtype="float7")}, "with dtype 'float7'"),
+        ({"tensor": view(dtype=[])}, "cannot be read"),
+        ({"tensor": view(dtype="bool")}, "with dtype 'bool'"),
+        ({"tensor": view(data="flag", shape=[1], dtype="int8")}, "with dtype 'int8'"),
+        ({"tensor": view(dtype="complex128")}, "reaches beyond its data"),
     ],
     ids=lambda value: None if isinstance(value, str) else str(value)[:40],
 )

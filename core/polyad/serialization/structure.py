@@ -10,8 +10,10 @@ metadata:
 
 Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved;
 reading builds values from `_DECODERS` alone and can therefore run nothing else. Tensors that share memory share
-it after loading too (those of one dtype); a tensor that is the only saved view of its memory brings only the
-elements it shows. Dicts and lists that occur twice are written twice.
+it after loading too; a tensor that is the only saved view of its memory brings only the elements it shows. Where
+they read it as several dtypes, the array has the smallest of them (of complex numbers the parts), and a tensor of
+another says so ("dtype"); bool, which not all memory is, shares with bool alone. Dicts and lists that occur twice are
+written twice.
 
 To add a type, add a row to both tables, and raise the minor version; a reader meets an unknown tag with a clear error.
 """
@@ -37,7 +39,7 @@ from .container import METADATA, Blob, Contents, are_counts, damaged, swapped
 
 __all__ = ["LoadDevice", "decode", "encode"]
 
-VERSION = (1, 0)
+VERSION = (1, 1)
 DEEPEST = 100
 
 Path = tuple[Any, ...]
@@ -104,7 +106,7 @@ class _Encoder:
     def tensor(self, value: Tensor, path: Path) -> dict[str, Any]:
         record: dict[str, Any] = {}
         memory = value if value._storage is None else value._storage.origin or value._storage
-        self._views.setdefault((id(memory), value.dtype), []).append((path, value, record))
+        self._views.setdefault((id(memory), value.dtype is dtypes.bool_), []).append((path, value, record))
         return record
 
     def arrays(self) -> dict[str, tuple[Blob, str]]:
@@ -114,22 +116,34 @@ class _Encoder:
             path, first, _ = views[0]
             name = _free_name(path, result)
             shape = tuple(first.shape)
+            unit = first.dtype
             if len(views) == 1 and (first.is_contiguous() or not _fills_its_span(first)):
                 flat = first.detach().contiguous()
                 layouts = [(contiguous_strides(shape), 0)]
             else:
+                if any(view.dtype is not unit for _, view, _ in views):
+                    unit = min((view.dtype.to_real() for _, view, _ in views), key=lambda dtype: dtype.itemsize)
                 spans = [_span(view) for _, view, _ in views]
-                origin, end = min(begin for begin, _ in spans), max(end for _, end in spans)
-                flat = first.detach().as_strided((end - origin,), (1,), origin)
-                layouts = [(view.stride(), view.storage_offset() - origin) for _, view, _ in views]
+                ratios = [view.itemsize // unit.itemsize for _, view, _ in views]
+                origin = min(begin * ratio for (begin, _), ratio in zip(spans, ratios, strict=True))
+                origin -= origin % max(ratios)
+                end = max(end * ratio for (_, end), ratio in zip(spans, ratios, strict=True))
+                whole = first.detach().as_strided((_room(first),), (1,), 0).view(unit)
+                flat = whole.as_strided((end - origin,), (1,), origin)
+                layouts = [
+                    (view.stride(), view.storage_offset() - origin // ratio)
+                    for (_, view, _), ratio in zip(views, ratios, strict=True)
+                ]
                 shape = (end - origin,)
             for (_, view, record), (strides, offset) in zip(views, layouts, strict=True):
+                if view.dtype is not unit:
+                    record["dtype"] = view.dtype.name
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
                 record["requires_grad"] = view.requires_grad
             host = flat._type.backend.to_host(flat._array).reshape(-1).view("u1")
             data = memoryview(host)
-            result[name] = Blob(first.dtype, shape, data), str(first.device)
+            result[name] = Blob(unit, shape, data), str(first.device)
         return result
 
 
@@ -139,6 +153,11 @@ def _span(tensor: Tensor) -> tuple[int, int]:
     if tensor.numel() == 0:
         return begin, begin
     return begin, begin + 1 + sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+
+
+def _room(tensor: Tensor) -> int:
+    """How many of the tensor's elements its storage has room for."""
+    return tensor.untyped_storage().nbytes() // tensor.itemsize
 
 
 def _fills_its_span(tensor: Tensor) -> bool:
@@ -353,16 +372,21 @@ class _Decoder:
             raise self.damaged(f"has a tensor of data {payload['data']!r} that is not described as a tensor")
         if len(shape) != len(strides):
             raise self.damaged(f"has a tensor with {shape} sizes and {strides} strides")
-        count, held = math.prod(shape), len(blob.data) // blob.dtype.itemsize
+        dtype = _DTYPES.get(payload["dtype"]) if "dtype" in payload else blob.dtype
+        if dtype is None or (dtype is not blob.dtype and dtypes.bool_ in (dtype, blob.dtype)):
+            raise self.damaged(f"has a tensor of data {payload['data']!r} with dtype {payload.get('dtype')!r}")
+        count, held = math.prod(shape), len(blob.data) // dtype.itemsize
         last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if count else -1
         if last >= held or count >= 2**63:
             raise self.damaged(f"has a tensor of shape {tuple(shape)} that reaches beyond its data {payload['data']!r}")
         requires_grad = payload.get("requires_grad")
-        if not isinstance(requires_grad, bool) or (requires_grad and blob.dtype.category < dtypes.FLOATING):
-            raise self.damaged(f"has a tensor of dtype {blob.dtype.name} with requires_grad {requires_grad!r}")
+        if not isinstance(requires_grad, bool) or (requires_grad and dtype.category < dtypes.FLOATING):
+            raise self.damaged(f"has a tensor of dtype {dtype.name} with requires_grad {requires_grad!r}")
         if not self._loaded:
             return None
         flat = self._loaded[payload["data"]]
+        if dtype is not blob.dtype:
+            flat = flat[: len(blob.data) // dtype.itemsize * dtype.itemsize // blob.dtype.itemsize].view(dtype)
         if offset == 0 and count == held and is_contiguous(tuple(shape), tuple(strides)):
             view = flat.reshape(shape)
         else:

@@ -56,8 +56,10 @@ def norm(z):
 
 def test_parts_share_the_memory_of_their_number():
     z = polyad.tensor([[1 + 2j, 3 + 4j]])
-    assert z.real._base is z and z.imag._base is z
-    assert z.real.stride() == (4, 2) and z.imag.storage_offset() == 1
+    assert z.real._base is z
+    assert z.imag._base is z
+    assert z.real.stride() == (4, 2)
+    assert z.imag.storage_offset() == 1
     assert z.real.data_ptr() == z.data_ptr()
     z.real.fill_(7)
     z.imag[0, 1] = -1
@@ -68,7 +70,8 @@ def test_parts_share_the_memory_of_their_number():
     assert polyad.view_as_complex(pairs).data_ptr() == z.data_ptr()
     assert z._version == pairs._version == 3
     real = polyad.tensor([1.0])
-    assert real.real is real and polyad.real(real) is real
+    assert real.real is real
+    assert polyad.real(real) is real
 
 
 def test_parts_can_be_assigned():
@@ -154,7 +157,8 @@ def test_views_of_another_dtype_have_no_history():
         assert seen._base is None
         assert seen.data_ptr() == w.data_ptr()
     w.view(polyad.int32).zero_()
-    assert w.tolist() == [[0, 0], [0, 0]] and w._version == 1
+    assert w.tolist() == [[0, 0], [0, 0]]
+    assert w._version == 1
 
 
 @pytest.mark.parametrize("dtype", [polyad.bfloat16, polyad.bool, polyad.complex128, polyad.int8, polyad.float64])
@@ -189,10 +193,13 @@ def test_parts_are_captured_and_replayed():
 def test_conjugation_is_done_at_once():
     z = polyad.tensor([1 + 2j])
     w = z.conj()
-    assert not w.is_conj() and not w.imag.is_neg()
-    assert w.resolve_conj() is w and w.resolve_neg() is w
+    assert not w.is_conj()
+    assert not w.imag.is_neg()
+    assert w.resolve_conj() is w
+    assert w.resolve_neg() is w
     assert w.data_ptr() != z.data_ptr()
-    assert z.conj_physical_() is z and z.tolist() == [1 - 2j]
+    assert z.conj_physical_() is z
+    assert z.tolist() == [1 - 2j]
 
 
 # -------------------------------------------------------------------------------------------------------- no gradient
@@ -230,7 +237,8 @@ def test_channels_last():
     x = polyad.arange(120.0).reshape(2, 3, 4, 5)
     y = x.contiguous(memory_format=polyad.channels_last)
     assert y.stride() == (60, 1, 15, 3)
-    assert y.is_contiguous(memory_format=polyad.channels_last) and not y.is_contiguous()
+    assert y.is_contiguous(memory_format=polyad.channels_last)
+    assert not y.is_contiguous()
     assert y.tolist() == x.tolist()
     assert y.contiguous(memory_format=polyad.channels_last) is y
     assert y.clone().stride() == y.stride() == polyad.empty_like(y).stride() == y.double().stride()
@@ -239,7 +247,8 @@ def test_channels_last():
     assert x.to(polyad.float64, memory_format=polyad.channels_last).stride() == y.stride()
     assert polyad.empty(2, 3, 4, 5, 6, memory_format=polyad.channels_last_3d).stride() == (360, 1, 90, 18, 3)
     one = polyad.zeros(2, 1, 4, 5)
-    assert one.is_contiguous() and one.is_contiguous(memory_format=polyad.channels_last)
+    assert one.is_contiguous()
+    assert one.is_contiguous(memory_format=polyad.channels_last)
     assert repr(polyad.channels_last) == "polyad.channels_last"
     assert x.layout is polyad.strided
     with pytest.raises(RuntimeError, match="channels_last is for 4 dimensions, not 2"):
@@ -266,7 +275,8 @@ def test_a_copy_of_an_expanded_tensor_is_row_major():
 
 def test_views_without_elements():
     x = polyad.arange(12).view(3, 4)
-    assert x[3:].storage_offset() == 12 and x[3:].stride() == (4, 1)
+    assert x[3:].storage_offset() == 12
+    assert x[3:].stride() == (4, 1)
     assert x[2:2, 1].storage_offset() == 9
     assert x[3:].data_ptr() == 0
     assert polyad.zeros(0, 3).stride() == (3, 1)
@@ -294,15 +304,17 @@ def test_storage_is_what_aliases_share():
     assert storage != x.clone().untyped_storage()
     assert storage.nbytes() == len(storage) == storage.size() == 24
     assert storage.data_ptr() == x.data_ptr()
-    with pytest.raises(NotImplementedError, match="Tensor.resize_"):
+    with pytest.raises(NotImplementedError, match=r"Tensor\.resize_"):
         storage.resize_(4)
 
 
 def test_set():
     x, y = polyad.zeros(3), polyad.arange(6.0)
-    assert x.set_(y) is x and x.data_ptr() == y.data_ptr()
+    assert x.set_(y) is x
+    assert x.data_ptr() == y.data_ptr()
     x.set_(y, 1, (2, 2), (2, 1))
-    assert x.tolist() == [[1, 2], [3, 4]] and x.storage_offset() == 1
+    assert x.tolist() == [[1, 2], [3, 4]]
+    assert x.storage_offset() == 1
     x.set_(y.untyped_storage(), 2, (2,))
     assert x.tolist() == [2, 3]
     assert x.set_().shape == (0,)
@@ -318,7 +330,8 @@ def test_resize():
     x = polyad.arange(6)
     y = x.view(2, 3)
     y.resize_(2, 2)
-    assert y.tolist() == [[0, 1], [2, 3]] and y.untyped_storage() == x.untyped_storage()
+    assert y.tolist() == [[0, 1], [2, 3]]
+    assert y.untyped_storage() == x.untyped_storage()
     assert y.resize_(2, 5) is y
     assert y.view(-1)[:6].tolist() == [0, 1, 2, 3, 4, 5]
     y.fill_(9)
@@ -333,7 +346,8 @@ def test_resize():
 def test_as_strided_in_place_moves_the_tensor_itself():
     x = polyad.arange(6)
     assert x.as_strided_((2, 2), (1, 2), 1) is x
-    assert x.tolist() == [[1, 3], [2, 4]] and x.storage_offset() == 1
+    assert x.tolist() == [[1, 3], [2, 4]]
+    assert x.storage_offset() == 1
 
 
 def test_subclasses_keep_memory_and_history():
@@ -342,7 +356,8 @@ def test_subclasses_keep_memory_and_history():
 
     w = polyad.ones(2, requires_grad=True)
     y = w.as_subclass(Measured)
-    assert isinstance(y, Measured) and y.data_ptr() == w.data_ptr()
+    assert isinstance(y, Measured)
+    assert y.data_ptr() == w.data_ptr()
     (y * 3).sum().backward()
     assert w.grad.tolist() == [3, 3]
     with pytest.raises(TypeError, match="no subclass of Tensor"):
@@ -355,7 +370,8 @@ def test_fill_diagonal():
     np.fill_diagonal(expected, 1, wrap=True)
     assert x.tolist() == expected.tolist()
     cube = polyad.zeros(3, 3, 3).fill_diagonal_(2)
-    assert cube.sum().item() == 6 and cube[1, 1, 1].item() == 2
+    assert cube.sum().item() == 6
+    assert cube[1, 1, 1].item() == 2
     w = polyad.ones(2, 2, requires_grad=True)
     (w * 1).fill_diagonal_(0).sum().backward()
     assert w.grad.tolist() == [[0, 1], [1, 0]]
@@ -381,5 +397,6 @@ def test_broadcast_shapes():
 def test_transposes_of_numbers():
     x = polyad.tensor(1.0)
     for seen in (x.T, x.mT, x.H, x.mH, x.adjoint()):
-        assert seen.shape == () and seen.data_ptr() == x.data_ptr()
+        assert seen.shape == ()
+        assert seen.data_ptr() == x.data_ptr()
     assert polyad.zeros(2, 3)[..., ...].shape == (2, 3)
