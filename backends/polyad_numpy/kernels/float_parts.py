@@ -27,8 +27,10 @@ def _ldexp(a: Any, exponent: Any) -> Any:
 @quiet
 def _frexp(a: Any) -> tuple[Any, Any]:
     mantissa, exponent = (np.asarray(part) for part in np.frexp(a))
-    # What the C library leaves in the exponent of infinities and nan is its own affair.
-    exponent = np.asarray(np.where(np.isfinite(a), exponent, 0), np.int32)
+    finite = np.isfinite(a)
+    if not finite.all():
+        # What the C library leaves in the exponent of infinities and nan is its own affair.
+        exponent = np.where(finite, exponent, np.int32(0))
     return arranged(mantissa, a), arranged(exponent, a)
 
 

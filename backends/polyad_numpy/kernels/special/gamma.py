@@ -14,6 +14,9 @@ from .spreading import Call, scipy_ufunc, spreading
 TINY = 1e-300
 """Below this gamma(a) is 1 / a."""
 
+NEAR = 0.15
+"""How near a zero lgamma is evaluated by an expansion."""
+
 SMALL_FACTORIAL = 20
 """Up to here n! is exact in float64 and overflows no product."""
 
@@ -35,11 +38,11 @@ def _lgamma() -> Call:
         result[a == -math.inf] = math.inf
         if a.dtype == np.float64:
             # SciPy's error is absolute around the zeros at 1 and 2.
-            for low, high, series in ((0.5, 1.5, LGAMMA_1), (1.5, 2.5, LGAMMA_2)):
-                near = (a > low) & (a < high)
-                if near.any():
-                    x = a[near]
-                    result[near] = (x - 1) * (x - 2) * _sum(series, x) + 0.0  # no -0.0 at the zeros
+            near = np.absolute(np.absolute(a - 1.5) - 0.5) < NEAR
+            if near.any():
+                x = a[near]
+                factor = np.where(x < 1.5, _sum(LGAMMA_1, x), _sum(LGAMMA_2, x))
+                result[near] = (x - 1) * (x - 2) * factor + 0.0  # no -0.0 at the zeros
         return result
 
     return call

@@ -73,7 +73,7 @@ SAMPLES = [
         steps=8,
     ),
     *few("special.ndtr", ndtr, gradient=True, steps=8),
-    *spans("special.ndtr", ndtr, 10, tail=(-9, -5)),
+    *spans("special.ndtr", ndtr, 80, tail=(-9, -5)),
     *few("special.log_ndtr", log_ndtr, gradient=True, steps=10),
     *spans("special.log_ndtr", log_ndtr, 8, far_out=(-300, -30)),
     *few("special.ndtri", ndtri, draw=probability, gradient=True, steps=10),

@@ -53,7 +53,7 @@ SAMPLES = [
     *spans(
         "lgamma",
         lgamma,
-        8,
+        20,
         around_1=(0.8, 1.2),
         around_2=(1.8, 2.2),
         to_10=(2.5, 10),
