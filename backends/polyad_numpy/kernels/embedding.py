@@ -32,4 +32,31 @@ def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int, b
     return out.astype(gradient.dtype, copy=False)
 
 
-KERNELS = {"embedding": Kernel(embedding), "embedding_backward": Kernel(embedding_backward)}
+def bag_sum(weight: Any, index: Any, bag: Any, factors: Any, bags: int, by_frequency: bool) -> Any:
+    _check("embedding_bag", index, weight.shape[0], "input")
+    wide = _accumulating(weight.dtype)
+    out = np.zeros((bags, weight.shape[1]), wide)
+    if index.size:
+        rows = weight.take(index, 0).astype(wide, copy=False)
+        if factors is not None:
+            rows *= factors[:, None].astype(wide, copy=False)
+        starts = np.flatnonzero(np.concatenate(([True], bag[1:] != bag[:-1])))
+        out[bag[starts]] = np.add.reduceat(rows, starts, axis=0)
+    return out.astype(weight.dtype, copy=False)
+
+
+def bag_max(weight: Any, index: Any, bag: Any, bags: int) -> Any:
+    _check("embedding_bag", index, weight.shape[0], "input")
+    out = np.zeros((bags, weight.shape[1]), weight.dtype)
+    if index.size:
+        starts = np.flatnonzero(np.concatenate(([True], bag[1:] != bag[:-1])))
+        out[bag[starts]] = np.maximum.reduceat(weight.take(index, 0), starts, axis=0)
+    return out
+
+
+KERNELS = {
+    "bag_max": Kernel(bag_max),
+    "bag_sum": Kernel(bag_sum),
+    "embedding": Kernel(embedding),
+    "embedding_backward": Kernel(embedding_backward),
+}

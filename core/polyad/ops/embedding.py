@@ -11,12 +11,14 @@ from typing import Any
 from ..autograd.grad_mode import no_grad
 from ..backend.bounds import ElementOutOfRange
 from ..dispatch.op import composite, function, gradient
+from ..dispatch.promotion import first
 from ..dtypes import INTEGER, int64
 from ..errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
 from .creation import _full, arange
 from .indexing import _index_add, _index_select, _nonzero, _scatter, check_index, typed_like_input
+from .joining import cat
 from .linalg.norms import vector_norm
 from .losses.reduction import check_same_dtype
 from .selection import _where
@@ -164,38 +166,102 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
             operands={"offsets": offsets},
             fix="convert them: offsets.long()",
         )
-    starts, count = offsets.tolist(), input.numel()
+    places, count = offsets._array.shape[0], input.numel()
     operands = {"input": input, "offsets": offsets}
-    if include_last and not starts:
+    if include_last and not places:
         raise ShapeError(f"{op}: offsets without the last one", operands=operands, fix="end them with input's length")
-    if starts and starts[0] != 0:
-        raise ShapeError(f"{op}: offsets[0] = {starts[0]} is not 0", operands=operands, fix="the first bag starts at 0")
-    for place, start in enumerate(starts):
-        if not starts[max(place - 1, 0)] <= start <= count:
-            raise ElementOutOfRange(
-                f"{op}: offsets[{place}] = {start} is not in [{starts[max(place - 1, 0)]}, {count}]",
-                operands=operands,
-                fix="offsets go up, to at most input's length",
-            )
     offsets = offsets.to(int64)
-    if include_last:
-        return offsets.narrow(0, 0, len(starts) - 1), starts[-1]
-    return offsets, count if starts else 0
+    if not places:
+        return offsets, 0
+    first_start, end = int(offsets[0].item()), int(offsets[-1].item())
+    if first_start != 0:
+        raise ShapeError(
+            f"{op}: offsets[0] = {first_start} is not 0", operands=operands, fix="the first bag starts at 0"
+        )
+    if end > count or bool((offsets.narrow(0, 1, places - 1) < offsets.narrow(0, 0, places - 1)).any()):
+        starts = offsets.tolist()
+        place, least = next(
+            (place, starts[place - 1]) for place in range(1, places) if not starts[place - 1] <= starts[place] <= count
+        )
+        raise ElementOutOfRange(
+            f"{op}: offsets[{place}] = {starts[place]} is not in [{least}, {count}]",
+            operands=operands,
+            fix="offsets go up, to at most input's length",
+        )
+    return (offsets.narrow(0, 0, places - 1), end) if include_last else (offsets, count)
 
 
-def _largest(rows: Tensor, counts: Tensor) -> Tensor:
-    """The largest of each bag's rows, element by element; 0 for a bag that none counts in."""
-    bags, count = counts._array.shape[0], rows._array.shape[0]
+def _bag_shape(weight: Shape, index: Shape, bag: Shape, factors: Shape | None, bags: int, *rest: Any) -> Shape:
+    return (bags, weight[1])
+
+
+@composite(dtype=first, shape=_bag_shape, method=False, grad_name="EmbeddingBagBackward0")
+def _bag_sum(
+    weight: Tensor, index: Tensor, bag: Tensor, factors: Tensor | None, bags: int, by_frequency: bool
+) -> Tensor:
+    """The sums of the rows ``weight[index]``, times *factors*, that are in each of *bags*: *bag* says in which, in
+    order.
+    """
+    rows = _index_select(weight, index, 0)
+    if factors is not None:
+        rows = rows * factors.unsqueeze(1)
+    zeros = _full((bags, weight._array.shape[1]), 0, rows._type.dtype, rows._type.device)
+    return _index_add(zeros, bag, rows, 0)
+
+
+def _bag_sum_weight(
+    g: Tensor, weight_shape: Shape, index: Tensor, bag: Tensor, factors: Tensor | None, by_frequency: bool
+) -> Tensor:
+    rows = _index_select(g, bag, 0)
+    if factors is not None:
+        rows = rows * factors.unsqueeze(1)
+    return _embedding_backward(rows, index, weight_shape[0], -1, by_frequency)
+
+
+gradient(
+    _bag_sum,
+    weight=_bag_sum_weight,
+    factors=lambda g, weight, index, bag: (_index_select(g, bag, 0) * _index_select(weight, index, 0)).sum(1),
+)
+
+
+def _bag_max_shape(weight: Shape, index: Shape, bag: Shape, bags: int) -> Shape:
+    return (bags, weight[1])
+
+
+def _bag_starts(bag: Tensor, bags: int) -> tuple[Tensor, Tensor]:
+    """How many indices each bag has, and where they begin."""
+    counts = _index_add(_full((bags,), 0, int64, bag._type.device), bag, bag * 0 + 1, 0)
+    return counts, counts.cumsum(0) - counts
+
+
+@composite(dtype=first, shape=_bag_max_shape, method=False, grad_name="EmbeddingBagBackward0")
+def _bag_max(weight: Tensor, index: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """The largest of the rows ``weight[index]`` in each of *bags*, element by element; 0 for an empty bag."""
+    counts, starts = _bag_starts(bag, bags)
     widest = int(counts.max().item()) if bags else 0
     if not widest:
-        return rows.new_zeros((bags, rows._array.shape[1]))
-    steps = arange(widest, device=rows.device)
-    held = steps < counts.unsqueeze(1)
-    first = counts.cumsum(0) - counts
-    places = (first.unsqueeze(1) + steps).clamp(max=count - 1)
-    padded = _index_select(rows, places.reshape(-1), 0).reshape(bags, widest, rows._array.shape[1])
-    largest: Tensor = padded.masked_fill(held.logical_not().unsqueeze(2), -math.inf).max(1).values
+        return weight.new_zeros((bags, weight._array.shape[1]))
+    steps = arange(widest, device=index.device)
+    places = (starts.unsqueeze(1) + steps).clamp(max=index._array.shape[0] - 1)
+    rows = _index_select(weight, _index_select(index, places.reshape(-1), 0), 0)
+    padded = rows.reshape(bags, widest, weight._array.shape[1])
+    largest = padded.masked_fill((steps >= counts.unsqueeze(1)).unsqueeze(2), -math.inf).amax(1)
     return largest.masked_fill((counts == 0).unsqueeze(1), 0)
+
+
+def _bag_max_weight(g: Tensor, weight: Tensor, index: Tensor, bag: Tensor, bags: int, out: Tensor) -> Tensor:
+    """The gradient goes to the first of the largest; nan, which equals nothing, is the largest of all."""
+    rows = _index_select(weight.detach(), index, 0)
+    found = (rows == _index_select(out.detach(), bag, 0)) | (rows != rows)
+    so_far = found.to(int64).cumsum(0)
+    before = cat([so_far.new_zeros((1, rows._array.shape[1])), so_far])
+    before = _index_select(_index_select(before, _bag_starts(bag, bags)[1], 0), bag, 0)
+    share = _index_select(g, bag, 0) * (found & (so_far - before == 1))
+    return _embedding_backward(share, index, weight._array.shape[0], -1, False)
+
+
+gradient(_bag_max, weight=_bag_max_weight)
 
 
 @function(namespace="nn.functional")
@@ -274,15 +340,13 @@ def embedding_bag(
         kept = (index != padding).nonzero().reshape(-1)
         index, bag = index.index_select(0, kept), bag.index_select(0, kept)
         factors = None if factors is None else factors.index_select(0, kept)
-    rows = _embedding(weight, index, -1, bool(scale_grad_by_freq))
-    if factors is not None:
-        rows = rows * factors.unsqueeze(1)
-    counts = _index_add(_full((bags,), 0, int64, weight._type.device), bag, bag * 0 + 1, 0)
     if mode == "max":
-        return _largest(rows, counts)
-    zeros = _full((bags, weight._array.shape[1]), 0, rows._type.dtype, rows._type.device)
-    total = _index_add(zeros, bag, rows, 0)
-    return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype) if mode == "mean" else total
+        return _bag_max(weight, index, bag, bags)
+    total = _bag_sum(weight, index, bag, factors, bags, bool(scale_grad_by_freq))
+    if mode == "sum":
+        return total
+    counts, _ = _bag_starts(bag, bags)
+    return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
 
 
 @function(namespace="nn.functional")

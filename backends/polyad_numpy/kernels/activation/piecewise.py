@@ -38,8 +38,8 @@ def _hardtanh_backward(grad: Any, a: Any, low: float, high: float) -> Any:
 
 def _hardsigmoid(a: Any) -> Any:
     result = np.add(a, 3)
-    np.maximum(result, 0, out=result)
-    np.minimum(result, 6, out=result)
+    # One pass, and several times as fast as a maximum and a minimum.
+    np.clip(result, 0, 6, out=result)
     return np.true_divide(result, 6, result)
 
 

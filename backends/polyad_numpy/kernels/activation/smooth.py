@@ -101,6 +101,14 @@ def _softplus_backward(grad: Any, a: Any, beta: float, threshold: float) -> Any:
     return choose(linear, grad, np.multiply(slope, grad, slope))
 
 
+def _log_sigmoid(a: Any) -> Any:
+    size = np.absolute(a, order="C")
+    np.negative(size, size)
+    np.exp(size, size)
+    np.log1p(size, size)
+    return np.subtract(np.clip(a, None, 0), size, size)
+
+
 def _softplus_tanh(a: Any) -> Any:
     """tanh(log1p(exp(a))) as e * (e + 2) / (e * (e + 2) + 2), of e = exp(min(a, 20)): beyond, it is 1."""
     powers = np.exp(np.minimum(a, np.asarray(20, a.dtype)))
@@ -135,6 +143,7 @@ KERNELS = {
     "silu_backward": fused(_silu_backward),
     "softplus": fused(_softplus),
     "softplus_backward": fused(_softplus_backward),
+    "log_sigmoid": fused(_log_sigmoid),
     "mish": fused(_mish),
     "mish_backward": fused(_mish_backward),
     "glu": fused(_glu),

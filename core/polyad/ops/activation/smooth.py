@@ -11,7 +11,7 @@ from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..arithmetic import _add, _div, _mul, _sub, conjugate
 from ..exponential import exp, log1p, sigmoid
-from ..selection import _where
+from ..selection import _where, minimum
 from ..shape_rules import broadcast, same
 from ..special import erf
 from ..trigonometry import tanh
@@ -160,6 +160,15 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _softplus(input, number("softplus", "beta", beta), number("softplus", "threshold", threshold))
 
 
+@composite(dtype=real("log_sigmoid"), shape=same, method=False)
+def _log_sigmoid(input: Tensor) -> Tensor:
+    """min(input, 0) - log1p(exp(-abs(input)))."""
+    return _sub(minimum(input, 0), log1p(exp(-input.abs())))
+
+
+gradient(_log_sigmoid, input=lambda g, input: _mul(g, sigmoid(-input)))
+
+
 @function(namespace="nn.functional")
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(input))`` without overflow. Raises RuntimeError unless floating.
@@ -168,8 +177,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> polyad.nn.functional.logsigmoid(polyad.tensor([-100.0, 0.0]))
     tensor([-100.0000,   -0.6931])
     """
-    # Beyond 40 the difference from the element itself is below float64's resolution.
-    return -_softplus(-check_tensor(input, "logsigmoid", "input").contiguous(), 1.0, 40.0)
+    return _log_sigmoid(check_tensor(input, "logsigmoid", "input").contiguous())
 
 
 @composite(dtype=real("mish"), shape=same, method=False)

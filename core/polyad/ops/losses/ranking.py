@@ -209,7 +209,7 @@ def multi_margin_loss(
         )
     classes = classes.reshape(-1, 1)
     # Not clamp: like PyTorch's, the gradient at a margin that is just kept is 0.
-    short = relu(scores - _picked(op, scores, classes, target) + margin)
+    short = relu(scores - (_picked(op, scores, classes, target) - margin))
     short = short.masked_fill(arange(count, device=scores.device) == classes, 0)
     if p == 2:
         short = short * short
