@@ -18,7 +18,8 @@ from ..dtypes import can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..layout import has_internal_overlap
 from ..state import state, user_line
-from ..tensor import Tensor, ViewOf
+from ..storage import ViewOf
+from ..tensor import Tensor
 from .effects import Effect
 from .views import Layout, in_parts, layout_of
 

@@ -63,7 +63,7 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
         ) from error
     if array.dtype == object:
         raise _no_numbers(data, met)
-    if (array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16"):
+    if array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16":
         raise ArgumentTypeError(
             f"tensor: data is no array of numbers (NumPy reads it as {array.dtype})",
             operands={"data": data},
@@ -146,8 +146,10 @@ def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
     limits = dtypes.iinfo(dtype)
     low = limits.min if dtype.is_signed else -limits.max
     with np.errstate(invalid="ignore"):
-        wrong = ~((array >= low) & (array < limits.max + 1.0)) if array.dtype.kind == "f" else (
-            (array < low) | (array > limits.max)
+        wrong = (
+            ~((array >= low) & (array < limits.max + 1.0))
+            if array.dtype.kind == "f"
+            else ((array < low) | (array > limits.max))
         )
     if wrong.any():
         raise DTypeError(
@@ -169,8 +171,8 @@ def from_numpy(ndarray: Any) -> Tensor:
     >>> t
     tensor([5., 0.])
     """
-    from ..storage import Storage
-    from ..tensor import Tensor, ViewOf
+    from ..storage import Storage, ViewOf
+    from ..tensor import Tensor
 
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(

@@ -29,7 +29,8 @@ def _triangle(
     where = registry.resolve_device(device)
     difference = arange(columns, device=where) - arange(rows, device=where).unsqueeze(1)
     inside = difference <= diagonal if lower else difference >= diagonal
-    return inside.nonzero().t().contiguous().to(dtype or int64)
+    places: Tensor = inside.nonzero().t().contiguous().to(dtype or int64)
+    return places
 
 
 @function(method=False)

@@ -17,8 +17,8 @@ from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, 
 from ..layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ..memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
 from ..state import state
-from ..storage import Storage
-from ..tensor import Tensor, ViewOf, check_tensor
+from ..storage import Storage, ViewOf
+from ..tensor import Tensor, check_tensor
 from .strided import reach
 
 
@@ -46,7 +46,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first byte; 0 if there is none."""
-        return self._kind.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0  # type: ignore[no-any-return]
+        return self._kind.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0
 
     def resize_(self, size: int) -> None:
         """Not supported: raises NotImplementedError."""

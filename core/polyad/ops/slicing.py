@@ -267,9 +267,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return split(check_tensor(input, "split_with_sizes", "input"), split_sizes, dim)
 
 
-def _split_along(
-    input: Tensor, indices_or_sections: int | Sequence[int], dim: int, least: int, op: str
-) -> tuple[Tensor, ...]:
+def _split_along(input: Tensor, indices_or_sections: Any, dim: int, least: int, op: str) -> tuple[Tensor, ...]:
     if check_tensor(input, op, "input").ndim < least:
         raise ShapeError(
             f"{op}: input has {input.ndim} dimensions, fewer than {least}",

@@ -157,7 +157,8 @@ def _span(tensor: Tensor) -> tuple[int, int]:
 
 def _room(tensor: Tensor) -> int:
     """How many of the tensor's elements its storage has room for."""
-    return tensor.untyped_storage().nbytes() // tensor.itemsize
+    room: int = tensor.untyped_storage().nbytes() // tensor.itemsize
+    return room
 
 
 def _fills_its_span(tensor: Tensor) -> bool:
