@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import function, gradient, primitive
 from ..dispatch.promotion import promoted
-from ..dtypes import BOOL
+from ..dtypes import BOOL, bfloat16, float32
 from ..errors import ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor, check_tensor
@@ -245,6 +245,13 @@ def _padding_of(op: str, padding: Any, input: Tensor, kernel: Shape, stride: Siz
     return tuple([amount // 2 for amount in total]), input
 
 
+def _arranged(result: Tensor, count: int, batch: Tensor, weight: Tensor) -> Tensor:
+    """In memory as PyTorch has it, which convolves volumes of some dtypes in row-major order alone."""
+    if count == 3 and result._type.dtype not in (float32, bfloat16):
+        return result
+    return arranged(result, batch, weight)
+
+
 def _convolve(
     op: str,
     count: int,
@@ -271,7 +278,7 @@ def _convolve(
     except ShapeError as error:
         raise _renamed(op, error, input, weight, bias) from None
     result = _convolution(batch, weight, bias, step, amount, spacing, groups)
-    return arranged(unbatched(result, len(input._array.shape), count), input, weight)
+    return unbatched(_arranged(result, count, batch, weight), len(input._array.shape), count)
 
 
 @function(method=False, namespace="nn.functional")
@@ -392,7 +399,7 @@ def _transpose(
 
         batch = _pad_constant(batch, (0, 0, 0, 0, *[side for end in ends for side in (0, end)]), 0)
     result = _convolution_transposed(batch, weight, bias, tuple(size), step, amount, spacing, groups)
-    return arranged(unbatched(result, input.ndim, count), input, weight)
+    return unbatched(_arranged(result, count, batch, weight), len(input._array.shape), count)
 
 
 @function(method=False, namespace="nn.functional")

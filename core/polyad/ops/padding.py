@@ -191,7 +191,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             _padded_shape(shape, tuple(by_dim), value)
         except ShapeError as error:
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
-        return arranged(_pad_constant(input, tuple(by_dim), 0 if value is None else value), input)
+        if max(by_dim, default=0) <= 0:
+            return _cropped(input, by_dim)
+        made = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
+        return arranged(made, input) if len(shape) > 3 else made
     if mode not in _MODES:
         raise NotSupported(
             f"pad: mode {mode!r} is unknown",
@@ -203,6 +206,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"pad: mode {mode!r} takes no value", operands={"input": input}, fix="drop value, or use mode='constant'"
         )
     return _pad_dimensions(input, len(pad) // 2, by_dim, mode)
+
+
+def _cropped(input: Tensor, by_dim: list[int]) -> Tensor:
+    """What negative amounts leave, in memory as the input."""
+    for dim, size in enumerate(input._array.shape):
+        start, kept = _kept(size, *by_dim[2 * dim : 2 * dim + 2])
+        if kept != size:
+            input = input.narrow(dim, start, kept)
+    return input.clone()
 
 
 def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> Tensor:
@@ -232,4 +244,4 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
             result = _pad_repeated(result, dim, before, after, mode)
     if result is input:
         return result.clone()
-    return result if mode == "circular" else arranged(result, input)
+    return result if mode == "circular" or len(shape) < 4 else arranged(result, input)

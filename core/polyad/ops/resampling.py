@@ -384,5 +384,7 @@ def interpolate(
         pool = {3: adaptive.adaptive_avg_pool1d, 4: adaptive.adaptive_avg_pool2d, 5: adaptive.adaptive_avg_pool3d}
         return pool[input.ndim](input, wanted)
     if mode in _COPIES:
-        return arranged(_copied(input, wanted, factors, mode == "nearest-exact"), input)
-    return arranged(_interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias)), input)
+        result = _copied(input, wanted, factors, mode == "nearest-exact")
+    else:
+        result = _interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias))
+    return arranged(result, input) if input.ndim > 3 else result

@@ -10,9 +10,9 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError, ShapeError
-from ..memory_formats import channels_last, channels_last_3d
 
 if TYPE_CHECKING:
+    from ..layout import Shape, Strides
     from ..tensor import Tensor
 
 Sizes = tuple[int, ...]
@@ -85,16 +85,29 @@ def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
     )
 
 
-def arranged(result: Tensor, *inputs: Tensor) -> Tensor:
-    """*result* in channels-last memory if one of the inputs lies so, as PyTorch has it."""
-    for input in inputs:
-        array = input._array
-        # One channel beside the next: that is rare.
-        if len(array.shape) > 3 and array.strides[1] == input._type.dtype.itemsize and array.shape[1] > 1:
-            order = channels_last if len(array.shape) == 4 else channels_last_3d
-            if input.is_contiguous(memory_format=order) and not input.is_contiguous():
-                return result.contiguous(memory_format=order)
+def arranged(result: Tensor, *batches: Tensor) -> Tensor:
+    """*result* (N, C, *spatial) with channels innermost in memory if one of *batches* lies so, as PyTorch has it."""
+    for batch in batches:
+        array = batch._array
+        strides = array.strides
+        if strides[1] <= strides[-1] and _has_channels_last(array.shape, strides):
+            from .conversion import _copy
+            from .shape import _permute
+
+            rank = len(strides)
+            made = _copy(_permute(result, (0, *range(2, rank), 1)))
+            return _permute(made, (0, rank - 1, *range(1, rank - 1)))
     return result
+
+
+def _has_channels_last(shape: Shape, strides: Strides) -> bool:
+    """Whether PyTorch takes these strides for channels-last ones; where both orders fit, they are row-major."""
+    least = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if not shape[dim] or not strides[1] or strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * max(shape[dim], 1)
+    return True
 
 
 def unbatched(result: Tensor, ndim: int, count: int = 2) -> Tensor:

@@ -16,9 +16,9 @@ from ...dtypes import int64
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..windows import Sizes, arranged, batched, unbatched
+from ..windows import Sizes, batched
 from .average import _avg_pool
-from .geometry import check_real
+from .geometry import check_real, finished
 from .maximum import _max_pool_with_indices, placed
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, 
         one is None or (isinstance(one, int) and not isinstance(one, bool)) for one in given
     ):
         several = {1: "a tuple of one", 2: "a pair"}.get(count, f"{count} of them")
-        raise ArgumentTypeError(
+        kind = ShapeError if len(given) != count else ArgumentTypeError
+        raise kind(
             f"{op}: output_size is {output_size!r}, neither an int nor {several}",
             operands={"input": input},
             fix="write one size, or one for each spatial dimension; None keeps a size",
@@ -159,15 +160,15 @@ def _none_of(batch: Tensor, wanted: Sizes, dtype: Any) -> Tensor:
 
 def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
     batch, wanted = _wanted(op, count, input, output_size)
-    size, ndim, dtype = batch._array.shape[2:], input.ndim, batch._type.dtype
+    size, dtype = batch._array.shape[2:], batch._type.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise DTypeError(
             f"{op}: input is {dtype.name}, not floating point", operands={"input": input}, fix="use input.float()"
         )
     if 0 in wanted:
-        return unbatched(_none_of(batch, wanted, dtype), ndim, count)
+        return finished(_none_of(batch, wanted, dtype), input, count)
     if max(wanted) == 1:
-        return unbatched(batch.mean(tuple(range(2, count + 2)), keepdim=True), ndim, count)
+        return finished(batch.mean(tuple(range(2, count + 2)), keepdim=True), input, count)
     check_real(op, dtype)
     kernel = tuple([have // want if have % want == 0 else 1 for have, want in zip(size, wanted, strict=True)])
     if max(kernel) > 1 or all(have % want == 0 for have, want in zip(size, wanted, strict=True)):
@@ -183,7 +184,7 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
             divisors = tensor(lengths, dtype=made.dtype, device=made.device)
             made = _range_sum(made, starts, ends, dim + 2) / divisors.reshape(-1, *[1] * (count - dim - 1))
         batch = made.to(dtype)
-    return arranged(unbatched(batch, ndim, count), input)
+    return finished(batch, input, count)
 
 
 @function(method=False, namespace="nn.functional")
@@ -208,7 +209,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     Shapes: input (N, C, H, W) or (C, H, W), floating point -> the same with the sizes (OH, OW) of *output_size*; None
     keeps a size.
 
-    Raises RuntimeError for negative sizes, TypeError for sizes that are no ints.
+    Raises RuntimeError for negative sizes and another number of them, TypeError for sizes that are no ints.
 
     >>> import polyad
     >>> polyad.nn.functional.adaptive_avg_pool2d(polyad.arange(6.0).reshape(1, 2, 3), (1, 2))
@@ -232,7 +233,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_indices: Any) -> Any:
     batch, wanted = _wanted(op, count, input, output_size)
-    size, ndim, dtype = batch._array.shape[2:], input.ndim, batch._type.dtype
+    size, dtype = batch._array.shape[2:], batch._type.dtype
     check_real(op, dtype, floating=True)
     if 0 in wanted:
         found = _none_of(batch, wanted, dtype), _none_of(batch, wanted, int64)
@@ -241,7 +242,7 @@ def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_
         found = _max_pool_with_indices(batch, kernel, kernel, (0,) * count, (1,) * count, False)
     else:
         found = _adaptive_max_pool(batch, wanted)
-    out, indices = [arranged(unbatched(one, ndim, count), input) for one in found]
+    out, indices = [finished(one, input, count) for one in found]
     return (out, indices) if return_indices else out
 
 
@@ -267,7 +268,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     Shapes: input (N, C, H, W) or (C, H, W), floating point -> the same with the sizes (OH, OW) of *output_size*; None
     keeps a size. With *return_indices* the result is (maxima, int64 places in the flattened image).
 
-    Raises RuntimeError for negative sizes and other dtypes, TypeError for sizes that are no ints.
+    Raises RuntimeError for negative sizes, another number of them and other dtypes, TypeError for sizes that are no
+    ints.
 
     >>> import polyad
     >>> polyad.nn.functional.adaptive_max_pool2d(polyad.arange(6.0).reshape(1, 2, 3), (1, 2), return_indices=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.promotion import Typing, first
 from ...dtypes import int64
-from ...errors import ArgumentError, DTypeError
+from ...errors import ArgumentTypeError, DivisionByZero, DTypeError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..windows import Sizes
@@ -114,7 +114,8 @@ def _pool_mean(
             fix="convert it first: input.float()",
         )
     if divisor is not None and (not isinstance(divisor, int) or divisor == 0):
-        raise ArgumentError(
+        kind = ShapeError if divisor == 0 else ArgumentTypeError
+        raise kind(
             f"{op}: divisor_override is {divisor!r}, not an int other than 0",
             operands={"input": input},
             fix="leave it out or use a number",
@@ -166,8 +167,8 @@ def avg_pool2d(
     of the padding count as elements unless *count_include_pad* is False; *divisor_override* replaces the number of
     elements.
 
-    Raises RuntimeError for sizes and dtypes that do not fit, ValueError for a divisor of 0, TypeError for settings that
-    are no ints.
+    Raises RuntimeError for sizes and dtypes that do not fit and for a divisor of 0, TypeError for settings that are no
+    ints.
 
     >>> import polyad
     >>> polyad.nn.functional.avg_pool2d(polyad.arange(16.0).reshape(1, 1, 4, 4), 2)
@@ -210,7 +211,8 @@ def _pool_powers(
 ) -> Tensor:
     check_tensor(input, op, "input")
     if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)) or norm_type == 0:
-        raise ArgumentError(
+        kind = DivisionByZero if norm_type == 0 else ArgumentTypeError
+        raise kind(
             f"{op}: norm_type is {norm_type!r}, not a number other than 0", operands={"input": input}, fix="use 2"
         )
     kernel, step, amount, _ = window_arguments(op, count, input, kernel_size, stride, 0)
@@ -244,7 +246,8 @@ def lp_pool2d(
 ) -> Tensor:
     """The root of the sum of powers *norm_type* of each window: sum(x ** p) ** (1 / p), without absolute values.
 
-    Shapes: as `avg_pool2d` without padding. Raises ValueError for a norm_type of 0, else as `avg_pool2d`.
+    Shapes: as `avg_pool2d` without padding. Raises ZeroDivisionError for a norm_type of 0, else as
+    `avg_pool2d`.
 
     >>> import polyad
     >>> polyad.nn.functional.lp_pool2d(polyad.tensor([[[3.0, 0.0], [0.0, 4.0]]]), 2, 2)

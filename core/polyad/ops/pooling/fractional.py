@@ -114,7 +114,7 @@ def _pool_fractions(
     else:
         ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
         if len(ratios) != count or not all(isinstance(one, (int, float)) and 0 < one < 1 for one in ratios):
-            raise ArgumentError(
+            raise ShapeError(
                 f"{op}: output_ratio {output_ratio!r} must be {count} numbers between 0 and 1",
                 operands=operands,
                 fix="for example 0.5",
@@ -168,8 +168,8 @@ def fractional_max_pool2d(
     is (maxima, int64 places in the flattened image). *_random_samples* (N, C, 2), of the input's dtype in [0, 1), are
     the random numbers, the width's first.
 
-    Raises RuntimeError for windows that do not fit, ValueError unless exactly one of output_size and output_ratio is
-    given.
+    Raises RuntimeError for windows and ratios that do not fit, ValueError unless exactly one of output_size and
+    output_ratio is given.
 
     >>> import polyad
     >>> out = polyad.nn.functional.fractional_max_pool2d(polyad.arange(16.0).reshape(1, 4, 4), 2, output_size=3)

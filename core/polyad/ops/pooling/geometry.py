@@ -48,18 +48,35 @@ def window_arguments(
     return kernel, step, amount, spacing
 
 
-def pool(op: str, count: int, input: Tensor, call: Callable[[Tensor], Any], shape: Callable[[Shape], Shape]) -> Any:
-    """``call`` on the batch that *input* is, or is in; *shape* is asked first what is wrong with its shape."""
+def pool(
+    op: str,
+    count: int,
+    input: Tensor,
+    call: Callable[[Tensor], Any],
+    shape: Callable[[Shape], Shape],
+    volumes: bool = False,
+) -> Any:
+    """``call`` on the batch that *input* is, or is in; *shape* is asked first what is wrong with its shape.
+
+    For *volumes* see `finished`.
+    """
     batch = batched(input, op, count)
     try:
         shape(batch._array.shape)
     except ShapeError as error:
         message = error.message.replace("pooling:", f"{op}:", 1)
         raise ShapeError(message, operands={"input": input}, fix=error.fix) from None
-    result, ndim = call(batch), len(input._array.shape)
+    result = call(batch)
     if isinstance(result, tuple):
-        return tuple([arranged(unbatched(one, ndim, count), input) for one in result])
-    return arranged(unbatched(result, ndim, count), input)
+        return tuple([finished(one, input, count, volumes) for one in result])
+    return finished(result, input, count, volumes)
+
+
+def finished(result: Tensor, input: Tensor, count: int, volumes: bool = False) -> Tensor:
+    """*result* without a batch dimension if *input* has none, else in memory as *input*; volumes only if *volumes*."""
+    if len(input._array.shape) == count + 1:
+        return unbatched(result, count + 1, count)
+    return arranged(result, input) if count < 3 or volumes else result
 
 
 def check_real(op: str, dtype: DType, floating: bool = False) -> None:

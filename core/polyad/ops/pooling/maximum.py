@@ -126,7 +126,9 @@ def _pool_largest(
     settings = (*window_arguments(op, count, input, kernel_size, stride, padding, dilation), bool(ceil_mode))
     check_real(op, input._type.dtype)
     call = _max_pool_with_indices if return_indices else _max_pool
-    return pool(op, count, input, lambda batch: call(batch, *settings), lambda shape: pooled_shape(shape, *settings))
+    return pool(
+        op, count, input, lambda batch: call(batch, *settings), lambda shape: pooled_shape(shape, *settings), True
+    )
 
 
 @function(method=False, namespace="nn.functional")

@@ -8,8 +8,8 @@ from ...dispatch.op import function
 from ...dtypes import int64
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...tensor import Tensor, check_tensor
-from ..windows import Sizes, arranged, batched, per_axis, unbatched
-from .geometry import check_real
+from ..windows import Sizes, batched, per_axis, unbatched
+from .geometry import check_real, finished
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,8 @@ def _unpool(
         # PyTorch raises RuntimeError here.
         message = error.message.replace("scatter: index", f"{op}: indices", 1)
         raise ShapeError(message, operands=operands, fix="give output_size the size that was pooled") from None
-    return arranged(unbatched(made.reshape(*shape[:2], *size), input.ndim, count), input)
+    made = made.reshape(*shape[:2], *size)
+    return finished(made, input, count) if count == 2 else unbatched(made, input.ndim, count)
 
 
 @function(method=False, namespace="nn.functional")

@@ -118,7 +118,7 @@ ERRORS = [
         op=F + "adaptive_avg_pool2d",
         name="three sizes",
         call=lambda op, tensor: op(tensor(1, 1, 4, 4), (1, 2, 3)),
-        raises=TypeError,
+        raises=RuntimeError,
         match=r"adaptive_avg_pool2d: output_size is \(1, 2, 3\)",
     ),
     ErrorCase(

@@ -121,7 +121,7 @@ ERRORS = [
         op=F + "fractional_max_pool3d",
         name="ratio",
         call=lambda op, tensor: op(tensor(1, 4, 4, 4), 2, output_ratio=2.0),
-        raises=ValueError,
+        raises=RuntimeError,
         match=r"fractional_max_pool3d: output_ratio 2.0 must be 3 numbers between 0 and 1\n.*input",
     ),
 ]
