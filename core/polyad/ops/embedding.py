@@ -20,7 +20,6 @@ from .creation import _full, arange
 from .indexing import _index_add, _index_select, _nonzero, _scatter, check_index, typed_like_input
 from .joining import cat
 from .linalg.norms import vector_norm
-from .losses.reduction import check_same_dtype
 from .selection import _where
 from .shape import _reshape
 
@@ -316,7 +315,12 @@ def embedding_bag(
             )
         if mode != "sum":
             raise NotSupported(f'{op}: per_sample_weights go with mode="sum", not {mode!r}', fix='use mode="sum"')
-        check_same_dtype(op, weight, per_sample_weights=per_sample_weights)
+        if per_sample_weights._type.dtype is not weight._type.dtype:
+            raise DTypeError(
+                f"{op}: per_sample_weights is {per_sample_weights._type.dtype.name}, weight {weight._type.dtype.name}",
+                operands={**operands, "per_sample_weights": per_sample_weights},
+                fix="convert it: per_sample_weights.to(weight.dtype)",
+            )
     if input.ndim == 2:
         if offsets is not None:
             raise ArgumentError(

@@ -165,7 +165,7 @@ ERRORS = [
                 "dtype of weights",
                 {"factors": 4, "mode": "sum", "dtype": float64},
                 RuntimeError,
-                "per_sample_weights is float64, input is float32",
+                "per_sample_weights is float64, weight float32",
             ),
         )
     ],

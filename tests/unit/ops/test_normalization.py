@@ -81,3 +81,33 @@ def test_an_empty_batch_leaves_the_running_statistics(shape, training):
     assert (mean == 2).all()
     assert (variance == 1).all()
     assert (weight.grad == 0).all()
+
+
+def test_instance_statistics_are_averaged_over_the_batch():
+    x = polyad.tensor([[[1.0, 3.0]], [[0.0, 8.0]]])
+    mean, var = polyad.zeros(1), polyad.ones(1)
+    F.instance_norm(x, mean, var, momentum=0.5)
+    assert mean.tolist() == [0.5 * (2.0 + 4.0) / 2]
+    assert var.tolist() == [0.5 + 0.5 * (2.0 + 32.0) / 2]
+
+
+def test_instance_norm_is_batch_norm_of_each_sample():
+    polyad.manual_seed(0)
+    x, weight, bias = polyad.randn(3, 2, 5), polyad.randn(2), polyad.randn(2)
+    got = F.instance_norm(x, weight=weight, bias=bias)
+    for sample, normalized in zip(x, got, strict=True):
+        expected = F.batch_norm(sample.unsqueeze(0), None, None, weight, bias, True)[0]
+        assert polyad.allclose(normalized, expected, atol=1e-6)
+
+
+def test_rms_norm_of_small_half_precision_does_not_vanish():
+    x = polyad.full((2, 3), 1e-3, dtype=polyad.float16)
+    made = F.rms_norm(x, (3,), eps=0.0)
+    assert made.dtype is polyad.float16
+    assert made.tolist() == [[1.0] * 3] * 2
+    assert F.rms_norm(x, (3,), polyad.full((3,), 2.0), eps=0.0).tolist() == [[2.0] * 3] * 2
+
+
+def test_group_norm_of_half_precision_with_wide_weights_stays_half():
+    x = polyad.randn(2, 4, 3).to(polyad.float16)
+    assert F.group_norm(x, 2, polyad.ones(4), polyad.zeros(4)).dtype is polyad.float16
