@@ -83,8 +83,11 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
 
 def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType:
     kind = input._type
-    (dtype,) = op.dtype((kind,), dict(zip(op.params, params, strict=True))).outputs
-    return tensor_type(dtype, kind.device, False)
+    found: TensorType | None = op.plans.get((kind, *params))
+    if found is None:
+        (dtype,) = op.dtype((kind,), dict(zip(op.params, params, strict=True))).outputs
+        found = op.plans[kind, *params] = tensor_type(dtype, kind.device, False)
+    return found
 
 
 def _put_back(gradient: Tensor, body: Callable[..., Layout], shape: Shape, params: tuple[Any, ...]) -> Tensor:

@@ -51,9 +51,10 @@ def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:
     """weights[0] - weights[1] cos(t) + weights[2] cos(2 t) ..., t going once around."""
 
     def formula(place: Tensor, last: int) -> Tensor:
-        made = place * 0 + weights[0]
+        made: Any = weights[0]
         for order, weight in enumerate(weights[1:], 1):
-            made = made + (place * (2 * math.pi * order / last)).cos() * (-weight if order % 2 else weight)
+            wave = (place * (2 * math.pi * order / last)).cos_()
+            made = wave.mul_(-weight if order % 2 else weight).add_(made)
         return made
 
     return formula
@@ -152,7 +153,7 @@ def bartlett_window(
     options = (dtype, layout, device, requires_grad)
 
     def formula(place: Tensor, last: int) -> Tensor:
-        return 1 - (place * (2 / last) - 1).abs()
+        return (place * (2 / last)).sub_(1).abs_().mul_(-1).add_(1)
 
     return _window("bartlett_window", window_length, periodic, formula, options)
 
