@@ -7,8 +7,6 @@ To add a function, declare it in its family in polyad/ops and import it here.
 
 from __future__ import annotations
 
-import warnings
-
 from ..dtypes import DType
 from ..ops.activation import rectifiers as _rectifiers, softmax as _softmax
 from ..ops.activation.piecewise import (
@@ -38,7 +36,7 @@ from ..ops.activation.smooth import (
     softsign as softsign,
     tanhshrink as tanhshrink,
 )
-from ..ops.activation.softmax import gumbel_softmax as gumbel_softmax
+from ..ops.activation.softmax import gumbel_softmax as gumbel_softmax, softmin as softmin
 from ..ops.attention import (
     multi_head_attention_forward as multi_head_attention_forward,
     scaled_dot_product_attention as scaled_dot_product_attention,
@@ -144,7 +142,7 @@ from ..ops.pooling.unpooling import (
 from ..ops.products import bilinear as bilinear
 from ..ops.resampling import interpolate as interpolate
 from ..ops.trigonometry import tanh as tanh
-from ..tensor import Tensor, check_tensor
+from ..tensor import Tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -247,7 +245,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> polyad.nn.functional.softmax(polyad.zeros(4), dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
-    return _softmax.softmax(input, _dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax.softmax(input, _softmax.implicit_dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -257,19 +255,6 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> polyad.nn.functional.log_softmax(polyad.zeros(1), dim=0)
     tensor([0.])
     """
-    return _softmax.log_softmax(input, _dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype)
-
-
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
-    """`softmax` of -x; arguments as there.
-
-    >>> import polyad
-    >>> polyad.nn.functional.softmin(polyad.zeros(2), dim=0)
-    tensor([0.5000, 0.5000])
-    """
-    return _softmax.softmin(input, _dim("softmin", input, _stacklevel) if dim is None else dim, dtype)
-
-
-def _dim(op: str, input: Tensor, stacklevel: int) -> int:
-    warnings.warn(f"{op}: leaving out dim is deprecated; pass dim=1, or the one you mean", stacklevel=stacklevel)
-    return 0 if check_tensor(input, op, "input").ndim in (0, 1, 3) else 1
+    return _softmax.log_softmax(
+        input, _softmax.implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype
+    )

@@ -103,14 +103,25 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Ten
     return _along("log_softmax", _log_softmax, input, dim, dtype)
 
 
+def implicit_dim(op: str, input: Tensor, stacklevel: int) -> int:
+    """The dim that PyTorch takes, with a warning, where none is given: 0 for 0, 1 or 3 dimensions, else 1."""
+    warnings.warn(f"{op}: leaving out dim is deprecated; pass dim=1, or the one you mean", stacklevel=stacklevel)
+    return 0 if check_tensor(input, op, "input").ndim in (0, 1, 3) else 1
+
+
 @function(namespace="nn.functional")
-def softmin(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
     """`softmax` of ``-input``.
+
+    Without *dim*, which is deprecated, along 0 for inputs of 0, 1 or 3 dimensions, else along 1. With *dtype*, the
+    input is cast first. Raises IndexError for a dim that does not exist.
 
     >>> import polyad
     >>> polyad.nn.functional.softmin(polyad.tensor([0.0, 1.0]), dim=0)
     tensor([0.7311, 0.2689])
     """
+    if dim is None:
+        dim = implicit_dim("softmin", input, _stacklevel)
     return _along("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
 
 
