@@ -12,6 +12,7 @@ from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from .kernels import KERNELS, workers
+from .kernels.quiet import thread
 
 
 class NumpyBackend(Backend):
@@ -38,7 +39,7 @@ class NumpyBackend(Backend):
             )
 
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
-        target.fill(value)
+        thread.run(target.fill, value)
 
     def root(self, array: Any) -> Any:
         # The buffer protocol, which as_strided goes through, wants row-major memory and knows no bfloat16.

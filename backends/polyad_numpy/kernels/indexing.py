@@ -14,7 +14,7 @@ from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
 
 from .order import arranged
-from .quiet import quiet
+from .quiet import quiet, thread
 
 _HALF = 2
 
@@ -252,7 +252,7 @@ def _add_anywhere(out: Any, key: tuple[Any, ...], values: Any) -> None:
 
 def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
     if not isinstance(value, np.ndarray):
-        value = _as_number(value, array.dtype)
+        value = thread.run(_as_number, value, array.dtype)  # a half type may make infinity of it
     if out is None:
         shape = array.shape if array.shape == mask.shape else np.broadcast_shapes(array.shape, mask.shape)
         out = array.copy() if shape == array.shape else np.broadcast_to(array, shape).copy()

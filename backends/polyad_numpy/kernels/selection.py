@@ -18,7 +18,7 @@ from polyad.dtypes import BOOL, bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from .order import arranged
-from .quiet import quiet
+from .quiet import quiet, thread
 from .ufunc import ufunc
 
 _BITS = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
@@ -56,6 +56,12 @@ def _ordered(result: Any, *operands: Any) -> Any:
     return result
 
 
+def _is_negative(number: Any) -> bool:
+    """Whether a zero is -0.0, in one of its parts."""
+    parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
+    return any(math.copysign(1.0, part) < 0 for part in parts)
+
+
 def _where(types: Signature) -> Any:
     entry = next(entry for entry in types[1:] if isinstance(entry, TensorType))
     dtype = numpy_dtype(entry.dtype)
@@ -63,13 +69,13 @@ def _where(types: Signature) -> Any:
 
     def kernel(mask: Any, a: Any, b: Any) -> Any:
         if not isinstance(b, np.ndarray):
-            if b == 0:
+            if b == 0 and not _is_negative(b):
                 return _ordered(np.asarray(keep(a, mask, zero)), mask, a)
-            b = np.asarray(b, dtype)
+            b = thread.run(np.asarray, b, dtype)
         elif not isinstance(a, np.ndarray):
-            if a == 0:
+            if a == 0 and not _is_negative(a):
                 return _ordered(np.asarray(keep(b, np.logical_not(mask), zero)), mask, b)
-            a = np.asarray(a, dtype)
+            a = thread.run(np.asarray, a, dtype)
         return _ordered(np.asarray(choose(mask, a, b).view(dtype)), mask, a, b)
 
     return kernel

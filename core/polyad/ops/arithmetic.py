@@ -378,6 +378,20 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _where(magnitude == 0, input, _div(input, magnitude))
 
 
+def _sgn_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
+    if not input._type.dtype.is_complex:
+        return zeros_like(g)
+    from .selection import _where
+
+    # What of g is across the direction of input, over its magnitude.
+    magnitude = abs(input)
+    across = _sub(g, _mul(out, _mul(g, conjugate(out)).real))
+    return _where(magnitude == 0, 0.0, _div(across, _where(magnitude == 0, 1.0, magnitude)))
+
+
+gradient(sgn, input=_sgn_grad)
+
+
 @primitive(shape=same)
 def _conj(input: Tensor) -> Tensor:
     """The complex conjugate."""

@@ -79,7 +79,7 @@ UNARY: dict[str, Callable[..., Any]] = {
     "neg": arithmetic._neg,
     "pos": arithmetic.positive,
     "abs": arithmetic.abs,
-    "invert": bitwise.bitwise_not,
+    "invert": bitwise.invert,
 }
 METHODS: dict[str, Callable[..., Any]] = {"where": selection.where_method}
 

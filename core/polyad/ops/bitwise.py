@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..dispatch.op import composite, primitive
 from ..dispatch.promotion import integral_only, to_bool
-from ..dtypes import bool_
+from ..dtypes import INTEGER, bool_
+from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 from .shape_rules import broadcast, same
 
@@ -86,6 +87,16 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> polyad.bitwise_not(polyad.tensor([0, 5]))
     tensor([-1, -6])
     """
+
+
+def invert(input: Tensor) -> Tensor:
+    """The operator ``~``: `bitwise_not`, but TypeError for what has no bits."""
+    dtype = input._type.dtype
+    if dtype.category > INTEGER:
+        raise ArgumentTypeError(
+            f"~: {dtype.name} tensors have no bits to invert", operands={"input": input}, fix="compare first: x == 0"
+        )
+    return bitwise_not(input)
 
 
 @primitive(dtype=to_bool, shape=same, inplace=True)

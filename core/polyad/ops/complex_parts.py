@@ -23,7 +23,7 @@ from ..dtypes import bool_, float16, float32, float64
 from ..errors import DTypeError, ShapeError
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
-from .creation import full_like
+from .creation import full_like, zeros_like
 from .selection import _where
 from .shape_rules import broadcast, same
 from .trigonometry import atan2
@@ -266,6 +266,17 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input._type.dtype.is_complex:
         return atan2(_imag(input), _real(input))
     return _where(input < 0, math.pi, _where(input == input, 0.0, input))
+
+
+def _angle_grad(g: Tensor, input: Tensor) -> Tensor:
+    if not input._type.dtype.is_complex:
+        return zeros_like(g)
+    zero = input == 0
+    square = _where(zero, 1.0, (input * conjugate(input)).real)
+    return _where(zero, 0.0, g * (input * 1j / square))
+
+
+gradient(angle, input=_angle_grad)
 
 
 @composite(dtype=to_bool, shape=same)

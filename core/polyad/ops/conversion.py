@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import dtypes
@@ -280,7 +281,15 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
                 f"{op}: {value} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
                 fix="use a number that the dtype can hold, or another dtype",
             )
-    elif isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
+    elif dtype in (dtypes.float32, dtypes.complex64) and not isinstance(value, bool):
+        # Half types take numbers out of their range as infinities.
+        limit = dtypes.finfo(dtype).max
+        if any(limit < abs(part) < math.inf for part in (value.real, value.imag)):
+            raise DTypeError(
+                f"{op}: {value} is out of the range of {dtype.name}",
+                fix="use infinity if that is meant, or another dtype",
+            )
+    if isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 

@@ -74,8 +74,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
             operands={"value": value},
             fix="give a number, or use where",
         )
+    dtype = input._type.dtype
+    if isinstance(value, Tensor) and value._type.dtype.category > dtype.category == INTEGER:
+        check_fits("masked_fill", value.item(), dtype)
     if not isinstance(value, Tensor):
-        dtype = input._type.dtype
         check_fits("masked_fill", value, dtype)
         if isinstance(value, float) and dtype.category == INTEGER:
             value = int(value)

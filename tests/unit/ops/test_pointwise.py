@@ -229,3 +229,48 @@ def test_real_and_imag():
     assert z.imag.tolist() == [2.0, -4.0]
     x = polyad.ones(2)
     assert x.real is x
+
+
+def test_a_number_beyond_float32_is_refused_where_it_is_written() -> None:
+    mask = polyad.tensor([True, False])
+    for dtype in (polyad.float32, polyad.complex64):
+        x = polyad.ones(2, dtype=dtype)
+        for write in (lambda: x.masked_fill(mask, 1e300), lambda: x.fill_(-1e300), lambda: polyad.full_like(x, 1e39)):  # noqa: B023
+            with pytest.raises(RuntimeError, match="out of the range of"):
+                write()
+        assert x.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="range of int64"):
+        polyad.zeros(2, dtype=polyad.int64).masked_fill(mask, polyad.tensor(float("nan")))
+
+
+@pytest.mark.filterwarnings("error")
+def test_half_types_make_infinity_of_it_without_a_warning() -> None:
+    mask = polyad.tensor([True, False])
+    for dtype in (polyad.float16, polyad.bfloat16):
+        x = polyad.zeros(2, dtype=dtype)
+        assert x.masked_fill(mask, 1e300).tolist() == [float("inf"), 0.0]
+        assert x.fill_(1e300).tolist() == [float("inf")] * 2
+
+
+def test_where_keeps_the_sign_of_zero() -> None:
+    x = polyad.tensor([1.0, 2.0])
+    assert polyad.signbit(polyad.where(polyad.tensor([True, False]), x, -0.0)).tolist() == [False, True]
+
+
+def test_inverting_floats_is_a_type_error() -> None:
+    for x in (polyad.ones(2), polyad.ones(2, dtype=polyad.complex64)):
+        with pytest.raises(TypeError, match="no bits to invert"):
+            _ = ~x
+
+
+def test_slopes_that_are_zero_where_there_is_no_direction() -> None:
+    for function, start in ((polyad.angle, [float("nan"), -1.0]), (polyad.angle, [0j]), (polyad.sgn, [0j])):
+        x = polyad.tensor(start, requires_grad=True)
+        function(x).abs().sum().backward()
+        assert x.grad is not None
+        assert not x.grad.any()
+
+
+def test_the_sign_of_an_infinite_complex_number_is_nan() -> None:
+    signs = polyad.sgn(polyad.tensor([complex(float("inf"), 0), 3 + 4j]))
+    assert polyad.isnan(signs).tolist() == [True, False]
