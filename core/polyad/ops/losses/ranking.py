@@ -10,7 +10,8 @@ from ...dtypes import FLOATING, int64
 from ...errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ...tensor import Tensor, check_tensor
 from ..activation.rectifiers import relu
-from ..creation import arange, zeros
+from ..creation import zeros
+from ..indexing import _scatter
 from ..linalg.norms import vector_norm
 from ..selection import _where, minimum
 from .reduction import check_number, check_pair, check_same_dtype, reduced, reduction_of
@@ -210,7 +211,7 @@ def multi_margin_loss(
     classes = classes.reshape(-1, 1)
     # Not clamp: like PyTorch's, the gradient at a margin that is just kept is 0.
     short = relu(scores - (_picked(op, scores, classes, target) - margin))
-    short = short.masked_fill(arange(count, device=scores.device) == classes, 0)
+    short = _scatter(short, classes, 0, 1)
     if p == 2:
         short = short * short
     if weight is not None:
