@@ -35,6 +35,7 @@ SAMPLES = [
         reference=lambda x, generator: np.zeros(x.shape),
         kwargs={"generator": repeating()},
         dtypes=REAL_FLOATS,
+        gradient=True,
     ),
     Sample(
         op="poisson",
@@ -63,9 +64,11 @@ SAMPLES = [
             np.array([[3.0], [50.0]]).astype(numpy_dtype(make.dtype)),
             np.array([0.0, 1.0, 1.0]).astype(numpy_dtype(make.dtype)),
         ),
-        reference=lambda count, prob, generator: count * prob,
+        # Counts do not follow small changes: the gradient is 0.
+        reference=lambda count, prob, generator: np.where(prob > 0.5, np.rint(count), 0),
         kwargs={"generator": repeating()},
         dtypes=REAL_FLOATS,
+        gradient=True,
         expand=False,
     ),
     *(
