@@ -36,6 +36,7 @@ SAMPLES = [
         kwargs={"generator": repeating()},
         dtypes=REAL_FLOATS,
         gradient=True,
+        second_gradient=False,
     ),
     Sample(
         op="poisson",
@@ -69,6 +70,7 @@ SAMPLES = [
         kwargs={"generator": repeating()},
         dtypes=REAL_FLOATS,
         gradient=True,
+        second_gradient=False,
         expand=False,
     ),
     *(
