@@ -1,16 +1,21 @@
-"""How tensors print: values as PyTorch prints them, then device, dtype and grad_fn where they are not the default."""
+"""How tensors print: values as PyTorch prints them, then size, dtype, device and grad_fn where they are not the default.
+
+All elements of a tensor have one width and one notation, chosen from those that are shown; so have the real and the
+imaginary parts of complex ones, each for itself. Zeros, infinities and NaN have no say in that choice.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -27,6 +32,12 @@ class PrintOptions:
     sci_mode: bool | None = None
 
 
+PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+
 options = PrintOptions()
 
 
@@ -40,7 +51,11 @@ def set_printoptions(
 ) -> None:
     """Set how tensors print; *profile* "default", "short" or "full" first, then what else is given.
 
-    Raises ValueError for an unknown profile.
+    *precision* digits after the point; a tensor of more than *threshold* elements shows *edgeitems* at each end of each
+    dimension; lines are at most *linewidth* characters long; *sci_mode* turns scientific notation on or off, None (and
+    leaving it out) decides by the values.
+
+    Raises ValueError for an unknown profile and for negative numbers, TypeError for what is no number.
 
     >>> import polyad
     >>> polyad.set_printoptions(precision=2)
@@ -49,123 +64,139 @@ def set_printoptions(
     >>> polyad.set_printoptions(profile="default")
     """
     global options
-    if profile is not None:
-        profiles = {"default": PrintOptions(), "short": PrintOptions(2, 1000, 2), "full": PrintOptions(4, math.inf)}
-        if profile not in profiles:
-            raise ArgumentError(
-                f"set_printoptions: profile {profile!r} is not known", fix='use "default", "short" or "full"'
+    if profile is not None and profile not in PROFILES:
+        raise ArgumentError(
+            f"set_printoptions: profile {profile!r} is not known", fix='use "default", "short" or "full"'
+        )
+    counts = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given: dict[str, Any] = {name: value for name, value in counts.items() if value is not None}
+    for name, value in given.items():
+        if not isinstance(value, (int, float) if name == "threshold" else int) or isinstance(value, bool):
+            raise ArgumentTypeError(
+                f"set_printoptions: {name} is {value!r}, not a whole number", fix="give a number of 0 or more"
             )
-        options = profiles[profile]
-    for name, value in (
-        ("precision", precision),
-        ("threshold", threshold),
-        ("edgeitems", edgeitems),
-        ("linewidth", linewidth),
-    ):
-        if value is not None:
-            setattr(options, name, value)
-    if profile is None or sci_mode is not None:
-        options.sci_mode = sci_mode
+        if not value >= 0:
+            raise ArgumentError(f"set_printoptions: {name} is {value}", fix="give a number of 0 or more")
+    options = replace(options if profile is None else PROFILES[profile], **given, sci_mode=sci_mode)
 
 
-class _Formatter:
-    """One width and notation for all elements, chosen from those that are shown."""
-
-    def __init__(self, values: np.ndarray[Any, Any]) -> None:
-        self.integral = values.dtype.kind in "biu"
-        self.bool = values.dtype.kind == "b"
-        self.scientific = self.whole = False
-        flat = values.reshape(-1)
-        if not self.integral:
-            finite = flat[np.isfinite(flat) & (flat != 0)].astype(np.float64)
-            magnitude = np.abs(finite)
-            self.whole = bool(np.all(finite == np.ceil(finite)))
-            if finite.size:
-                low, high = float(magnitude.min()), float(magnitude.max())
-                self.scientific = high > 1e8 if self.whole else high / low > 1000 or high > 1e8 or low < 1e-4
-            if options.sci_mode is not None:
-                self.scientific = options.sci_mode
-        self.width = 0
-        self.width = max((len(self(value)) for value in flat), default=0)
-
-    def __call__(self, value: Any) -> str:
-        if self.bool:
-            text = "True" if value else "False"
-        elif self.integral:
-            text = str(int(value))
-        elif not math.isfinite(value):
-            text = str(float(value))
-        elif self.scientific:
-            text = f"{float(value):.{options.precision}e}"
-        elif self.whole:
-            text = f"{float(value):.0f}."
-        else:
-            text = f"{float(value):.{options.precision}f}"
-        return text.rjust(self.width)
+Write = Callable[[Any], str]
 
 
-def _formatted(values: np.ndarray[Any, Any]) -> Any:
-    if values.dtype.kind != "c":
-        return _Formatter(values)
-    real, imaginary = _Formatter(values.real), _Formatter(values.imag)
+def _writer(shown: np.ndarray[Any, Any]) -> tuple[Write, int]:
+    """What writes one element of a real tensor, right-aligned, and how wide that is."""
+    if shown.dtype.kind in "biu":
+        width = max((len(str(value)) for value in shown.reshape(-1).tolist()), default=1)
+        return lambda value: str(value).rjust(width), width
+    decisive = shown[np.isfinite(shown) & (shown != 0)].astype(np.float64)
+    notation, point = _notation(decisive)
+    width = max((len(notation % value) + len(point) for value in decisive.tolist()), default=1)
 
-    def pair(value: Any) -> str:
-        sign = "" if math.copysign(1.0, value.imag) < 0 else "+"
-        return f"{real(value.real)}{sign}{imaginary(value.imag).strip()}j"
+    def write(value: float) -> str:
+        return (notation % value + (point if math.isfinite(value) else "")).rjust(width)
 
-    return pair
+    return write, width
 
 
-def _edges(values: np.ndarray[Any, Any], summarize: bool) -> np.ndarray[Any, Any]:
-    """The elements that are shown, which decide the width."""
-    if not summarize:
-        return values
+def _notation(values: np.ndarray[Any, Any]) -> tuple[str, str]:
+    """The format of floats of which *values* are to be read well, and what follows finite ones."""
+    if not values.size:
+        return "%.0f", "."
+    magnitudes = np.abs(values)
+    low, high = float(magnitudes.min()), float(magnitudes.max())
+    scientific = options.sci_mode
+    if scientific is None:
+        scientific = high / low > 1000 or high > 1e8 or low < 1e-4
+    if scientific:
+        return f"%.{options.precision}e", ""
+    if np.all(values == np.ceil(values)):
+        return "%.0f", "."
+    return f"%.{options.precision}f", ""
+
+
+def _element_writer(shown: np.ndarray[Any, Any]) -> tuple[Write, int]:
+    """What writes one element of any tensor, and the width that it needs at most."""
+    if shown.dtype.kind != "c":
+        return _writer(shown)
+    (write_real, real_width), (write_imaginary, width) = _writer(shown.real), _writer(shown.imag)
+
+    def write(value: complex) -> str:
+        imaginary = write_imaginary(value.imag).lstrip()
+        return f"{write_real(value.real)}{'' if imaginary[0] in '+-' else '+'}{imaginary}j"
+
+    return write, real_width + width + len("j")
+
+
+def _is_cut(size: int, summarize: bool) -> bool:
+    return summarize and size > 2 * options.edgeitems
+
+
+def _without_middle(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements that a summary shows."""
+    edge = options.edgeitems
     for axis, size in enumerate(values.shape):
-        if size > 2 * options.edgeitems:
-            keep = [*range(options.edgeitems), *range(size - options.edgeitems, size)]
-            values = np.take(values, keep, axis=axis)
+        if _is_cut(size, True):
+            values = np.take(values, [*range(edge), *range(size - edge, size)], axis=axis)
     return values
 
 
-def _body(values: np.ndarray[Any, Any], write: Any, indent: int, summarize: bool) -> str:
+def _shown_of(values: np.ndarray[Any, Any], summarize: bool, write: Callable[[Any], str], gap: str) -> list[str]:
+    """*values* along the first dimension, each written by *write*, with *gap* for those that a summary leaves out."""
+    size, edge = len(values), options.edgeitems
+    if not _is_cut(size, summarize):
+        return [write(value) for value in values]
+    return [*map(write, values[:edge]), gap, *map(write, values[size - edge :])]
+
+
+def _body(values: np.ndarray[Any, Any], write: Write, width: int, indent: int, summarize: bool) -> str:
+    """The elements in brackets; lines after the first begin with *indent* spaces, one more a bracket that is open."""
     if values.ndim == 0:
-        return str(write(values[()]))
-    size, edge = values.shape[0], options.edgeitems
-    cut = summarize and size > 2 * edge
-    shown = [*range(edge), None, *range(size - edge, size)] if cut else list(range(size))
+        return write(values.item())
     if values.ndim == 1:
-        width = len(write(values[0])) + 2 if size else 1
-        per_line = max(1, (options.linewidth - indent) // width)
-        parts = ["..." if at is None else write(values[at]) for at in shown]
-        lines = [", ".join(parts[start : start + per_line]) for start in range(0, len(parts), per_line)]
-        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    parts = ["..." if at is None else _body(values[at], write, indent + 1, summarize) for at in shown]
-    gap = "," + "\n" * (values.ndim - 1)
-    return "[" + (gap + " " * (indent + 1)).join(parts) + "]"
+        parts = _shown_of(values, summarize, lambda value: write(value.item()), " ..." if options.edgeitems else "...")
+        count = max(1, (options.linewidth - indent) // (width + len(", ")))
+        rows = [", ".join(parts[start : start + count]) for start in range(0, len(parts), count)]
+        return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
+    inner = _shown_of(values, summarize, lambda part: _body(part, write, width, indent + 1, summarize), "...")
+    return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(inner) + "]"
+
+
+def _suffixes(tensor: Tensor) -> list[str]:
+    """What is not the default: ``size=(0, 3)``, ``dtype=polyad.int32``, ..."""
+    suffixes = []
+    if tensor.device != Device("cpu"):
+        suffixes.append(f"device='{tensor.device}'")
+    empty, default = tensor.numel() == 0, dtypes.get_default_dtype()
+    if (empty and tensor.ndim != 1) or (not empty and options.edgeitems == 0):
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    # Digits tell int64, bool and the default dtypes from others; nothing tells them where there are no digits.
+    obvious = (default,) if empty else (default, default.to_complex(), dtypes.int64, dtypes.bool_)
+    if tensor.dtype not in obvious:
+        suffixes.append(f"dtype={tensor.dtype}")
+    if tensor.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{tensor.grad_fn.name}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return suffixes
 
 
 def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
     """The repr of a tensor, or of a subclass called *name*."""
     values = tensor._type.backend.to_host(tensor._array)
-    if tensor.dtype is dtypes.bfloat16 or tensor.dtype is dtypes.float16:
+    if tensor.dtype is dtypes.bfloat16:
         values = values.astype(np.float32)
-    suffixes = []
-    if tensor.device != Device("cpu"):
-        suffixes.append(f"device='{tensor.device}'")
-    default = (dtypes.get_default_dtype(), dtypes.get_default_dtype().to_complex(), dtypes.int64, dtypes.bool_)
-    if values.size == 0:
-        body = "[]"
-        if tensor.ndim != 1:
-            suffixes.append(f"size={tuple(tensor.shape)}")
-        if tensor.dtype is not dtypes.get_default_dtype():
-            suffixes.append(f"dtype={tensor.dtype}")
-    else:
+    text, indent = f"{name}([]", len(name) + len("(")
+    if values.size:
         summarize = values.size > options.threshold
-        body = _body(values, _formatted(_edges(values, summarize)), len(name) + 1, summarize)
-        if tensor.dtype not in default:
-            suffixes.append(f"dtype={tensor.dtype}")
-    if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{tensor.grad_fn.name}>")
-    elif tensor.requires_grad:
-        suffixes.append("requires_grad=True")
-    return f"{name}({', '.join([body, *suffixes])})"
+        write, width = _element_writer(_without_middle(values) if summarize else values)
+        text = f"{name}({_body(values, write, width, indent, summarize)}"
+    # PyTorch counts the last line one longer than it is, two if it is the only one: its lines break there.
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in _suffixes(tensor):
+        used += len(", ") + len(suffix)
+        if used > options.linewidth:
+            text += f",\n{' ' * indent}{suffix}"
+            used = indent + len(suffix)
+        else:
+            text += f", {suffix}"
+    return text + ")"
