@@ -264,7 +264,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.5708, 3.1416])
     """
     if input._type.dtype.is_complex:
-        return atan2(_imag(input), _real(input))
+        return atan2(_imag(input), _real(input)).contiguous()
     return _where(input < 0, math.pi, _where(input == input, 0.0, input))
 
 

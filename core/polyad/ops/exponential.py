@@ -164,7 +164,10 @@ def _logit(input: Tensor) -> Tensor:
     return log(_div(input, _sub(1, input)))
 
 
-gradient(_logit, input=lambda g, input: _div(g, _mul(input, _sub(1, input))))
+gradient(
+    _logit,
+    input=lambda g, input: _where((input >= 0) & (input <= 1), _div(g, _mul(input, _sub(1, input))), math.nan),
+)
 
 
 @composite(dtype=floating_only("logaddexp"), shape=broadcast)
@@ -189,10 +192,17 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     return _where(gap == gap, _add(larger, log1p(exp(-gap))), larger)
 
 
+def _share(g: Tensor, input: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    if input._type.dtype.is_complex:
+        return _mul(g, conjugate(exp(_sub(input, out))))
+    # Not exp(input - out), which is nan where only one operand is infinite.
+    return _div(g, _add(exp(_sub(other, input)), 1))
+
+
 gradient(
     logaddexp,
-    input=lambda g, input, out: _mul(g, conjugate(exp(_sub(input, out)))),
-    other=lambda g, other, out: _mul(g, conjugate(exp(_sub(other, out)))),
+    input=lambda g, input, other, out: _share(g, input, other, out),
+    other=lambda g, input, other, out: _share(g, other, input, out),
 )
 
 
@@ -214,8 +224,8 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 
 gradient(
     logaddexp2,
-    input=lambda g, input, out: _mul(g, exp2(_sub(input, out))),
-    other=lambda g, other, out: _mul(g, exp2(_sub(other, out))),
+    input=lambda g, input, other: _div(g, _add(exp2(_sub(other, input)), 1)),
+    other=lambda g, input, other: _div(g, _add(exp2(_sub(input, other)), 1)),
 )
 
 
@@ -230,7 +240,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
     tensor([0., 0.])
     """
     if isinstance(other, Tensor):
-        return _where((other == other) & (input == 0), 0.0, _mul(input, log(other)))
+        return _where((input == 0) & (other == other), 0.0, _mul(input, log(other)))
     # The dtype rule has refused complex numbers, and of two numbers dispatch has made the first a tensor.
     assert isinstance(input, Tensor)
     assert not isinstance(other, complex)

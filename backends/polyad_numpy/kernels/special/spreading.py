@@ -41,7 +41,7 @@ def spreading(make: Callable[[], Call]) -> Kernel:
         made = _spread(make())
         if dtype in (float16, bfloat16):
             made = _in_float32(made, numpy_dtype(dtype))
-        return made
+        return _arranging(made)
 
     return Kernel(make, specialize=specialize)
 
@@ -73,11 +73,20 @@ def _spread(function: Call) -> Call:
         else:
             result = np.empty(shape, first.dtype)
             _fill(function, args, result, size)
-        if all(array.flags.c_contiguous for array in arrays):
-            return result
-        return arranged(result, *args)
+        return result
 
     return call
+
+
+def _arranging(call: Call) -> Call:
+    def ordered(*args: Any) -> Any:
+        result = call(*args)
+        for arg in args:
+            if isinstance(arg, np.ndarray) and not arg.flags.c_contiguous:
+                return arranged(result, *args)
+        return result
+
+    return ordered
 
 
 def _fill(function: Call, args: tuple[Any, ...], result: Any, size: int) -> None:

@@ -43,7 +43,7 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     tensor([0.0000, 0.0020])
     """
     if isinstance(other, Tensor):
-        return _where((other == other) & (input == 0), 0.0, _mul(input, log1p(other)))
+        return _where((input == 0) & (other == other), 0.0, _mul(input, log1p(other)))
     # The dtype rule has refused complex numbers, and of two numbers dispatch has made the first a tensor.
     assert isinstance(input, Tensor)
     assert not isinstance(other, complex)

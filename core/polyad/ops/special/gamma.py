@@ -179,7 +179,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
         raise ArgumentTypeError(f"mvlgamma: p is {type(p).__name__}, not an int", fix="pass the dimension")
     if p < 1:
         raise ShapeError(f"mvlgamma: p is {p}, not 1 or more", operands={"input": input}, fix="pass the dimension")
-    return _add(sum_of_lgamma(input, p), p * (p - 1) / 4 * math.log(math.pi))
+    return _add(sum_of_lgamma(input, p), p * (p - 1) / 4 * math.log(math.pi)).contiguous()
 
 
 def sum_of_lgamma(input: Tensor, p: int) -> Tensor:

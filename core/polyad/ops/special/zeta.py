@@ -53,7 +53,7 @@ def _of_positive(s: Tensor | float, q: Tensor) -> Tensor:
 
 def hurwitz(s: Tensor | float, q: Tensor) -> Tensor:
     """The sum of (q + k)**-s over k >= 0: inf for s = 1 and at the poles q = 0, -1, ..., nan for s < 1, and for
-    negative q unless s is an integer.
+    negative q unless s is an integer, and for -inf.
 
     For negative q the terms with negative q + k are a difference of two sums with positive ones.
     """
@@ -71,7 +71,7 @@ def hurwitz(s: Tensor | float, q: Tensor) -> Tensor:
     result = _where(positive | (floor(s) == s), result, math.nan)
     result = _where((q <= 0) & whole, math.inf, result)
     result = _where(s < 1, math.nan, _where(s == 1, math.inf, result))
-    return _where((q == q) & (s == s), result, math.nan)
+    return _where((q > -math.inf) & (s == s), result, math.nan)
 
 
 @composite(dtype=not_complex("zeta", promoted_float), shape=broadcast, namespace="special")

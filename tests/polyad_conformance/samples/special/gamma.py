@@ -25,7 +25,7 @@ def digamma(x):
 DERIVATIVES = {
     n: precise(
         lambda x, n=n: mpmath.polygamma(n, x),
-        dict.fromkeys(POLES, math.inf if n % 2 else -math.inf) | {math.inf: 0.0, -math.inf: math.inf},
+        dict.fromkeys(POLES, math.inf if n % 2 else -math.inf) | {math.inf: 0.0, -math.inf: math.nan},
     )
     for n in (1, 2, 25)
 } | {0: digamma}

@@ -14,7 +14,7 @@ from ...sample import REAL_FLOATS, ErrorCase, Sample, as_float
 def hurwitz(s, q):
     if s == 1:
         return mpmath.inf
-    if s < 1:
+    if s < 1 or q == -mpmath.inf:
         return mpmath.nan
     if q <= 0 and q == mpmath.floor(q):
         return mpmath.inf
