@@ -29,6 +29,8 @@ def polyad_backend_info() -> BackendInfo:
 @hookimpl
 def polyad_create_backend() -> Backend:
     """Import NumPy's part and create it."""
+    from .allocator import keep_freed_memory
     from .backend import NumpyBackend
 
+    keep_freed_memory()
     return NumpyBackend()
