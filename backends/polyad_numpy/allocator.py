@@ -1,9 +1,9 @@
 """Keeping freed memory for the next array.
 
 NumPy's arrays come from the C library's malloc. glibc gives a block of more than some hundred kilobytes back to the
-kernel when it is freed, so a chain of ops on large arrays has its results mapped and cleared page by page: several times
-the work of the arithmetic itself. `keep_freed_memory` raises the two thresholds that decide it
-(``mallopt(3)``), for the process. docs/adr/0010-freed-memory.md says what that costs.
+kernel when it is freed, so a chain of ops on large arrays has its results mapped and cleared page by page, which takes
+several times as long as the arithmetic. `keep_freed_memory` raises the two thresholds that decide it (``mallopt(3)``),
+for the process. docs/adr/0010-freed-memory.md says what that costs.
 
 Left alone: other C libraries, a user who has set malloc's own variables, and ``POLYAD_KEEP_FREED_MEMORY=0``.
 """
