@@ -13,6 +13,7 @@ from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _add, _div, _mul, _sub, conjugate
+from .creation import ones_like
 from .half_types import in_float32
 from .selection import _where, clamp, maximum
 from .shape_rules import broadcast, same
@@ -192,17 +193,21 @@ def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
     return _where(gap == gap, _add(larger, log1p(exp(-gap))), larger)
 
 
-def _share(g: Tensor, input: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    if input._type.dtype.is_complex:
-        return _mul(g, conjugate(exp(_sub(input, out))))
-    # Not exp(input - out), which is nan where only one operand is infinite.
-    return _div(g, _add(exp(_sub(other, input)), 1))
+def _share(g: Tensor, input: Tensor, other: Tensor) -> Tensor:
+    """g * exp(input) / (exp(input) + exp(other))."""
+    gap = _sub(other, input)
+    if not input._type.dtype.is_complex:
+        return _div(g, _add(exp(gap), 1))
+    # An infinite complex exponential has parts that are nan.
+    grows = gap.real > 0
+    smaller = exp(_where(grows, -gap, gap))
+    return _mul(g, conjugate(_div(_where(grows, smaller, 1.0), _add(smaller, 1))))
 
 
 gradient(
     logaddexp,
-    input=lambda g, input, other, out: _share(g, input, other, out),
-    other=lambda g, input, other, out: _share(g, other, input, out),
+    input=lambda g, input, other: _share(g, input, other),
+    other=lambda g, input, other: _share(g, other, input),
 )
 
 
@@ -249,7 +254,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 
 
 def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
-    slope = xlogy(input * 0 + 1, other)
+    slope = xlogy(ones_like(input), other)
     return _mul(g, _where((input == 0) & (other <= 0), 0.0, slope))  # type: ignore[operator]
 
 

@@ -9,6 +9,7 @@ from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
+from ..creation import ones_like
 from ..exponential import log, log1p
 from ..selection import _where
 from ..shape_rules import broadcast, same
@@ -52,7 +53,7 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 
 
 def _grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
-    slope = xlog1py(input * 0 + 1, other)
+    slope = xlog1py(ones_like(input), other)
     return _mul(g, _where((input == 0) & (other <= -1), 0.0, slope))  # type: ignore[operator]
 
 
