@@ -138,8 +138,8 @@ class Backend(ABC):
     def as_strided(self, root: Any, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Any:
         """An array over the memory of *root*; strides and offset count elements of *dtype*. Nothing is copied.
 
-        *dtype* may be another than that of the array whose root it is. An array without elements may begin anywhere,
-        also beyond the memory's end.
+        *dtype* may be another than that of the array whose root it is: the same bytes are read as it. The layout stays
+        inside of the memory.
         """
 
     @abstractmethod

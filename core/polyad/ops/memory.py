@@ -210,7 +210,7 @@ def _resized(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
             backend.as_strided(storage.root, kind.dtype, (old,), (1,), 0),
         )
         storage = Storage(memory, backend, kind.dtype.itemsize)
-    array = backend.as_strided(storage.root, kind.dtype, shape, strides, offset)
+    array = backend.as_strided(storage.root, kind.dtype, shape, strides, 0 if 0 in shape else offset)
     return _show(self, _shown(array, kind, storage, offset))
 
 

@@ -50,7 +50,7 @@ def _memory(
     root = backend.root(memory)
     return (
         backend.as_strided(root, dtype, shape, strides, lead),
-        backend.as_strided(root, dtype, window_shape, window_strides, lead + offset),
+        backend.as_strided(root, dtype, window_shape, window_strides, 0 if 0 in window_shape else lead + offset),
         not gaps,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import polyad
 from polyad.backend import fallback
-from polyad.dtypes import DType, bfloat16
+from polyad.dtypes import DType, bfloat16, uint8
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target
@@ -122,6 +122,22 @@ def check_as_strided(dtype: DType, target: Target) -> None:
     assert backend.data_ptr(whole) == backend.data_ptr(array), (
         f"data_ptr {dtype.name}: array and window at its start differ"
     )
+    if uint8 in backend.capabilities(device).dtypes:
+        check_as_bytes(dtype, target)
+
+
+def check_as_bytes(dtype: DType, target: Target) -> None:
+    """The memory of an array can be read, and written, as another dtype."""
+    backend = target.backend
+    host = values_of((6,), dtype)
+    root = backend.root(backend.from_host(host, dtype, target.full_device))
+    size = dtype.itemsize
+    octets = backend.as_strided(root, uint8, (5 * size,), (1,), size)
+    assert_same(backend.to_host(octets), host[1:].view(np.uint8), f"as_strided: {dtype.name} as bytes")
+    backend.fill(backend.as_strided(root, uint8, (size,), (1,), 2 * size), 0)
+    host[2] = 0
+    whole = backend.as_strided(root, dtype, (6,), (1,), 0)
+    assert_same(backend.to_host(whole), host, f"as_strided: {dtype.name} whose bytes were written")
 
 
 def check_fill(dtype: DType, target: Target) -> None:

@@ -75,6 +75,15 @@ def ignores_strides(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     backend.replace("sub", lambda honest: lambda a, b: honest(dense(a), dense(b)))
 
 
+def reads_its_own_dtype_alone(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    honest = NumpyBackend.as_strided
+
+    def converting(self: Any, root: Any, dtype: Any, *layout: Any) -> Any:
+        return honest(self, root.astype(numpy_dtype(dtype), copy=False), dtype, *layout)
+
+    patch.setattr(Saboteur, "as_strided", converting)
+
+
 def ignores_offsets(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     honest = NumpyBackend.as_strided
     patch.setattr(
@@ -405,6 +414,7 @@ SABOTAGES = [
     Sabotage(ignores_strides, ("sub",), "test_values"),
     Sabotage(ignores_offsets, ("sub",), "test_values"),
     Sabotage(ignores_offsets, (), "check_as_strided"),
+    Sabotage(reads_its_own_dtype_alone, (), "check_as_strided"),
     Sabotage(drops_nan_in_maximum, ("maximum",), "test_special"),
     Sabotage(truncates_casts, (), "check_casts"),
     Sabotage(rounds_casts_to_integers, (), "check_casts"),
