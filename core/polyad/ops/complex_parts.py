@@ -186,7 +186,7 @@ def _complex(real: Tensor, imag: Tensor) -> Tensor:
     made = Tensor._of(array, kind)
     layout, root = layout_of(made), kind.backend.root(array)
     strides = tuple([2 * stride for stride in layout.strides])
-    for place, values in enumerate((real, imag)):
+    for place, values in enumerate((real, imag) if 0 not in shape else ()):
         kind.backend.copy(kind.backend.as_strided(root, part.dtype, shape, strides, place), values._array)
     return made
 

@@ -27,7 +27,10 @@ def c2c(array: Any, dims: tuple[int, ...], norm: str, forward: bool) -> Any:
     if not dims or not array.size:
         return array.astype(np.result_type(array, np.complex64), order="C")
     transform = _fft().fftn if forward else _fft().ifftn
-    return np.ascontiguousarray(transform(array, axes=dims, norm=norm, workers=_workers(array)))
+    made = np.ascontiguousarray(transform(array, axes=dims, norm=norm, workers=_workers(array)))
+    if array.dtype.kind != "c":
+        made += 0  # what SciPy fills in by symmetry has imaginary parts of -0
+    return made
 
 
 def r2c(array: Any, dims: tuple[int, ...], norm: str) -> Any:
