@@ -1,8 +1,8 @@
 """What a good NumPy user would write for each function, by family; `numpy_ops.py` times them.
 
 A family module has a function ``cases(arrays)`` that yields (name, polyad's call, NumPy's call, operands): both calls
-get the operands, polyad's as tensors. Operands are arrays of `arrays.Arrays`, 2**20 elements where nothing else is said,
-fewer where the result is larger. Where NumPy has no such function, SciPy's stands in, or the formula as one would write
+get the operands, polyad's as tensors. Operands are those of `arrays.Arrays`, 2**20 elements, fewer where the result is
+larger. Where NumPy has no such function, SciPy's stands in, or the formula as one would write
 it down in array operations; loops over elements would flatter polyad and are no measure.
 
 To add a function, add a row to its family. To add a family, write its module and list it in `FAMILIES`.

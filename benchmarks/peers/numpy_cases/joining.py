@@ -35,8 +35,12 @@ def cases(arrays: Arrays) -> Iterator[Case]:
         ours, theirs = getattr(polyad, name), getattr(np, name)
         yield Case(name, lambda a, b, f=ours: f([a, b]), lambda a, b, f=theirs: f([a, b]), (x, y))
     yield Case("block_diag", polyad.block_diag, scipy.linalg.block_diag, (x[:512, :512], y[:512, :512]))
-    yield Case("meshgrid", lambda a, b: [m.clone() for m in polyad.meshgrid(a, b, indexing="ij")],
-               lambda a, b: np.meshgrid(a, b, indexing="ij"), (x[0], y[0]))  # fmt: skip
+    yield Case(
+        "meshgrid",
+        lambda a, b: [m.clone() for m in polyad.meshgrid(a, b, indexing="ij")],
+        lambda a, b: np.meshgrid(a, b, indexing="ij"),
+        (x[0], y[0]),
+    )
     yield Case("cartesian_prod", polyad.cartesian_prod, _cartesian, (x[0], y[0]))
     yield Case(
         "combinations",
@@ -73,8 +77,12 @@ def cases(arrays: Arrays) -> Iterator[Case]:
             (arrays.image,),
         )
     yield Case("vander", polyad.vander, np.vander, (x[0],))
-    yield Case("unravel_index", lambda i: polyad.unravel_index(i, (1024, 1024)),
-               lambda i: np.unravel_index(i, (1024, 1024)), (arrays.order,))  # fmt: skip
+    yield Case(
+        "unravel_index",
+        lambda i: polyad.unravel_index(i, (1024, 1024)),
+        lambda i: np.unravel_index(i, (1024, 1024)),
+        (arrays.order,),
+    )
     yield Case("tril_indices", lambda: polyad.tril_indices(1024, 1024), lambda: np.tril_indices(1024), ())
 
 

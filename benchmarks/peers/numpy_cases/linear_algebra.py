@@ -112,8 +112,12 @@ def _decompositions(arrays: Arrays) -> Iterator[Case]:
         lambda m, b: np.linalg.lstsq(m, b, None),
         (a, a[:, :8].copy()),
     )
-    yield Case("linalg.solve_triangular", lambda m, b: polyad.linalg.solve_triangular(m, b, upper=False),
-               lambda m, b: scipy.linalg.solve_triangular(m, b, lower=True), (np.tril(spd), a))  # fmt: skip
+    yield Case(
+        "linalg.solve_triangular",
+        lambda m, b: polyad.linalg.solve_triangular(m, b, upper=False),
+        lambda m, b: scipy.linalg.solve_triangular(m, b, lower=True),
+        (np.tril(spd), a),
+    )
     yield Case("linalg.lu", polyad.linalg.lu, scipy.linalg.lu, (a,))
     yield Case("linalg.lu_factor", polyad.linalg.lu_factor, scipy.linalg.lu_factor, (a,))
     yield Case("linalg.matrix_exp", polyad.linalg.matrix_exp, scipy.linalg.expm, (a / 16,))
@@ -144,8 +148,12 @@ def _transforms(arrays: Arrays) -> Iterator[Case]:
     for name in ("irfft", "irfft2", "hfft"):
         yield Case(f"fft.{name}", getattr(polyad.fft, name), getattr(np.fft, name), (z,))
     yield Case("fft.fftshift", polyad.fft.fftshift, np.fft.fftshift, (x,))
-    yield Case("stft", lambda a, w: polyad.stft(a, 512, 256, window=w, center=False, return_complex=True), _stft,
-               (x.ravel(), np.hanning(512).astype(np.float32)))  # fmt: skip
+    yield Case(
+        "stft",
+        lambda a, w: polyad.stft(a, 512, 256, window=w, center=False, return_complex=True),
+        _stft,
+        (x.ravel(), np.hanning(512).astype(np.float32)),
+    )
 
 
 def _stft(a: np.ndarray, window: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The functions of neural networks: activations, normalizations, losses, pooling, convolution, resampling, attention."""
+"""The functions of neural networks, from activations to attention."""
 
 from __future__ import annotations
 
@@ -65,20 +65,40 @@ def _normalizations(arrays: Arrays) -> Iterator[Case]:
     x, image = arrays.x, arrays.image
     weight, bias = x[0].copy(), x[1].copy()
     yield Case("layer_norm", lambda a: F.layer_norm(a, (SIDE,)), lambda a: _normalized(a, (1,)), (x,))
-    yield Case("layer_norm affine", lambda a, w, b: F.layer_norm(a, (SIDE,), w, b),
-               lambda a, w, b: _normalized(a, (1,)) * w + b, (x, weight, bias))  # fmt: skip
+    yield Case(
+        "layer_norm affine",
+        lambda a, w, b: F.layer_norm(a, (SIDE,), w, b),
+        lambda a, w, b: _normalized(a, (1,)) * w + b,
+        (x, weight, bias),
+    )
     yield Case(
         "rms_norm", lambda a: F.rms_norm(a, (SIDE,)), lambda a: a / np.sqrt((a * a).mean(1, keepdims=True)), (x,)
     )
-    yield Case("batch_norm", lambda a, m, v: F.batch_norm(a, m, v, training=True), lambda a, m, v: _normalized(a, (0, 2, 3)),
-               (image, np.zeros(16, np.float32), np.ones(16, np.float32)))  # fmt: skip
-    yield Case("batch_norm eval", F.batch_norm, lambda a, m, v: (a - m[:, None, None]) / np.sqrt(v[:, None, None] + 1e-5),
-               (image, np.zeros(16, np.float32), np.ones(16, np.float32)))  # fmt: skip
-    yield Case("batch_norm rows", lambda a, m, v: F.batch_norm(a, m, v, training=True), lambda a, m, v: _normalized(a, (0,)),
-               (x, np.zeros(SIDE, np.float32), np.ones(SIDE, np.float32)))  # fmt: skip
+    yield Case(
+        "batch_norm",
+        lambda a, m, v: F.batch_norm(a, m, v, training=True),
+        lambda a, m, v: _normalized(a, (0, 2, 3)),
+        (image, np.zeros(16, np.float32), np.ones(16, np.float32)),
+    )
+    yield Case(
+        "batch_norm eval",
+        F.batch_norm,
+        lambda a, m, v: (a - m[:, None, None]) / np.sqrt(v[:, None, None] + 1e-5),
+        (image, np.zeros(16, np.float32), np.ones(16, np.float32)),
+    )
+    yield Case(
+        "batch_norm rows",
+        lambda a, m, v: F.batch_norm(a, m, v, training=True),
+        lambda a, m, v: _normalized(a, (0,)),
+        (x, np.zeros(SIDE, np.float32), np.ones(SIDE, np.float32)),
+    )
     yield Case("instance_norm", F.instance_norm, lambda a: _normalized(a, (2, 3)), (image,))
-    yield Case("group_norm", lambda a: F.group_norm(a, 4),
-               lambda a: _normalized(a.reshape(16, 4, 4, 64, 64), (2, 3, 4)).reshape(a.shape), (image,))  # fmt: skip
+    yield Case(
+        "group_norm",
+        lambda a: F.group_norm(a, 4),
+        lambda a: _normalized(a.reshape(16, 4, 4, 64, 64), (2, 3, 4)).reshape(a.shape),
+        (image,),
+    )
     yield Case("local_response_norm", lambda a: F.local_response_norm(a, 5), _local_response, (image,))
     yield Case("normalize", F.normalize, lambda a: a / np.maximum(np.sqrt((a * a).sum(1, keepdims=True)), 1e-12), (x,))
     yield Case("cosine_similarity", F.cosine_similarity, _cosine, (x, arrays.y))
@@ -110,25 +130,53 @@ def _losses(arrays: Arrays) -> Iterator[Case]:
     yield Case("l1_loss", F.l1_loss, lambda a, b: np.abs(a - b).mean(), (x, y))
     yield Case("smooth_l1_loss", F.smooth_l1_loss, _smooth_l1, (x, y))
     yield Case("huber_loss", F.huber_loss, _smooth_l1, (x, y))
-    yield Case("kl_div", lambda a, b: F.kl_div(a, b, reduction="batchmean"),
-               lambda a, b: (special.xlogy(b, b) - b * a).sum() / len(a), (x, unit))  # fmt: skip
+    yield Case(
+        "kl_div",
+        lambda a, b: F.kl_div(a, b, reduction="batchmean"),
+        lambda a, b: (special.xlogy(b, b) - b * a).sum() / len(a),
+        (x, unit),
+    )
     yield Case("poisson_nll_loss", F.poisson_nll_loss, lambda a, b: (np.exp(a) - b * a).mean(), (x, unit))
-    yield Case("gaussian_nll_loss", F.gaussian_nll_loss,
-               lambda a, b, v: 0.5 * (np.log(v) + (a - b) ** 2 / v).mean(), (x, y, unit))  # fmt: skip
-    yield Case("binary_cross_entropy", F.binary_cross_entropy,
-               lambda a, b: -(b * np.log(a) + (1 - b) * np.log(1 - a)).mean(), (unit, truth))  # fmt: skip
-    yield Case("binary_cross_entropy_with_logits", F.binary_cross_entropy_with_logits,
-               lambda a, b: (np.maximum(a, 0) - a * b + np.log1p(np.exp(-np.abs(a)))).mean(), (x, truth))  # fmt: skip
+    yield Case(
+        "gaussian_nll_loss",
+        F.gaussian_nll_loss,
+        lambda a, b, v: 0.5 * (np.log(v) + (a - b) ** 2 / v).mean(),
+        (x, y, unit),
+    )
+    yield Case(
+        "binary_cross_entropy",
+        F.binary_cross_entropy,
+        lambda a, b: -(b * np.log(a) + (1 - b) * np.log(1 - a)).mean(),
+        (unit, truth),
+    )
+    yield Case(
+        "binary_cross_entropy_with_logits",
+        F.binary_cross_entropy_with_logits,
+        lambda a, b: (np.maximum(a, 0) - a * b + np.log1p(np.exp(-np.abs(a)))).mean(),
+        (x, truth),
+    )
     yield Case("soft_margin_loss", F.soft_margin_loss, lambda a, b: np.log1p(np.exp(-a * b)).mean(), (x, signs))
-    yield Case("multilabel_soft_margin_loss", F.multilabel_soft_margin_loss,
-               lambda a, b: (b * np.logaddexp(0, -a) + (1 - b) * np.logaddexp(0, a)).mean(), (x, truth))  # fmt: skip
+    yield Case(
+        "multilabel_soft_margin_loss",
+        F.multilabel_soft_margin_loss,
+        lambda a, b: (b * np.logaddexp(0, -a) + (1 - b) * np.logaddexp(0, a)).mean(),
+        (x, truth),
+    )
     yield Case(
         "margin_ranking_loss", F.margin_ranking_loss, lambda a, b, s: np.maximum(0, -s * (a - b)).mean(), (x, y, signs)
     )
-    yield Case("hinge_embedding_loss", F.hinge_embedding_loss,
-               lambda a, s: np.where(s > 0, a, np.maximum(0, 1 - a)).mean(), (x, signs))  # fmt: skip
-    yield Case("cosine_embedding_loss", F.cosine_embedding_loss,
-               lambda a, b, s: np.where(s > 0, 1 - _cosine(a, b), np.maximum(0, _cosine(a, b))).mean(), (x, y, signs[0]))  # fmt: skip
+    yield Case(
+        "hinge_embedding_loss",
+        F.hinge_embedding_loss,
+        lambda a, s: np.where(s > 0, a, np.maximum(0, 1 - a)).mean(),
+        (x, signs),
+    )
+    yield Case(
+        "cosine_embedding_loss",
+        F.cosine_embedding_loss,
+        lambda a, b, s: np.where(s > 0, 1 - _cosine(a, b), np.maximum(0, _cosine(a, b))).mean(),
+        (x, y, signs[0]),
+    )
     yield Case("triplet_margin_loss", F.triplet_margin_loss, _triplet, (x, y, unit))
     yield Case("multi_margin_loss", F.multi_margin_loss, _multi_margin, (x, target))
     yield Case("cross_entropy", F.cross_entropy, _cross_entropy, (x, target))
@@ -139,8 +187,12 @@ def _losses(arrays: Arrays) -> Iterator[Case]:
         (x, _softmax(y)),
     )
     yield Case("nll_loss", F.nll_loss, lambda a, t: -a[np.arange(len(a)), t].mean(), (x, target))
-    yield Case("cross_entropy image", F.cross_entropy, _cross_entropy_image,
-               (arrays.image, arrays.integers[:64].reshape(16, 64, 64) % 16))  # fmt: skip
+    yield Case(
+        "cross_entropy image",
+        F.cross_entropy,
+        _cross_entropy_image,
+        (arrays.image, arrays.integers[:64].reshape(16, 64, 64) % 16),
+    )
 
 
 def _smooth_l1(a: np.ndarray, b: np.ndarray) -> Any:
@@ -184,10 +236,18 @@ def _pooling(arrays: Arrays) -> Iterator[Case]:
     yield Case(
         "adaptive_avg_pool2d", lambda a: F.adaptive_avg_pool2d(a, 1), lambda a: a.mean((2, 3), keepdims=True), (image,)
     )
-    yield Case("adaptive_avg_pool2d 8", lambda a: F.adaptive_avg_pool2d(a, 8),
-               lambda a: a.reshape(16, 16, 8, 8, 8, 8).mean((3, 5)), (image,))  # fmt: skip
-    yield Case("adaptive_max_pool2d", lambda a: F.adaptive_max_pool2d(a, 8),
-               lambda a: a.reshape(16, 16, 8, 8, 8, 8).max((3, 5)), (image,))  # fmt: skip
+    yield Case(
+        "adaptive_avg_pool2d 8",
+        lambda a: F.adaptive_avg_pool2d(a, 8),
+        lambda a: a.reshape(16, 16, 8, 8, 8, 8).mean((3, 5)),
+        (image,),
+    )
+    yield Case(
+        "adaptive_max_pool2d",
+        lambda a: F.adaptive_max_pool2d(a, 8),
+        lambda a: a.reshape(16, 16, 8, 8, 8, 8).max((3, 5)),
+        (image,),
+    )
     yield Case("adaptive_avg_pool2d 7", lambda a: F.adaptive_avg_pool2d(a, 7), _adaptive, (image,))
     yield Case("unfold", lambda a: F.unfold(a, 3, padding=1), _unfold, (image,))
     yield Case("fold", lambda a: F.fold(a, (64, 64), 2, stride=2), _fold, (x.reshape(16, 64, 1024),))
@@ -229,8 +289,12 @@ def _layers(arrays: Arrays) -> Iterator[Case]:
     x, image = arrays.x, arrays.image
     kernel = arrays.y[:, :9].reshape(-1)[: 16 * 16 * 9].reshape(16, 16, 3, 3).copy()
     yield Case("conv2d", lambda a, w: F.conv2d(a, w), _conv2d, (image, kernel))
-    yield Case("conv2d 1x1", lambda a, w: F.conv2d(a, w),
-               lambda a, w: (w.reshape(16, 16) @ a.reshape(16, 16, -1)).reshape(a.shape), (image, kernel[:, :, :1, :1].copy()))  # fmt: skip
+    yield Case(
+        "conv2d 1x1",
+        lambda a, w: F.conv2d(a, w),
+        lambda a, w: (w.reshape(16, 16) @ a.reshape(16, 16, -1)).reshape(a.shape),
+        (image, kernel[:, :, :1, :1].copy()),
+    )
     yield Case("conv2d depthwise", lambda a, w: F.conv2d(a, w, groups=16), _depthwise, (image, kernel[:, :1].copy()))
     yield Case("conv1d", lambda a, w: F.conv1d(a, w), _conv1d, (x.reshape(16, 16, 4096), kernel[:, :, 0].copy()))
     yield Case(
@@ -264,10 +328,18 @@ def _layers(arrays: Arrays) -> Iterator[Case]:
         lambda a: _tiles(a).transpose(0, 1, 3, 5, 2, 4).copy(),
         (image,),
     )
-    yield Case("channel_shuffle", lambda a: F.channel_shuffle(a, 4),
-               lambda a: a.reshape(16, 4, 4, 64, 64).swapaxes(1, 2).reshape(a.shape), (image,))  # fmt: skip
-    yield Case("grid_sample", lambda a, g: F.grid_sample(a, g, align_corners=True), _grid_sample,
-               (image[:4].copy(), (arrays.unit[:32].reshape(4, 64, 64, 2) * 2 - 1)))  # fmt: skip
+    yield Case(
+        "channel_shuffle",
+        lambda a: F.channel_shuffle(a, 4),
+        lambda a: a.reshape(16, 4, 4, 64, 64).swapaxes(1, 2).reshape(a.shape),
+        (image,),
+    )
+    yield Case(
+        "grid_sample",
+        lambda a, g: F.grid_sample(a, g, align_corners=True),
+        _grid_sample,
+        (image[:4].copy(), (arrays.unit[:32].reshape(4, 64, 64, 2) * 2 - 1)),
+    )
     heads = x.reshape(8, 8, 256, 64)
     yield Case(
         "attention",
@@ -281,8 +353,12 @@ def _layers(arrays: Arrays) -> Iterator[Case]:
         _causal,
         (heads, heads, heads),
     )
-    yield Case("embedding_bag", lambda i, w: F.embedding_bag(i, w, mode="sum"), lambda i, w: w[i].sum(1),
-               (arrays.integers[:256, :4].copy(), x))  # fmt: skip
+    yield Case(
+        "embedding_bag",
+        lambda i, w: F.embedding_bag(i, w, mode="sum"),
+        lambda i, w: w[i].sum(1),
+        (arrays.integers[:256, :4].copy(), x),
+    )
 
 
 def _conv2d(a: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -11,6 +11,9 @@ import polyad
 
 from .arrays import SIDE, Arrays, Case
 
+_ADDING = ("sum", "mean", "prod", "nansum", "nanmean", "count_nonzero")
+_COMPARING = ("amax", "amin", "argmax", "argmin", "all", "any")
+
 
 def _reductions(arrays: Arrays) -> Iterator[Case]:
     x, integers, mask, image = arrays.x, arrays.integers, arrays.mask, arrays.image

@@ -38,8 +38,12 @@ def cases(arrays: Arrays) -> Iterator[Case]:
     )
     yield Case("poisson", lambda p: polyad.poisson(p), lambda p: random.poisson(p), (unit * 4,))
     yield Case("exponential_", lambda a: a.exponential_(), lambda a: random.exponential(1, a.shape), (x.copy(),))
-    yield Case("multinomial", lambda p: polyad.multinomial(p, 1000, True),
-               lambda p: random.choice(len(p), 1000, True, p / p.sum()), (unit.ravel().astype(np.float64),))  # fmt: skip
+    yield Case(
+        "multinomial",
+        lambda p: polyad.multinomial(p, 1000, True),
+        lambda p: random.choice(len(p), 1000, True, p / p.sum()),
+        (unit.ravel().astype(np.float64),),
+    )
     yield Case(
         "dropout", lambda a: F.dropout(a, 0.5), lambda a: a * (random.random(a.shape, np.float32) < 0.5) * 2, (x,)
     )
