@@ -1,6 +1,6 @@
 """Writes the tables of coefficients that the special functions are made of: ``python tools/special_tables.py``.
 
-Every number in core/polyad/ops/special/tables.py is computed here, from mpmath's values of the functions at 60 digits:
+Every number in core/polyad/expansions.py is computed here, from mpmath's values of the functions at 60 digits:
 expansions in Chebyshev polynomials by interpolation in the zeros of a polynomial of high degree, cut where what follows
 is below the rounding of float64; zeros of functions in two parts; Bernoulli numbers. Needs mpmath, and about a minute.
 
@@ -19,7 +19,7 @@ from typing import Any
 import mpmath
 from mpmath import mp, mpf
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "core/polyad/ops/special/tables.py"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "core/polyad/expansions.py"
 NODES = 80
 DOUBLE, SINGLE = mpf(2) ** -55, mpf(2) ** -26
 """What may be left out, relative to the smallest magnitude of the function on the interval."""
@@ -397,7 +397,11 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     ),
 }
 
-HEADER = '''"""Coefficients of the special functions. Written by ``python tools/special_tables.py``; do not edit."""
+HEADER = '''"""The numbers that special functions are made of: coefficients of expansions, and where a definition ends.
+
+The composites in `polyad.ops.special` and the kernels of backends read them here. Written by
+``python tools/special_tables.py``; do not edit.
+"""
 
 from typing import NamedTuple
 
@@ -415,6 +419,13 @@ class Series(NamedTuple):
     high: float
     single: int
     coefficients: tuple[float, ...]
+
+
+HIGH_DEGREE = 8
+"""Chebyshev polynomials of a higher degree are computed by their angle."""
+
+HERMITE_LIMIT = {False: 128, True: 512}
+"""Beyond this degree (of float32 and of float64) Hermite polynomials, which leave the range of their dtype, are nan."""
 
 '''
 

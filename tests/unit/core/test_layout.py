@@ -92,7 +92,7 @@ def test_dims_that_are_no_ints(dim) -> None:
 
 
 def test_a_dim_twice() -> None:
-    with pytest.raises(ValueError, match="twice"):
+    with pytest.raises(RuntimeError, match="twice"):
         layout.normalize_dims((0, -2), 2, "sum")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.ops.special.polynomials import HERMITE_LIMIT, HIGH_DEGREE
+from polyad.expansions import HERMITE_LIMIT, HIGH_DEGREE
 
 from .error_functions import BLOCK
 from .spreading import spreading

@@ -13,17 +13,7 @@ from typing import Any, TypeVar
 
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
-from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub, sgn
-from ..exponential import exp, log
-from ..half_types import in_float32
-from ..powers import rsqrt, sqrt
-from ..selection import _where, maximum, minimum
-from ..shape_rules import same
-from ..trigonometry import cos, sin
-from ..undifferentiable import no_derivative
-from .series import beyond, chebyshev
-from .tables import (
+from ...expansions import (
     AIRY_COSINE,
     AIRY_FAR,
     AIRY_NEAR,
@@ -54,6 +44,16 @@ from .tables import (
     Y0_NEAR,
     Y1_NEAR,
 )
+from ...tensor import Tensor
+from ..arithmetic import _add, _div, _mul, _neg, _sub, sgn
+from ..exponential import exp, log
+from ..half_types import in_float32
+from ..powers import rsqrt, sqrt
+from ..selection import _where, maximum, minimum
+from ..shape_rules import same
+from ..trigonometry import cos, sin
+from ..undifferentiable import no_derivative
+from .series import beyond, chebyshev
 
 F = TypeVar("F", bound=Callable[..., Any])
 

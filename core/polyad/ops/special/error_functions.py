@@ -10,6 +10,7 @@ import math
 
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...expansions import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..exponential import exp, log, log1p
@@ -18,7 +19,6 @@ from ..powers import sqrt, square
 from ..selection import _clamp, _where, minimum
 from ..shape_rules import same
 from .series import chebyshev, gaussian
-from .tables import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 ROOT_HALF = math.sqrt(0.5)

@@ -12,16 +12,7 @@ from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...dtypes import BOOL
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
-from ...tensor import Tensor, check_tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub
-from ..exponential import log
-from ..half_types import in_float32
-from ..rounding import _round
-from ..selection import _where
-from ..shape_rules import same
-from ..trigonometry import sin, tan
-from .series import beyond, chebyshev, polynomial
-from .tables import (
+from ...expansions import (
     DIGAMMA_1,
     DIGAMMA_2,
     DIGAMMA_3,
@@ -32,6 +23,15 @@ from .tables import (
     LGAMMA_3,
     STIRLING,
 )
+from ...tensor import Tensor, check_tensor
+from ..arithmetic import _add, _div, _mul, _neg, _sub
+from ..exponential import log
+from ..half_types import in_float32
+from ..rounding import _round
+from ..selection import _where
+from ..shape_rules import same
+from ..trigonometry import sin, tan
+from .series import beyond, chebyshev, polynomial
 from .zeta import hurwitz
 
 HALF_LOG_TWO_PI = math.log(2 * math.pi) / 2

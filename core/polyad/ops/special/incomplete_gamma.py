@@ -16,6 +16,7 @@ import math
 
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import floating_only, not_complex
+from ...expansions import LOG1P_REST, STIRLING, TEMME
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..creation import full_like
@@ -28,7 +29,6 @@ from ..undifferentiable import no_derivative
 from .error_functions import _scaled_complement
 from .gamma import lgamma, log_gamma_of_positive, log_gamma_of_successor
 from .series import chebyshev, is_double, polynomial
-from .tables import LOG1P_REST, STIRLING, TEMME
 
 LARGE_A = 20.0
 TEMME_LOW, TEMME_HIGH = 0.31, 2.35

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...expansions import HERMITE_LIMIT, HIGH_DEGREE
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _sub
 from ..creation import full_like, tensor
@@ -36,12 +37,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Step = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """``step(k, x, p_k, p_(k-1))`` is p_(k+1)."""
-
-HIGH_DEGREE = 8
-"""Chebyshev polynomials of a higher degree are computed by their angle."""
-
-HERMITE_LIMIT = {False: 128, True: 512}
-"""Beyond this degree (of float32 and of float64) Hermite polynomials, which leave the range of their dtype, are nan."""
 
 
 def _polynomial(

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dtypes import float64
+from ...expansions import Series
 from ...tensor import Tensor
 from ..arithmetic import _add, _mul, _sub
 from ..exponential import exp
 from ..rounding import _round
 from ..selection import _clamp
-from .tables import Series
 
 
 def is_double(x: Tensor) -> bool:

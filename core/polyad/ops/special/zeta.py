@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...expansions import EULER_MACLAURIN
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..creation import tensor
@@ -20,7 +21,6 @@ from ..selection import _where
 from ..shape_rules import broadcast
 from ..undifferentiable import no_derivative
 from .series import is_double
-from .tables import EULER_MACLAURIN
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

@@ -1,4 +1,8 @@
-"""Coefficients of the special functions. Written by ``python tools/special_tables.py``; do not edit."""
+"""The numbers that special functions are made of: coefficients of expansions, and where a definition ends.
+
+The composites in `polyad.ops.special` and the kernels of backends read them here. Written by
+``python tools/special_tables.py``; do not edit.
+"""
 
 from typing import NamedTuple
 
@@ -16,6 +20,13 @@ class Series(NamedTuple):
     high: float
     single: int
     coefficients: tuple[float, ...]
+
+
+HIGH_DEGREE = 8
+"""Chebyshev polynomials of a higher degree are computed by their angle."""
+
+HERMITE_LIMIT = {False: 128, True: 512}
+"""Beyond this degree (of float32 and of float64) Hermite polynomials, which leave the range of their dtype, are nan."""
 
 
 ERF_NEAR = Series(0.0, 1.0, 7, (
