@@ -106,7 +106,8 @@ class Torch:
 
     def argument(self, value: Any) -> Any:
         """*value* with the dtypes of this library."""
-        return mapped(value, DType, lambda dtype: getattr(torch, dtype.name.removesuffix("_")))
+        value = mapped(value, DType, lambda dtype: getattr(torch, dtype.name))
+        return mapped(value, polyad.memory_format, lambda one: getattr(torch, one.name))
 
     def dtype(self, tensor: Any) -> Any:
         """polyad's name for the tensor's dtype; PyTorch's own dtype if polyad has none."""
@@ -117,6 +118,8 @@ class Torch:
     def host(self, tensor: Any) -> np.ndarray:
         """A copy of the tensor's values."""
         tensor = tensor.detach().resolve_conj().resolve_neg().clone()  # zeros may have no memory at all
+        if tensor.dtype is torch.complex32:  # NumPy has no such dtype, nor has polyad
+            return np.array(tensor.to(torch.complex64).numpy())
         if tensor.dtype is torch.bfloat16:
             return np.array(tensor.contiguous().view(torch.int16).numpy()).view(numpy_dtype(polyad.bfloat16))
         return np.array(tensor.numpy())

@@ -26,6 +26,10 @@ OVERWRITING = frozenset(
 """Functions that write to places given by indices: of several writes to one place, any may win."""
 
 
+CRASHES = {"linalg.ldl_solve": "PyTorch uses pivots as addresses: those of no factorization end the process"}
+"""Functions that are not called at random, with the reason."""
+
+
 def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> str:
     """Why nothing can be said about *mismatch*, "" if something can."""
     if call.name in POSITIONS and mismatch.kind in ("value", "gradient") and _same_elements(call, ours, theirs):

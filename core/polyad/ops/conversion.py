@@ -224,11 +224,12 @@ def _copy_into(self: Tensor, src: Tensor) -> Tensor:
         result = src if src._type.dtype is self._type.dtype else _cast(src, self._type.dtype)
         if result._array.shape != self._array.shape:
             result = _expand(result, self._array.shape)
+        # What is written gets a node of its own: hooks on src are not hooks on the copy. What was there before gets a
+        # gradient of zeros.
+        calls = [(node, formula, ()) for node, formula in ((result._node, _same), (self._node, _zeros)) if node is not None]
         if result is src:
-            # What is written gets a node of its own: hooks on the one are not hooks on the other.
             result = src._alias()
-            if src._node is not None:
-                result._node = make_node("CopyBackwards", [(src._node, _same, ())], src._array.shape, src._type)
+        result._node = make_node("CopyBackwards", calls, result._array.shape, result._type)
         return write("copy_", self, result)
     if src._array.shape != self._array.shape:
         from .shape import _expand
@@ -305,6 +306,12 @@ FILL = Effect("fill_", fill_, _fill)
 
 def _same(gradient: Tensor) -> Tensor:
     return gradient
+
+
+def _zeros(gradient: Tensor) -> Tensor:
+    from .creation import zeros_like
+
+    return zeros_like(gradient)
 
 
 # ---------------------------------------------------------------------------------------------------- by dtype

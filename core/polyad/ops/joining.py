@@ -69,9 +69,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     rank = max([len(shape) for shape in shapes])
     if rank == 0:
         raise ShapeError("cat: 0-d tensors cannot be joined", operands={"tensors[0]": given[0]}, fix="use stack")
+    at = normalize_dim(dim, len(next((shape for shape in shapes if shape != (0,)), (0,))), "cat")
     if rank > 1 and (0,) in shapes:
-        given = [tensor for tensor in given if tensor._array.shape != (0,)]
-    at = normalize_dim(dim, rank, "cat")
+        # Skipped ones become slices without elements of the shape that fits: they have a gradient, if an empty one.
+        model = next(shape for shape in shapes if shape != (0,))
+        nothing = (*model[:at], 0, *model[at + 1 :])
+        given = [tensor.reshape(nothing) if tensor._array.shape == (0,) else tensor for tensor in given]
     _check_shapes([tensor._array.shape for tensor in given], at)
     return _cat(given, at)
 
@@ -402,24 +405,34 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 @function()
 def fliplr(input: Tensor) -> Tensor:
-    """A copy reversed along dimension 1.
+    """A copy reversed along dimension 1. Raises RuntimeError for a tensor of fewer than 2 dimensions.
 
     >>> import polyad
     >>> polyad.fliplr(polyad.tensor([[1, 2]]))
     tensor([[2, 1]])
     """
+    _check_rank("fliplr", input, 2)
     return flip(input, 1)
 
 
 @function()
 def flipud(input: Tensor) -> Tensor:
-    """A copy reversed along dimension 0.
+    """A copy reversed along dimension 0. Raises RuntimeError for a 0-d tensor.
 
     >>> import polyad
     >>> polyad.flipud(polyad.tensor([1, 2]))
     tensor([2, 1])
     """
+    _check_rank("flipud", input, 1)
     return flip(input, 0)
+
+
+def _check_rank(op: str, input: Tensor, least: int) -> None:
+    rank = len(check_tensor(input, op, "input")._array.shape)
+    if rank < least:
+        raise ShapeError(
+            f"{op}: input has {rank} dimensions, fewer than {least}", operands={"input": input}, fix="use flip"
+        )
 
 
 @function()
