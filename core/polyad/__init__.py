@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from .interop.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
+    from .linting import lint as lint
     from .serialization import load as load, save as save
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
@@ -157,6 +158,7 @@ _LAZY_NAMES = {
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
     "hookimpl": "backend.hookspecs",
+    "lint": "linting",
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "interop.printing",

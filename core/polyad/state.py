@@ -1,4 +1,4 @@
-"""What each thread has switched on: gradient recording, modes, the current default device.
+"""What each thread has switched on: gradient recording, modes, watchers, the current default device.
 
 One thread-local object, so that the op path asks one place. Class attributes are the values that a new thread starts
 with.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 
 class ThreadState(threading.local):
-    """The thread's switches; read on every op, so keep it flat."""
+    """The thread's switches; read on every op, so keep it flat.
+
+    Attributes:
+        watchers: who is told of module calls (``call_module``) and of optimizers' steps (``stepped``), the innermost
+            last; `polyad.lint` is one.
+    """
 
     grad_enabled: bool = True
     modes: tuple[Mode, ...] = ()
+    watchers: tuple[Any, ...] = ()
     default_device: Device | None = None
     outer_devices: tuple[Device | None, ...] = ()
 

@@ -139,6 +139,10 @@ class Demo:
             screen.fact("resumed", f"after epoch {self.epochs_before}, from {self.resumed_from}")
 
     def train(self, screen: Screen) -> None:
+        with polyad.lint():  # says so if the loop is edited and a step of it forgotten
+            self._train(screen)
+
+    def _train(self, screen: Screen) -> None:
         if self.epochs_before >= self.epochs:
             screen.line()
             screen.line(

@@ -26,6 +26,7 @@ from ..autograd.hooks import RemovableHandle, register
 from ..device import Device
 from ..dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ..errors import ArgumentError, NotSupported, PolyadError
+from ..state import state
 from ..tensor import Tensor
 from . import state_dict as _state
 from .conversion import parse_to, replace_tensors
@@ -87,12 +88,19 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            if state.watchers:
+                return state.watchers[-1].call_module(self, args, kwargs)
             if self._forward_hooks:
                 return self._forward_hooks.run(self, args, kwargs)
             return self.forward(*args, **kwargs)
         except PolyadError as error:
             self._locate(error)
             raise
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._forward_hooks:
+            return self._forward_hooks.run(self, args, kwargs)
+        return self.forward(*args, **kwargs)
 
     def _locate(self, error: PolyadError) -> None:
         """Add this module's view of where *error* came from: the name of the submodule out of which it passed last."""

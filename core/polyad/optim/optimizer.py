@@ -23,6 +23,7 @@ from ..dtypes import float32, float64, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..layout import has_internal_overlap
 from ..ops.creation import tensor
+from ..state import state as thread
 from ..tensor import Tensor
 
 __all__ = ["MissingKey", "Optimizer"]
@@ -380,7 +381,7 @@ def _with_hooks(step: Step) -> Step:
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if not self._hooks or type(self).step is not call:
+        if not (self._hooks or thread.watchers) or type(self).step is not call:
             return step(self, *args, **kwargs)
         for hook in self._hooks_of("step_pre"):
             changed = hook(self, (self, *args), kwargs)
@@ -395,6 +396,8 @@ def _with_hooks(step: Step) -> Step:
         result = step(self, *args, **kwargs)
         for hook in self._hooks_of("step_post"):
             hook(self, (self, *args), kwargs)
+        if thread.watchers:
+            thread.watchers[-1].stepped(self)
         return result
 
     return call  # type: ignore[return-value]
