@@ -15,6 +15,7 @@ from polyad.backend.bounds import out_of_range
 
 from .order import arranged
 from .quiet import quiet, thread
+from .selection import CHOSEN, choose
 
 _HALF = 2
 
@@ -253,6 +254,12 @@ def _add_anywhere(out: Any, key: tuple[Any, ...], values: Any) -> None:
 def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
     if not isinstance(value, np.ndarray):
         value = thread.run(_as_number, value, array.dtype)  # a half type may make infinity of it
+    if mask.size >= CHOSEN and array.shape == mask.shape and array.dtype.itemsize <= 8:
+        made = choose(mask, value, array).view(array.dtype)
+        if out is None:
+            return made if array.flags.c_contiguous else arranged(made, array)
+        np.copyto(out, made)
+        return out
     if out is None:
         shape = array.shape if array.shape == mask.shape else np.broadcast_shapes(array.shape, mask.shape)
         out = array.copy() if shape == array.shape else np.broadcast_to(array, shape).copy()

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL, bfloat16
+from polyad.dtypes import BOOL, INTEGER, DType, bfloat16, iinfo
 from polyad.interop.numpy import numpy_dtype
 
 from .order import arranged
@@ -81,27 +81,38 @@ def _where(types: Signature) -> Any:
     return kernel
 
 
-def _clamp(types: Signature) -> Any:
+def clamp(types: Signature) -> Any:
     entry = types[0]
     dtype = numpy_dtype(entry.dtype)
     if entry.dtype.category == BOOL:
         return None
 
     # NumPy's clip is several times faster than its maximum and minimum with a number, and slower to call.
-    unbounded = dtype.type(math.inf) if dtype.kind == "f" else None
+    least, most = (-math.inf, math.inf) if dtype.kind == "f" else _limits(entry.dtype)
 
-    def kernel(a: Any, low: Any, high: Any) -> Any:
-        if a.size >= CLIPPED and unbounded is not None:
-            low = np.asarray(-unbounded if low is None else low, dtype)
-            return _ordered(np.clip(a, low, np.asarray(unbounded if high is None else high, dtype)), a)
-        if high is None:
-            return _ordered(np.asarray(np.maximum(a, np.asarray(low, dtype))), a)
-        high = np.asarray(high, dtype)
-        if low is None:
-            return _ordered(np.asarray(np.minimum(a, high)), a)
-        return _ordered(np.asarray(np.minimum(np.maximum(a, np.asarray(low, dtype)), high)), a)
+    def bounded(a: Any, low: Any, high: Any, out: Any) -> Any:
+        if a.size >= CLIPPED and least is not None:
+            low = np.asarray(least if low is None else low, dtype)
+            return np.clip(a, low, np.asarray(most if high is None else high, dtype), out=out)
+        if low is not None:
+            a = np.maximum(a, np.asarray(low, dtype), out=out)
+        return a if high is None else np.minimum(a, np.asarray(high, dtype), out=out)
 
-    return quiet(kernel) if entry.dtype is bfloat16 else kernel
+    if entry.dtype is bfloat16:
+        bounded = quiet(bounded)
+
+    def kernel(a: Any, low: Any, high: Any, out: Any = None) -> Any:
+        made = bounded(a, low, high, out)
+        return made if out is not None else _ordered(np.asarray(made), a)
+
+    return kernel
+
+
+def _limits(dtype: DType) -> tuple[int | None, int | None]:
+    if dtype.category != INTEGER:
+        return None, None
+    limits = iinfo(dtype)
+    return limits.min, limits.max
 
 
 def _clamp_backward(types: Signature) -> Any:
@@ -122,6 +133,6 @@ KERNELS = {
     "minimum": ufunc(np.minimum, warns=False),
     "fmax": ufunc(np.fmax, warns=False),
     "fmin": ufunc(np.fmin, warns=False),
-    "clamp": Kernel(np.clip, specialize=_clamp),
+    "clamp": Kernel(np.clip, out=True, specialize=clamp),
     "clamp_backward": Kernel(_clamp_backward, specialize=_clamp_backward),
 }

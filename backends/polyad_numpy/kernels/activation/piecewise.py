@@ -7,27 +7,13 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16
-from polyad.interop.numpy import numpy_dtype
 
 from ..fused import fused
-from ..quiet import quiet
-from ..selection import keep
+from ..selection import clamp, keep
 
 
 def _zero(a: Any) -> Any:
     return np.zeros((), a.dtype)
-
-
-def _hardtanh(types: Signature) -> Any:
-    dtype = numpy_dtype(types[0].dtype)
-
-    def kernel(a: Any, low: float, high: float) -> Any:
-        result = np.asarray(np.maximum(a, np.asarray(low, dtype)))
-        return np.minimum(result, np.asarray(high, dtype), out=result)
-
-    return quiet(kernel) if types[0].dtype is bfloat16 else kernel
 
 
 def _hardtanh_backward(grad: Any, a: Any, low: float, high: float) -> Any:
@@ -89,7 +75,7 @@ def _softshrink(a: Any, lambd: float) -> Any:
 
 
 KERNELS = {
-    "hardtanh": Kernel(np.clip, specialize=_hardtanh),
+    "hardtanh": Kernel(np.clip, out=True, specialize=clamp),
     "hardtanh_backward": fused(_hardtanh_backward, integers=True, halves=True),
     "hardsigmoid": fused(_hardsigmoid),
     "hardsigmoid_backward": fused(_hardsigmoid_backward),
