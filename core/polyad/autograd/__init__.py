@@ -6,6 +6,9 @@ engine.py     the backward pass
 grad_mode.py  no_grad and its kin
 hooks.py      functions that see gradients on their way
 function.py   ops with a hand-written backward: `Function`
+levels.py     what the transforms of functions are made of
+functional.py jacobian, hessian and products with vectors, of functions of tensors
+gradcheck.py  gradients compared with finite differences
 """
 
 from __future__ import annotations
@@ -13,19 +16,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import functional as functional
     from .function import Function as Function
+    from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
     from .gradients import backward as backward, grad as grad
 
-__all__ = ["Function", "backward", "grad"]
+__all__ = ["Function", "backward", "functional", "grad", "gradcheck", "gradgradcheck"]
 
-_LAZY = {"Function": "function", "backward": "gradients", "grad": "gradients"}
+_LAZY = {
+    "Function": "function",
+    "backward": "gradients",
+    "grad": "gradients",
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+}
+_LAZY_MODULES = frozenset({"functional"})
 
 
 def __getattr__(name: str) -> Any:
     # They need Tensor, which needs this package's nodes: loaded on first use.
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _LAZY_MODULES:
+        return import_module(f".{name}", __name__)
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     return value

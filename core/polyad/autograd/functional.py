@@ -1,0 +1,369 @@
+"""Derivatives of functions as tensors: jacobian, hessian, and products of them with vectors.
+
+The functions here take a tensor or a tuple of tensors, call the user's function with them, and return results of the
+same structure. Results carry no history unless *create_graph*; `polyad.func` has the same derivatives as transforms
+that nest.
+
+Complex tensors: a vector-Jacobian product is PyTorch's gradient, ``v^T`` times the conjugate Jacobian for a holomorphic
+function, and a Jacobian-vector product is the Jacobian times the vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
+from ..ops.creation import ones_like, zeros, zeros_like
+from ..ops.joining import stack
+from ..tensor import Tensor
+from .grad_mode import enable_grad, no_grad
+from .levels import Linearized, enter, one_hot, pull_back
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Tensors = tuple[Tensor, ...]
+Strategy = Literal["reverse-mode", "forward-mode"]
+TensorOrTuple = Tensor | Tensors
+
+
+class _Call:
+    """One call of the user's function: its inputs as entries, and its outputs.
+
+    Attributes:
+        op: the name in messages.
+        inputs, outputs: as tuples; *several_in* and *several_out* say whether the user's were.
+    """
+
+    def __init__(self, op: str, func: Callable[..., Any], inputs: Any, strict: bool, create_graph: bool) -> None:
+        self.op, self.strict, self.create_graph = op, strict, create_graph
+        given, self.several_in = _tensors(op, "inputs", inputs)
+        with enable_grad():
+            # A tensor without history begins one here; without create_graph none goes on beyond this call.
+            self.inputs = tuple(enter(one if create_graph else one.detach(), op) for one in given)
+            self.outputs, self.several_out = _tensors(op, "the function's result", func(*self.inputs))
+        if strict:
+            for number, output in enumerate(self.outputs):
+                if output._node is None:
+                    raise AutogradError(
+                        f"{op}: output {number} of the function requires no gradient",
+                        operands={f"output {number}": output},
+                        fix="compute it from the inputs by differentiable ops, or pass strict=False to get zeros",
+                    )
+
+    def vector(self, v: Any, like: Tensors, several: bool, what: str) -> Tensors:
+        """*v* as a tuple that fits *like*; of ones if it is None and *like* is one tensor of one element."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise AutogradError(
+                    f"{self.op}: v can be left out only if {what} is one tensor with one element",
+                    operands={f"{what} {number}": one for number, one in enumerate(like)},
+                    fix=f"pass v, with the structure of {what}",
+                )
+            return (ones_like(like[0]),)
+        given, _ = _tensors(self.op, "v", v)
+        if len(given) != len(like):
+            raise AutogradError(
+                f"{self.op}: v has {len(given)} tensors, {what} has {len(like)}",
+                fix=f"give v the structure of {what}",
+            )
+        for number, (one, wanted) in enumerate(zip(given, like, strict=True)):
+            if one.shape != wanted.shape:
+                raise ShapeError(
+                    f"{self.op}: v[{number}] has not the shape of {what}",
+                    operands={f"v[{number}]": one, what: wanted},
+                    fix="reshape it",
+                )
+        return given if self.create_graph else tuple(one.detach() for one in given)
+
+    def filled(self, found: Sequence[Tensor | None], like: Tensors, what: Callable[[int], str]) -> Tensors:
+        """*found* with zeros where nothing connects the two ends; with *strict*, an error that says *what* it is."""
+        for number, one in enumerate(found):
+            if self.strict and one is None:
+                raise AutogradError(f"{self.op}: {what(number)}", fix="pass strict=False to get zeros for it")
+            if self.strict and self.create_graph and one is not None and one._node is None:
+                raise AutogradError(
+                    f"{self.op}: the derivative by input {number} does not depend on the inputs, "
+                    "which strict=True forbids with create_graph=True",
+                    fix="pass strict=False; a linear function has no second derivative",
+                )
+        return tuple(zeros_like(wanted) if one is None else one for one, wanted in zip(found, like, strict=True))
+
+    def result(self, tensors: Sequence[Tensor], several: bool) -> TensorOrTuple:
+        """What the user gets: a tuple or one tensor, without history unless *create_graph*."""
+        if not self.create_graph:
+            tensors = [one if one._node is None else one.detach() for one in tensors]
+        return tuple(tensors) if several else tensors[0]
+
+    def results(self) -> TensorOrTuple:
+        """The function's result, as `result`."""
+        return self.result(self.outputs, self.several_out)
+
+
+def _tensors(op: str, what: str, given: Any) -> tuple[Tensors, bool]:
+    """*given* as a tuple of tensors, and whether it was one; raises TypeError for anything else."""
+    several = isinstance(given, tuple)
+    tensors = given if several else (given,)
+    for number, one in enumerate(tensors):
+        if not isinstance(one, Tensor):
+            raise ArgumentTypeError(
+                f"{op}: {what} must be a tensor or a tuple of tensors",
+                operands={f"{what}[{number}]" if several else what: one},
+                fix="pass tensors; for nested structures use polyad.func",
+            )
+    return tensors, several
+
+
+def vjp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The function's result, and *v* times its Jacobian, by one backward pass.
+
+    Args:
+        func: takes tensors, returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors, floating or complex.
+        v: of the structure and shapes of the result; may be left out for one result of one element.
+        create_graph: let the results be differentiated.
+        strict: raise RuntimeError if an output or an input is not connected, instead of zeros.
+
+    Raises TypeError for what is no tensor, RuntimeError for shapes that do not fit.
+
+    >>> import polyad
+    >>> from polyad.autograd.functional import vjp
+    >>> vjp(lambda x: x * x, polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    call = _Call("vjp", func, inputs, strict, create_graph)
+    cotangents = call.vector(v, call.outputs, call.several_out, "the result")
+    found = pull_back(call.outputs, call.inputs, cotangents, create_graph)
+    gradients = call.filled(found, call.inputs, lambda number: f"the result does not depend on input {number}")
+    return call.results(), call.result(gradients, call.several_in)
+
+
+def jvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The function's result, and its Jacobian times *v*, by two backward passes (see `polyad.autograd.levels`).
+
+    *v* has the structure and shapes of *inputs*; it may be left out for one input of one element. The other arguments
+    are those of `vjp`.
+
+    >>> import polyad
+    >>> from polyad.autograd.functional import jvp
+    >>> jvp(lambda x: x * x, polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
+    call = _Call("jvp", func, inputs, strict, create_graph)
+    tangents = call.vector(v, call.inputs, call.several_in, "inputs")
+    found = Linearized(call.outputs, call.inputs)(tangents, create_graph)
+    products = call.filled(found, call.outputs, lambda number: f"output {number} does not depend on the inputs")
+    return call.results(), call.result(products, call.several_out)
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: Strategy = "reverse-mode",
+) -> Any:
+    """The Jacobian of *func* at *inputs*: of shape ``output.shape + input.shape`` for one of each.
+
+    Args:
+        func, inputs, create_graph, strict: as for `vjp`.
+        vectorize: makes no difference: products are computed one by one.
+        strategy: "reverse-mode" takes a backward pass an element of the outputs, "forward-mode" one an element of the
+            inputs.
+
+    Returns a tuple of Jacobians for a tuple of inputs or of outputs, and for both a tuple of tuples,
+    ``jacobian[output][input]``. Raises RuntimeError for complex outputs in reverse mode.
+
+    >>> import polyad
+    >>> from polyad.autograd.functional import jacobian
+    >>> jacobian(lambda x: x * x.sum(), polyad.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+    _check_strategy("jacobian", "strategy", strategy)
+    return _jacobian("jacobian", func, inputs, create_graph, strict, strategy)
+
+
+def _jacobian(op: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, strategy: str) -> Any:
+    call = _Call(op, func, inputs, strict, create_graph)
+    with enable_grad() if create_graph else no_grad():
+        rows = _forward(call) if strategy == "forward-mode" else _reverse(call)
+    found = [call.result(row, call.several_in) for row in rows]
+    return tuple(found) if call.several_out else found[0]
+
+
+def _check_strategy(op: str, name: str, strategy: str) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ArgumentError(
+            f"{op}: {name} is {strategy!r}",
+            fix="pass 'reverse-mode', or 'forward-mode' where there are more outputs than inputs",
+        )
+
+
+def _reverse(call: _Call) -> list[list[Tensor]]:
+    jacobians = []
+    for number, output in enumerate(call.outputs):
+        if output.dtype.is_complex:
+            raise AutogradError(
+                f"{call.op}: output {number} is complex, so a row of the Jacobian is no one gradient",
+                operands={f"output {number}": output},
+                fix="return polyad.view_as_real(output), or for a holomorphic function pass strategy='forward-mode'",
+            )
+        rows: list[Tensors] = []
+        for position in range(output.numel()):
+            found = pull_back([output], call.inputs, [one_hot(output, position)], call.create_graph)
+            rows.append(call.filled(found, call.inputs, lambda i, n=number: f"output {n} does not depend on input {i}"))  # type: ignore[misc]
+        jacobians.append(
+            [_stacked([row[place] for row in rows], output, entry, 0) for place, entry in enumerate(call.inputs)]
+        )
+    return jacobians
+
+
+def _forward(call: _Call) -> list[list[Tensor]]:
+    derivative = Linearized(call.outputs, call.inputs)
+    jacobians: list[list[Tensor]] = [[] for _ in call.outputs]
+    for place, entry in enumerate(call.inputs):
+        columns: list[Tensors] = []
+        for position in range(entry.numel()):
+            tangents = [zeros_like(one) for one in call.inputs]
+            tangents[place] = one_hot(entry, position)
+            found = derivative(tangents, call.create_graph)
+            columns.append(
+                call.filled(found, call.outputs, lambda number: f"output {number} does not depend on the inputs")
+            )
+        for number, output in enumerate(call.outputs):
+            jacobians[number].append(_stacked([column[number] for column in columns], output, entry, -1))
+    return jacobians
+
+
+def _stacked(parts: list[Tensor], output: Tensor, entry: Tensor, dim: int) -> Tensor:
+    shape = (*output.shape, *entry.shape)
+    like = entry if dim == 0 else output
+    if not parts:
+        return zeros(shape, dtype=like.dtype, device=like.device)
+    return stack(parts, dim).reshape(shape)
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: Strategy = "reverse-mode",
+) -> Any:
+    """The matrix of second derivatives of *func*, which returns one tensor with one element.
+
+    Of shape ``input.shape + input.shape`` for one input; for a tuple of inputs a tuple of tuples, ``hessian[i][j]``.
+    *outer_jacobian_strategy* says how the gradient is differentiated (see `jacobian`); the other arguments are those of
+    `jacobian`. Raises RuntimeError unless the result is one tensor with one element.
+
+    >>> import polyad
+    >>> from polyad.autograd.functional import hessian
+    >>> hessian(lambda x: (x**3).sum(), polyad.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    _check_strategy("hessian", "outer_jacobian_strategy", outer_jacobian_strategy)
+    _, several = _tensors("hessian", "inputs", inputs)
+
+    def gradient(*entries: Tensor) -> Tensors:
+        found = _gradient_of_scalar("hessian", func, entries, strict)[1]
+        return tuple(
+            # An input that a linear function leaves out of its gradient has second derivatives, which are zero.
+            zeros_like(entry) if one is None else one
+            for one, entry in zip(found, entries, strict=True)
+        )
+
+    found = _jacobian("hessian", gradient, inputs, create_graph, strict, outer_jacobian_strategy)
+    return found if several else found[0]
+
+
+def _gradient_of_scalar(
+    op: str, func: Callable[..., Any], entries: Tensors, strict: bool
+) -> tuple[Tensor, list[Tensor | None]]:
+    """The value and the gradient, which can be differentiated, of a function that returns one number."""
+    value = func(*entries)
+    if not isinstance(value, Tensor):
+        raise AutogradError(
+            f"{op}: the function must return one tensor",
+            operands={"result": value},
+            fix="sum what it returns to one number",
+        )
+    if value.numel() != 1:
+        raise AutogradError(
+            f"{op}: the function must return one element", operands={"result": value}, fix="reduce it, with .sum() say"
+        )
+    if strict and value._node is None:
+        raise AutogradError(
+            f"{op}: the result of the function requires no gradient",
+            operands={"result": value},
+            fix="compute it from the inputs by differentiable ops, or pass strict=False to get zeros",
+        )
+    if value.dtype.is_complex:
+        raise AutogradError(
+            f"{op}: the function must return a real number", operands={"result": value}, fix="take .real or .abs()"
+        )
+    found = pull_back([value], entries, [ones_like(value)], True)
+    for number, one in enumerate(found):
+        if strict and (one is None or one._node is None):
+            raise AutogradError(
+                f"{op}: the gradient by input {number} does not depend on the inputs",
+                operands={f"input {number}": entries[number]},
+                fix="pass strict=False to get zeros; a linear function has no second derivative",
+            )
+    return value, found
+
+
+def vhp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The function's result, one number, and *v* times its Hessian; arguments as for `jvp`.
+
+    >>> import polyad
+    >>> from polyad.autograd.functional import vhp
+    >>> vhp(lambda x: (x**3).sum(), polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(
+    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """The function's result, one number, and its Hessian times *v*; arguments as for `jvp`.
+
+    The Hessian of a real function is symmetric, so this is `vhp`, and as fast.
+
+    >>> import polyad
+    >>> from polyad.autograd.functional import hvp
+    >>> hvp(lambda x: (x**3).sum(), polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(
+    op: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    values: list[Tensor] = []
+    gradients: list[Tensor | None] = []
+
+    def value(*entries: Tensor) -> Tensor:
+        found, gradient = _gradient_of_scalar(op, func, entries, strict)
+        values.append(found)
+        gradients.extend(gradient)
+        return found
+
+    call = _Call(op, value, inputs, False, create_graph)
+    call.strict = strict
+    vectors = call.vector(v, call.inputs, call.several_in, "inputs")
+    pairs = [(one, vector) for one, vector in zip(gradients, vectors, strict=True) if one is not None]
+    found = pull_back([one for one, _ in pairs], call.inputs, [vector for _, vector in pairs], create_graph)
+    products = call.filled(found, call.inputs, lambda i: f"the gradient of the function does not depend on input {i}")
+    return call.result(values, False), call.result(products, call.several_in)
