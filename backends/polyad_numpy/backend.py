@@ -22,7 +22,10 @@ class NumpyBackend(Backend):
         return 1
 
     def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
-        return np.empty(shape, numpy_dtype(dtype))
+        try:
+            return np.empty(shape, numpy_dtype(dtype))
+        except ValueError as error:  # more bytes than an address has
+            raise MemoryError(str(error)) from error
 
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
         return np.array(data, numpy_dtype(dtype), order="C")

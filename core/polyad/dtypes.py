@@ -119,7 +119,30 @@ def promote_types(type1: DType, type2: DType) -> DType:
     >>> polyad.promote_types(polyad.int64, polyad.float16)
     polyad.float16
     """
-    return _PROMOTED[type1, type2]
+    try:
+        return _PROMOTED[type1, type2]
+    except (KeyError, TypeError):
+        return _PROMOTED[_given(type1, "promote_types", "type1"), _given(type2, "promote_types", "type2")]
+
+
+_PYTHONS: dict[Any, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def of_python(given: Any) -> Any:
+    """The dtype that PyTorch takes a Python type for where it wants a dtype; anything else as it is."""
+    return _PYTHONS.get(given, given) if isinstance(given, type) else given
+
+
+def _given(value: Any, op: str, name: str) -> DType:
+    """A dtype that a user gave, or that of the Python type given; raises TypeError for anything else."""
+    dtype = of_python(value)
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(
+            f"{op}: {name} is {type(value).__name__}, not a dtype",
+            operands={name: value},
+            fix="pass a dtype such as polyad.float32",
+        )
+    return dtype
 
 
 _default = float32
@@ -204,6 +227,8 @@ def can_cast(from_: DType, to: DType) -> bool:
     >>> polyad.can_cast(polyad.float64, polyad.float16), polyad.can_cast(polyad.float32, polyad.int64)
     (True, False)
     """
+    if from_.__class__ is not DType or to.__class__ is not DType:
+        from_, to = _given(from_, "can_cast", "from_"), _given(to, "can_cast", "to")
     if from_.category == INTEGER and not from_.is_signed and to is bool_:
         return False
     return from_.category <= to.category
@@ -226,7 +251,7 @@ class finfo:
     }
 
     def __init__(self, type: DType | None = None) -> None:
-        dtype = (type or get_default_dtype()).to_real()
+        dtype = (get_default_dtype() if type is None else _given(type, "finfo", "type")).to_real()
         if dtype not in self._MANTISSA_EXPONENT:
             raise ArgumentTypeError(f"finfo: {dtype} is no floating point dtype", fix="use polyad.iinfo")
         mantissa, exponent = self._MANTISSA_EXPONENT[dtype]
@@ -254,6 +279,7 @@ class iinfo:
     """
 
     def __init__(self, type: DType) -> None:
+        type = _given(type, "iinfo", "type")
         if type.category != INTEGER:
             raise ArgumentTypeError(f"iinfo: {type} is no integer dtype", fix="use polyad.finfo")
         self.dtype = type.name
@@ -262,4 +288,4 @@ class iinfo:
         self.max = 2 ** (self.bits - 1) - 1 if type.is_signed else 2**self.bits - 1
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -26,6 +26,7 @@ __all__ = [
     "BackendError",
     "BackendNotFound",
     "BackendUnavailable",
+    "DataError",
     "DTypeError",
     "DeviceError",
     "DivisionByZero",
@@ -143,6 +144,10 @@ class ArgumentTypeError(PolyadError, TypeError):
 
 class ArgumentError(PolyadError, ValueError):
     """An argument of the right type with a value outside what is allowed."""
+
+
+class DataError(ArgumentTypeError, ArgumentError, RuntimeError):
+    """Data that no tensor can be made of: PyTorch raises TypeError, ValueError or RuntimeError, by what it meets."""
 
 
 class OptionError(ArgumentError, RuntimeError):

@@ -63,11 +63,12 @@ class Storage:
         written: the event number of the last write, 0 if there was none.
         writer: the op of the last write and the user's line, for error messages.
         views: weak references to the differentiable views, so that a write can renew their history.
+        read_only: whether the memory, another library's, may not be written to.
     """
 
     __slots__ = (
         "__weakref__", "_array", "_backend", "_itemsize", "_root", "_sweep_at",
-        "origin", "version", "views", "writer", "written",
+        "origin", "read_only", "version", "views", "writer", "written",
     )  # fmt: skip
 
     def __init__(self, array: Any, backend: Backend, itemsize: int) -> None:
@@ -81,6 +82,7 @@ class Storage:
         self.writer = ("", "")
         self.views: list[weakref.ref[Any]] = []
         self._sweep_at = 8
+        self.read_only = False
 
     @property
     def root(self) -> Any:
@@ -98,7 +100,7 @@ class Storage:
     def unnoticed(self) -> Storage:
         """The same memory with a count of writes of its own, for ``Tensor.data``: writes there do not show here."""
         other = Storage(self._array, self._backend, self._itemsize)
-        other._root, other.origin = self._root, self.origin or self
+        other._root, other.origin, other.read_only = self._root, self.origin or self, self.read_only
         return other
 
     def bump(self, op: str, line: str) -> None:

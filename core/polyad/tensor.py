@@ -59,18 +59,23 @@ class Tensor(TensorMethods):
 
     def __new__(cls, *data: Any, device: Any = None) -> Tensor:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
-        in the default dtype.
+        in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
         from .dtypes import get_default_dtype
         from .ops import creation
 
-        if len(data) == 1 and not isinstance(data[0], int):
-            if isinstance(data[0], Tensor):
-                return data[0].detach()
-            if isinstance(data[0], Size):
-                return creation.zeros(data[0], device=device)
-            return creation.tensor(data[0], dtype=get_default_dtype(), device=device)
-        return creation.zeros(data or (0,), device=device)
+        if len(data) != 1 or isinstance(data[0], (int, Size)):
+            return creation.zeros(*(data or (0,)), device=device)
+        (one,) = data
+        if isinstance(one, Tensor):
+            return one.detach()
+        if hasattr(one, "__float__") and not hasattr(one, "__len__"):
+            if hasattr(one, "__index__"):
+                return creation.zeros(one, device=device)
+            raise ArgumentTypeError(
+                f"Tensor: {one!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+            )
+        return creation.tensor(one, dtype=get_default_dtype(), device=device)
 
     # ------------------------------------------------------------------------------------------------ construction
 
@@ -396,6 +401,22 @@ class Tensor(TensorMethods):
 
         return add_hook(node_of_its_own(self) or self._node, hook)
 
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call *hook* with this leaf each time backward has added to its ``.grad``. Raises RuntimeError on no leaf.
+
+        >>> import polyad
+        >>> x = polyad.ones(2, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.mul_(10))
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
+        """
+        from .autograd.hooks import add_accumulated_hook
+
+        if state.modes:
+            return REGISTER_ACCUMULATED_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
+        return add_accumulated_hook(self, hook)
+
     # ----------------------------------------------------------------------------------------------- Python's protocols
 
     def __bool__(self) -> bool:
@@ -466,7 +487,15 @@ class Tensor(TensorMethods):
         return tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if not self._array.shape or (spec and self.numel() == 1) else repr(self)
+        if not self._array.shape and (spec or type(self) is Tensor):
+            return format(self.item(), spec)
+        if spec:
+            raise ArgumentTypeError(
+                f"format: only a 0-d tensor takes a format such as {spec!r}",
+                operands={"self": self},
+                fix="format tensor.item(), or the numbers of tensor.tolist()",
+            )
+        return str(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise NotSupported(
@@ -540,6 +569,11 @@ class Tensor(TensorMethods):
             return ARRAY.through_modes(self, dtype, copy)
         return as_array(self, dtype, copy)
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        from .interop.numpy import wrapped
+
+        return wrapped(array)
+
     def new_tensor(
         self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
@@ -570,6 +604,7 @@ RESIZE = Effect("resize", _resized)
 REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_)
 RETAIN_GRAD = Effect("retain_grad", Tensor.retain_grad)
 REGISTER_HOOK = Effect("register_hook", Tensor.register_hook)
+REGISTER_ACCUMULATED_HOOK = Effect("register_post_accumulate_grad_hook", Tensor.register_post_accumulate_grad_hook)
 DETACH = Effect("detach", Tensor.detach)
 DETACH_IN_PLACE = Effect("detach_", Tensor.detach_)
 SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value))

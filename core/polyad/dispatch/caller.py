@@ -19,6 +19,7 @@ from ..autograd.node import record, record_many
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..state import state
 from ..tensor import Tensor
+from .arguments import explained
 from .modes import through_modes
 from .plan import describe_failure, find_plan
 from .views import apply_view
@@ -78,8 +79,23 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "describe_failure": describe_failure, "write_out": write_out, "__name__": __name__,
     }  # fmt: skip
 
+    return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
+
+
+def generated(
+    definition: Callable[..., Any],
+    signature: inspect.Signature,
+    filename: str,
+    scope: dict[str, Any],
+    source: Callable[[], str],
+) -> Callable[..., Any]:
+    """A function whose code is *source*, run with the globals *scope*; name, defaults and docstring are *definition*'s.
+
+    It is compiled by its first call. *filename* is what tracebacks show and `inspect.getsource` reads.
+    """
+
     def compile_caller() -> Callable[..., Any]:
-        exec(compile(_source(op, definition), filename, "exec"), scope)
+        exec(compile(source(), filename, "exec"), scope)
         # Defaults first: another thread that calls in between still finds the code that takes any arguments.
         caller.__defaults__ = definition.__defaults__
         caller.__kwdefaults__ = definition.__kwdefaults__
@@ -88,14 +104,14 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
 
     scope["compile_caller"] = compile_caller
     # Tracebacks and inspect.getsource ask linecache, which asks for the source when it is wanted.
-    linecache.cache[filename] = (lambda: _source(op, definition),)
+    linecache.cache[filename] = (source,)
     code = _first_call.__code__.replace(co_filename=filename, co_firstlineno=1, co_name=definition.__name__)
     caller = FunctionType(code, scope, definition.__name__)
     caller.__doc__ = definition.__doc__
     caller.__module__ = definition.__module__
     caller.__qualname__ = definition.__qualname__
     caller.__annotations__ = definition.__annotations__
-    caller.__signature__ = op.signature  # type: ignore[attr-defined]
+    caller.__signature__ = signature  # type: ignore[attr-defined]
     return caller
 
 
@@ -137,7 +153,7 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
     template = _HEADER + _TENSOR + (_MANY if op.outputs else _ONE)
     source = template.format(
         name=definition.__name__,
-        signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
+        signature=bare_signature(op.signature),
         out="    if out is not None:\n        return write_out(out, op.call(" + names + "))\n" if op.takes_out else "",
         values=names,
         unpack=unpack,
@@ -150,10 +166,16 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
     return source
 
 
+def bare_signature(signature: inspect.Signature) -> str:
+    """The parameters as they stand in a def, without annotations; a default is None, the real one is set afterwards."""
+    return ", ".join(_bare(parameter) for parameter in _with_marks(signature))
+
+
 def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
     parts: list[inspect.Parameter | str] = []
+    starred = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature.parameters.values())
     for parameter in signature.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts and not starred:
             parts.append("*")
         parts.append(parameter)
     return parts
@@ -162,7 +184,10 @@ def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
 def _bare(parameter: inspect.Parameter | str) -> str:
     if isinstance(parameter, str):
         return parameter
-    # The default's value is set on the function afterwards; here it only has to be present.
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return f"*{parameter.name}"
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return f"**{parameter.name}"
     return parameter.name if parameter.default is parameter.empty else f"{parameter.name}=None"
 
 
@@ -171,7 +196,14 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
     def caller(input: Tensor, *params: Any) -> Any:
         if state.modes:
             return through_modes(op, (input, *params))
-        return apply_view(op, input, params)
+        try:
+            return apply_view(op, input, params)
+        except Exception as error:
+            arguments = dict(zip(op.names, (input, *params), strict=False))
+            problem = explained(definition.__name__, op.signature, arguments, error)
+            if problem is error:
+                raise
+            raise problem from error
 
     return caller
 
@@ -221,53 +253,3 @@ def write_out(out: Any, result: Any) -> Any:
         out._resize(result._array.shape)
     out.copy_(result)
     return out
-
-
-_NUMPY_NAMES = (
-    ("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("a", "input"), ("x1", "input"), ("x2", "other"),
-)  # fmt: skip
-
-
-def _renaming(definition: Callable[..., Any]) -> Callable[[dict[str, Any]], None]:
-    """What renames NumPy's names of *definition*'s parameters to PyTorch's, as PyTorch does."""
-    parameters = inspect.signature(definition).parameters
-    names = [pair for pair in _NUMPY_NAMES if pair[1] in parameters and pair[0] not in parameters]
-
-    def rename(kwargs: dict[str, Any]) -> None:
-        for numpys, ours in names:
-            if numpys in kwargs and ours not in kwargs:
-                kwargs[ours] = kwargs.pop(numpys)
-
-    return rename
-
-
-def with_out(definition: Callable[..., Any], dtype_of_out: bool = False) -> Callable[..., Any]:
-    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ...) understood.
-
-    With *dtype_of_out* its keyword ``dtype`` is out's where none is given.
-    """
-    rename = _renaming(definition)
-
-    @functools.wraps(definition)
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            rename(kwargs)
-        if dtype_of_out and isinstance(out, Tensor) and kwargs.get("dtype") is None:
-            kwargs["dtype"] = out._type.dtype
-        result = definition(*args, **kwargs)
-        return result if out is None else write_out(out, result)
-
-    return call
-
-
-def with_numpy_names(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with NumPy's names of its parameters (``axis``, ``keepdims``, ...) understood."""
-    rename = _renaming(definition)
-
-    @functools.wraps(definition)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            rename(kwargs)
-        return definition(*args, **kwargs)
-
-    return call

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import Leaf, Node, make_node
 from ..dtypes import can_cast
-from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
+from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..layout import has_internal_overlap
 from ..state import state, user_line
 from ..storage import ViewOf
@@ -88,7 +88,7 @@ def _recorded(
     args = tuple([before if arg is target else arg for arg in args])
     result: Tensor = call(before, *args, **kwargs)
     node = result._node
-    if op is not None and single and node is not None and (node.name != op.grad_name or _saves(node, before)):
+    if op is not None and single and node is not None and (node.made_by is not op or _saves(node, before)):
         before._array = _copy_of(target)
     return result
 
@@ -150,7 +150,16 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
         )
     if state.grad_enabled:
         _check_history(name, target)
-    if one_value or target._storage is None:
+    storage = target._storage
+    if storage is None:
+        return
+    if storage.read_only:
+        raise ArgumentError(
+            f"{name}: the tensor shows memory of another library that is read-only",
+            operands={"self": target},
+            fix="clone() it before writing",
+        )
+    if one_value:
         return
     if has_internal_overlap(target._array.shape, target._array.strides):
         raise ShapeError(

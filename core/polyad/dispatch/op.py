@@ -276,16 +276,16 @@ def function(
     """
 
     def wrap(definition: F) -> F:
-        call: Callable[..., Any] = definition
+        from .front import front_with_numpy_names, front_with_out, plain_front
+
         parameters = inspect.signature(definition).parameters
+        call: Callable[..., Any]
         if "out" in parameters:
-            from .caller import with_out
-
-            call = with_out(definition, dtype_of_out)
+            call = front_with_out(definition, dtype_of_out)
         elif "dim" in parameters and namespace != "nn.functional":
-            from .caller import with_numpy_names
-
-            call = with_numpy_names(definition)
+            call = front_with_numpy_names(definition)
+        else:
+            call = plain_front(definition)
         name = definition.__name__
         _publish(Function(name, call, None, method, inplace, definition.__module__, namespace))
         return call  # type: ignore[return-value]

@@ -31,6 +31,7 @@ from ..errors import (
 )
 from ..state import state
 from ..tensor import Tensor
+from .arguments import explained, is_out_of_memory, misfit
 from .promotion import Typing
 
 if TYPE_CHECKING:
@@ -282,11 +283,13 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     body: Callable[..., Any] = op.body  # type: ignore[assignment]
     try:
         result = body(*values)
-    except ShapeError as error:
-        explained = _explained_by_shapes(op, values)
-        if explained is None:
+    except Exception as error:
+        problem: Exception | None = _explained_by_shapes(op, values) if isinstance(error, ShapeError) else None
+        if problem is None:
+            problem = explained(op.name, op.signature, dict(zip(op.names, values, strict=True)), error)
+        if problem is error:
             raise
-        raise explained from error
+        raise problem from error
     # An operand that came back as it was is not the op's to give away: its history would become the result's.
     for value in values:
         if value is result and value.__class__ is Tensor:
@@ -323,21 +326,21 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         if isinstance(error, (ShapeError, IndexOutOfRange, LinAlgError, MissingKernel)):
             error.add_operands(operands)
         return error
-    explained = _explained_by_shapes(op, values)
-    if explained is not None:
-        return explained
-    if isinstance(error, OverflowError):
-        return DTypeError(
-            f"{op.name}: a number is outside the range of the operands' dtype: {error}",
-            operands=operands,
-            fix="use a number that the dtype can hold, or convert the tensor first",
-        )
-    if isinstance(error, MemoryError):
+    found = misfit(op.name, op.signature, dict(zip(op.names, values, strict=True))) or _explained_by_shapes(op, values)
+    if found is not None:
+        return found
+    if is_out_of_memory(error):
         return OutOfMemory(
             f"{op.name}: the device has not enough memory",
             operands=operands,
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
+        )
+    if isinstance(error, OverflowError):
+        return DTypeError(
+            f"{op.name}: a number is outside the range of the operands' dtype: {error}",
+            operands=operands,
+            fix="use a number that the dtype can hold, or convert the tensor first",
         )
     if isinstance(error, IndexError):
         return IndexOutOfRange(

@@ -1,11 +1,10 @@
-"""NumPy arrays in and out, and the mapping between polyad's dtypes and NumPy's.
+"""NumPy arrays in and out without a copy, and the mapping between polyad's dtypes and NumPy's.
 
 bfloat16 is ml_dtypes' (NumPy has none); ml_dtypes is imported when it is first met.
 """
 
 from __future__ import annotations
 
-import functools
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, PolyadError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -45,124 +44,10 @@ def polyad_dtype(dtype: np.dtype[Any]) -> DType:
     return found
 
 
-def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    """*data* (numbers, nested sequences, arrays) as a new NumPy array, and the dtype it has by PyTorch's rules."""
-    met: set[Any] = set()
-    if isinstance(data, (list, tuple)):
-        data = _read(data, met)
-    is_array = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
-    try:
-        array = np.asarray(data)
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(
-            f"tensor: data cannot be read as an array: {error}", fix="give numbers, or nested lists whose lengths agree"
-        ) from error
-    except OverflowError as error:
-        raise ArgumentError(
-            f"tensor: a number is too large: {error}", fix="use a float, or a smaller integer"
-        ) from error
-    if array.dtype == object:
-        raise _no_numbers(data, met)
-    if array.dtype.kind in "USmMV" and array.dtype.name != "bfloat16":
-        raise ArgumentTypeError(
-            f"tensor: data is no array of numbers (NumPy reads it as {array.dtype})",
-            operands={"data": data},
-            fix="give numbers, or nested lists of numbers whose lengths agree",
-        )
-    if dtype is None:
-        if is_array:
-            dtype = polyad_dtype(array.dtype)
-        elif not met <= _PYTHONS:
-            dtype = functools.reduce(dtypes.promote_types, map(_dtype_of, met))
-        elif array.size == 0 or array.dtype.kind == "f":
-            dtype = dtypes.get_default_dtype()
-        elif array.dtype.kind == "c":
-            dtype = dtypes.get_default_dtype().to_complex()
-        elif array.dtype.kind == "u":
-            raise ArgumentError("tensor: an integer is larger than 2**63 - 1", fix="use a float dtype")
-        else:
-            dtype = dtypes.bool_ if array.dtype.kind == "b" else dtypes.int64
-    elif array.dtype.kind == "c" and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
-        raise ArgumentTypeError(
-            f"tensor: complex data does not fit {dtype}", fix="use a complex dtype, or give the real parts"
-        )
-    elif dtype.category == dtypes.INTEGER and not is_array and array.dtype.kind != "b":
-        _check_range(array, dtype)
-    with np.errstate(all="ignore"):
-        return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
-
-
-_PYTHONS: set[Any] = {bool, int, float, complex}
-
-
-def _read(data: Any, met: set[Any]) -> Any:
-    """Nested sequences without tensors; *met* gets the types of all numbers, and the dtypes of arrays and tensors."""
-    from ..tensor import Tensor
-
-    kinds = set(map(type, data))
-    if kinds <= _PYTHONS:
-        met |= kinds
-        return data
-    read = []
-    for item in data:
-        if isinstance(item, (list, tuple)):
-            item = _read(item, met)
-        elif isinstance(item, Tensor):
-            met.add(item.dtype)
-            item = item.tolist()
-        elif isinstance(item, (np.ndarray, np.generic)):
-            met.add(item.dtype)
-        else:
-            met.add(type(item))
-        read.append(item)
-    return read
-
-
-def _dtype_of(kind: Any) -> DType:
-    """The dtype of what `_read` met: a Python number's type, NumPy's or polyad's dtype."""
-    if isinstance(kind, DType):
-        return kind
-    return dtypes.dtype_of_number(kind) if kind in _PYTHONS else polyad_dtype(np.dtype(kind))
-
-
-def _no_numbers(data: Any, met: set[Any]) -> PolyadError:
-    """The error for data that NumPy reads as objects: PyTorch has one for each way."""
-    if met <= _PYTHONS and met:
-        return ArgumentError("tensor: an integer is too large", operands={"data": data}, fix="use a float")
-    if type(data) is int:
-        return ArgumentError("tensor: the integer is too large", operands={"data": data}, fix="use a float")
-    wrong = sorted(kind.__name__ for kind in met - _PYTHONS if isinstance(kind, type)) or [type(data).__name__]
-    return DTypeError(
-        f"tensor: there is no dtype for {', '.join(wrong)}",
-        operands={"data": data},
-        fix="give numbers, or nested lists of numbers whose lengths agree",
-    )
-
-
-def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
-    """Raise DTypeError unless *array*'s numbers can be written in *dtype*; negative ones wrap around in an unsigned
-    dtype.
-    """
-    limits = dtypes.iinfo(dtype)
-    low = limits.min if dtype.is_signed else -limits.max
-    with np.errstate(invalid="ignore"):
-        wrong = (
-            ~((array >= low) & (array < limits.max + 1.0))
-            if array.dtype.kind == "f"
-            else ((array < low) | (array > limits.max))
-        )
-    if wrong.any():
-        raise DTypeError(
-            f"tensor: {array[wrong].flat[0]} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
-            fix="use a dtype that can hold all numbers",
-        )
-
-
 def from_numpy(ndarray: Any) -> Tensor:
-    """A CPU tensor sharing memory with a NumPy array.
+    """A CPU tensor sharing memory with a NumPy array. Writing to the tensor of a read-only array raises ValueError.
 
-    Raises TypeError for anything else, for a dtype polyad lacks, and ValueError for negative strides or a read-only
-    array.
+    Raises TypeError for anything else and for a dtype polyad lacks, ValueError for negative strides.
 
     >>> import numpy, polyad
     >>> a = numpy.zeros(2, dtype=numpy.float32)
@@ -185,6 +70,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             "from_numpy: strides must be non-negative multiples of the item size, in native byte order",
             fix="pass array.copy()",
         )
+    ndarray = np.asarray(ndarray)  # no masked array, no matrix
     kind = registry.tensor_type(dtype, registry.resolve_device("cpu"), ndarray.ndim == 0)
     out = Tensor._of(ndarray, kind)
     if not ndarray.flags.c_contiguous:
@@ -201,6 +87,8 @@ def from_numpy(ndarray: Any) -> Tensor:
             (ndarray.itemsize,),
         )
         out._storage, out._view = Storage(flat, kind.backend, dtype.itemsize), ViewOf(None, 0)
+    if not ndarray.flags.writeable:
+        (out._storage or out._make_storage()).read_only = True
     return out
 
 
@@ -211,6 +99,35 @@ def shared_with(data: Any) -> Tensor | None:
     if not data.flags.writeable or any(stride < 0 or stride % data.itemsize for stride in data.strides):
         return None
     return from_numpy(data)
+
+
+def operand(data: Any) -> Tensor | None:
+    """A NumPy array as an operator's operand, over its own memory where that can be shared; None for anything else."""
+    from .reading import host_data
+
+    if not isinstance(data, np.ndarray):
+        return None
+    shared = shared_with(data)
+    return from_numpy(host_data(data, None)[0]) if shared is None else shared
+
+
+def wrapped(array: Any) -> Any:
+    """What a NumPy ufunc of tensors computed, as a tensor; see ``Tensor.__array_wrap__``."""
+    made = operand(np.asarray(array)) if np.asarray(array).dtype.name in _FROM_NUMPY else None
+    return array if made is None else made
+
+
+def is_numpy(data: Any) -> bool:
+    """Whether *data* is a NumPy array or a NumPy number."""
+    return isinstance(data, (np.ndarray, np.generic))
+
+
+def buffer_of(data: Any) -> memoryview | None:
+    """The memory of an object with Python's buffer protocol, None for any other object."""
+    try:
+        return memoryview(data)
+    except (TypeError, ValueError):
+        return None
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -225,12 +142,11 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     """
     if not isinstance(dtype, DType):
         raise ArgumentTypeError(f"frombuffer: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.uint8")
-    try:
-        view = memoryview(buffer)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data"
-        ) from None
+    view = buffer_of(buffer)
+    if view is None:
+        raise DataError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data")
+    if not view.contiguous:
+        raise DataError("frombuffer: the buffer has gaps", fix="pass a contiguous copy")
     if view.readonly:
         raise ArgumentError("frombuffer: the buffer is read-only", fix="pass bytearray(buffer), which is a copy")
     room = view.nbytes - offset
@@ -241,7 +157,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
             + f" of {dtype.itemsize} bytes",
             fix="choose offset and count within the buffer",
         )
-    made = from_numpy(np.frombuffer(buffer, numpy_dtype(dtype), count, offset))
+    made = from_numpy(np.frombuffer(view, numpy_dtype(dtype), count, offset))
     return made.requires_grad_() if requires_grad else made
 
 

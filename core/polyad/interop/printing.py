@@ -1,4 +1,4 @@
-"""How tensors print: values as PyTorch prints them, then size, dtype, device and grad_fn where they are not the default.
+"""How tensors print: values as PyTorch prints them, then size, dtype, device and grad_fn where they are not default.
 
 All elements of a tensor have one width and one notation, chosen from those that are shown; so have the real and the
 imaginary parts of complex ones, each for itself. Zeros, infinities and NaN have no say in that choice.
@@ -174,7 +174,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if tensor.dtype not in obvious:
         suffixes.append(f"dtype={tensor.dtype}")
     if tensor.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{tensor.grad_fn.name}>")
+        suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
     return suffixes

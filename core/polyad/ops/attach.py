@@ -106,12 +106,13 @@ _FRONTED = {name: op_of(op) for name, op in _FRONTS.items()}
 
 
 def _binary(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """An operator: foreign operands are left to the other side."""
+    """An operator: NumPy arrays are taken as tensors, other foreign operands are left to the other side."""
 
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _NUMBERS):
             return call(self, other)
-        return NotImplemented
+        array = _from_array(other)
+        return NotImplemented if array is None else call(self, array)
 
     return operator
 
@@ -120,9 +121,19 @@ def _reflected(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _NUMBERS):
             return call(other, self)
-        return NotImplemented
+        array = _from_array(other)
+        return NotImplemented if array is None else call(array, self)
 
     return operator
+
+
+def _from_array(other: Any) -> Tensor | None:
+    """A NumPy array as a tensor, None for anything else."""
+    if not hasattr(other, "__array_interface__"):
+        return None
+    from ..interop.numpy import operand
+
+    return operand(other)
 
 
 def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
@@ -131,7 +142,8 @@ def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _NUMBERS):
             return inplace(name, call, op, self, other)
-        return NotImplemented
+        array = _from_array(other)
+        return NotImplemented if array is None else inplace(name, call, op, self, array)
 
     return operator
 
@@ -178,6 +190,9 @@ def attach_methods() -> None:
 
 def _binary_tensor(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        return call(self, other) if isinstance(other, Tensor) else NotImplemented
+        if isinstance(other, Tensor):
+            return call(self, other)
+        array = _from_array(other)
+        return NotImplemented if array is None else call(self, array)
 
     return operator

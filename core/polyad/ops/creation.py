@@ -56,7 +56,7 @@ def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> 
 
 
 def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
-    return tensor.requires_grad_() if requires_grad else tensor
+    return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
 
 
 @function(method=False)
@@ -384,7 +384,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     tensor([[1, 2],
             [3, 4]])
     """
-    from ..interop.numpy import host_data
+    from ..interop.reading import host_data
 
     if isinstance(data, Tensor):
         made = data.detach().to(dtype=dtype, device=device, copy=True)
@@ -445,21 +445,33 @@ def asarray(
 ) -> Tensor:
     """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
 
+    The memory of an object with Python's buffer protocol, such as ``bytes``, is read as *dtype* (the default dtype
+    unless one is given), not converted to it.
+
     Raises ValueError if copy is False and the conversion needs one.
 
     >>> import polyad
     >>> polyad.asarray([1, 2], dtype=polyad.float32)
     tensor([1., 2.])
+    >>> polyad.asarray(bytearray([1, 0, 2, 0]), dtype=polyad.int16)
+    tensor([1, 2], dtype=polyad.int16)
     """
-    from ..interop.numpy import shared_with
+    from ..interop.numpy import buffer_of, frombuffer, is_numpy, shared_with
 
     found = obj if isinstance(obj, Tensor) else shared_with(obj)
-    if copy or found is None:
+    memory = None if found is not None or is_numpy(obj) else buffer_of(obj)
+    if memory is not None:
+        if memory.readonly and copy is not False:
+            memory = memoryview(bytearray(memory))
+        found = frombuffer(memory, dtype=dtype or get_default_dtype())
+    if found is None:
         if copy is False:
             raise ArgumentError(
                 f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
             )
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    if copy:
+        return tensor(found, dtype=dtype, device=device, requires_grad=requires_grad)
     made = found.to(dtype=dtype, device=device)
     if copy is False and made is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")

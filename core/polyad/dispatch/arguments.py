@@ -1,0 +1,214 @@
+"""What is wrong with the arguments of a call that failed, told from the annotations of the function that was called.
+
+Nothing is checked before a call: Python finds most mistakes by itself, deep inside, in words that say nothing to the
+caller ("'str' object has no attribute '_array'"). When such an exception leaves a public function, `explained` compares
+each argument with its annotation, names the one that does not fit, and failing that says which call failed with what.
+Exceptions of the user's own code (a callback, an ``__array__``, a warning made an error) pass as they are.
+
+To have an annotation understood, add its words to `_KINDS`. Unknown ones fit everything.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from numbers import Complex, Real
+from typing import Any, SupportsIndex
+
+from .. import dtypes
+from ..dtypes import DType
+from ..errors import (
+    ArgumentTypeError,
+    DataError,
+    IndexOutOfRange,
+    KernelFailure,
+    OptionError,
+    OutOfMemory,
+    PolyadError,
+)
+from ..memory_formats import MemoryFormat
+from ..tensor import Tensor
+
+Fits = Callable[[Any], bool]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Complex) or (isinstance(value, Tensor) and value.numel() == 1)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) or (isinstance(value, Tensor) and value.numel() == 1 and not value.is_complex())
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.numel() == 1 and value.dtype.category <= dtypes.INTEGER
+    return isinstance(value, SupportsIndex) and not isinstance(value, type)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") or (type(value) is int)
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _of_sequence(fits: Fits) -> Fits:
+    return lambda value: (
+        isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and all(fits(item) for item in value)
+    )
+
+
+_KINDS: dict[str, tuple[str, Fits]] = {
+    "Tensor": ("a tensor", lambda value: isinstance(value, Tensor)),
+    "Number": ("a number", _is_number),
+    "int": ("an int", _is_int),
+    "float": ("a number", _is_real),
+    "bool": ("a bool", _is_bool),
+    "str": ("a string", lambda value: isinstance(value, str)),
+    "None": ("None", _is_none),
+    "DType": ("a dtype", lambda value: isinstance(value, DType)),
+    "MemoryFormat": ("a memory format", lambda value: isinstance(value, MemoryFormat)),
+    "Sequence[int]": ("ints", _of_sequence(_is_int)),
+    "Sequence[float]": ("numbers", _of_sequence(_is_real)),
+    "Sequence[Tensor]": ("a list of tensors", _of_sequence(lambda value: isinstance(value, Tensor))),
+    "Sequence[Tensor | None]": (
+        "a list of tensors", _of_sequence(lambda value: value is None or isinstance(value, Tensor)),
+    ),
+}  # fmt: skip
+"""What fits an annotation, and its name."""
+
+_ALIASES = {
+    "PerAxis": "int | Sequence[int]",
+    "Dims": "int | Sequence[int] | None",
+    "Lengths": "Tensor | Sequence[int]",
+    "tuple[int, ...]": "Sequence[int]",
+    "tuple[int, int]": "Sequence[int]",
+    "list[int]": "Sequence[int]",
+}
+"""Names that families give to annotations, and tuples and lists, which are told by their elements."""
+
+
+@cache
+def _kinds_of(annotation: str) -> tuple[tuple[str, Fits], ...]:
+    """The alternatives of *annotation*; none if anything may fit it."""
+    for alias, meaning in _ALIASES.items():
+        annotation = annotation.replace(alias, meaning)
+    kinds = []
+    for part in re.split(r" \| (?![^\[]*\])", annotation):
+        if part not in _KINDS:
+            return ()
+        if _KINDS[part] not in kinds:
+            kinds.append(_KINDS[part])
+    return tuple(kinds)
+
+
+def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, Any]) -> PolyadError | None:
+    """The error for the first argument that does not fit its annotation, None if all do."""
+    for name, parameter in signature.parameters.items():
+        if name not in arguments or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        value, kinds = arguments[name], _kinds_of(_text(parameter.annotation))
+        if not kinds or value is parameter.default or any(fits(value) for _, fits in kinds):
+            continue
+        *most, last = (words for words, _ in kinds)
+        wanted = f"{', '.join(most)} or {last}" if most else last
+        if isinstance(value, (Tensor, list, tuple)):
+            return ArgumentTypeError(
+                f"{function}: {name} is not {wanted}", operands={name: value}, fix=f"pass {wanted} as {name}"
+            )
+        return ArgumentTypeError(
+            f"{function}: {name} is {type(value).__name__}, not {wanted}",
+            operands={name: value},
+            fix="wrap it in polyad.tensor(...)" if wanted.startswith("a tensor") and _is_number(value)
+            else f"pass {wanted} as {name}",
+        )  # fmt: skip
+    return None
+
+
+def _text(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+_SPOKEN = (
+    TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError, NameError,
+    NotImplementedError,
+)  # fmt: skip
+"""The exceptions that Python and NumPy raise for arguments that do not fit."""
+
+
+def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
+    """The error to raise for *error*, which left a call of *function*; *error* itself if it says enough."""
+    if isinstance(error, PolyadError):
+        if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
+            return error
+        return misfit(function, signature, arguments) or error
+    if not isinstance(error, _SPOKEN) or _is_users(error):
+        return error
+    found = misfit(function, signature, arguments)
+    if found is not None:
+        return found
+    operands = _shown(signature, arguments)
+    if is_out_of_memory(error):
+        return OutOfMemory(
+            f"{function}: the device has not enough memory",
+            operands=operands,
+            notes={"device said": str(error)},
+            fix="use smaller tensors or free some",
+        )
+    told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
+    fix = f"compare the call with help(polyad.{function}); if it is right, report a defect of polyad"
+    if isinstance(error, IndexError):
+        return IndexOutOfRange(told, operands=operands, fix=fix)
+    if isinstance(error, (TypeError, AttributeError, NameError)):
+        return ArgumentTypeError(told, operands=operands, fix=fix)
+    return OptionError(told, operands=operands, fix=fix)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether *error* says that there is not enough memory: NumPy raises ValueError for what no memory could hold."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, (ValueError, OverflowError))
+        and any(words in str(error) for words in ("array is too big", "Maximum allowed", "dimension size", "too large"))
+    )
+
+
+def _shown(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that were given, without those left at their defaults."""
+    return {
+        name: arguments[name]
+        for name, parameter in signature.parameters.items()
+        if name in arguments and arguments[name] is not parameter.default
+    }
+
+
+def _is_users(error: BaseException) -> bool:
+    """Whether code outside polyad raised *error*: it was called back, or made an exception of a warning."""
+    if isinstance(error, Warning):
+        return True
+    frame, names = error.__traceback__, []
+    while frame is not None:
+        names.append(frame.tb_frame.f_globals.get("__name__", "").partition(".")[0])
+        frame = frame.tb_next
+    inside = next((position for position, name in enumerate(names) if name == "polyad"), len(names))
+    return any(
+        not name.startswith(("polyad", "numpy", "scipy", "ml_dtypes")) and name not in sys.stdlib_module_names
+        for name in names[inside:]
+    )
+
+
+def explained_call(
+    definition: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
+) -> Exception:
+    """`explained` for ``definition(*args, **kwargs)``, which may have failed for arguments that it does not have."""
+    name, signature = definition.__name__, inspect.signature(definition)
+    try:
+        arguments = dict(signature.bind(*args, **kwargs).arguments)
+    except TypeError as wrong:
+        known = ", ".join(signature.parameters)
+        return ArgumentTypeError(f"{name}: {wrong}", fix=f"its parameters are {known}")
+    return explained(name, signature, arguments, error)

@@ -1,0 +1,182 @@
+"""Python data as arrays: numbers, nested sequences of them, NumPy arrays and tensors, with the dtypes PyTorch gives.
+
+Python's numbers have the dtypes of `polyad.dtypes.dtype_of_number`; NumPy's numbers and arrays and tensors keep theirs;
+several are promoted. Data whose numbers do not fit the dtype asked for is refused, arrays and tensors apart: these are
+converted as ``.to(dtype)`` would.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..dtypes import DType
+from ..errors import DataError
+from .numpy import numpy_dtype, polyad_dtype
+
+_PYTHONS: set[Any] = {bool, int, float, complex}
+_NO_NUMBERS = (str, bytes, type(None))
+DEEPEST = 64
+"""How deep lists may be nested: as many dimensions as a NumPy array may have."""
+
+
+def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    """*data* (numbers, nested sequences, arrays) as a new NumPy array, and the dtype it has by PyTorch's rules.
+
+    Raises `DataError` for what is no array of numbers.
+    """
+    met: set[Any] = set()
+    is_array = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
+    array = np.asarray(data) if is_array else _assembled(_read(data, met), met, dtype)
+    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+        raise DataError(
+            f"tensor: data is an array of {array.dtype}, not of numbers",
+            operands={"data": data},
+            fix="convert the array first, for example with .astype(numpy.float32)",
+        )
+    if dtype is None:
+        dtype = polyad_dtype(array.dtype) if is_array else _common_dtype(met)
+        if dtype is dtypes.int64 and array.dtype.kind not in "bi":
+            raise DataError(
+                "tensor: an integer is larger than int64 can hold", operands={"data": data}, fix="give dtype=float64"
+            )
+    elif array.dtype.kind == "c" and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
+        raise DataError(
+            f"tensor: complex data does not fit {dtype.name}", fix="use a complex dtype, or give the real parts"
+        )
+    elif dtype.category == dtypes.INTEGER and not is_array and array.dtype.kind != "b":
+        _check_range(array, dtype)
+    with np.errstate(all="ignore"):
+        return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
+
+
+def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
+    """Numbers, arrays and lists of them; *met* gets the types of all numbers, and the dtypes of arrays and tensors."""
+    from ..tensor import Tensor
+
+    if depth > DEEPEST:
+        raise DataError(f"tensor: lists are nested more than {DEEPEST} deep", fix="give fewer dimensions")
+    if isinstance(data, (list, tuple)):
+        kinds = set(map(type, data))
+        if kinds <= _PYTHONS:
+            met |= kinds
+            return data
+        return [_read(item, met, depth + 1) for item in data]
+    if isinstance(data, Tensor):
+        met.add(data.dtype)
+        return data.item() if data.numel() == 1 else data.tolist()
+    if hasattr(data, "__array__"):
+        array = np.asarray(data)
+        met.add(array.dtype)
+        return array
+    kind = type(data)
+    for number in (bool, int, float, complex):
+        if isinstance(data, number):
+            met.add(number)
+            return number(data)
+    if hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not isinstance(data, (*_NO_NUMBERS, Mapping)):
+        return _read(list(data), met, depth)
+    met.add(kind)
+    return data
+
+
+def _assembled(data: Any, met: set[Any], dtype: DType | None) -> np.ndarray[Any, Any]:
+    """What `_read` returned as one array."""
+    foreign = {kind for kind in met if isinstance(kind, type)} - _PYTHONS
+    if foreign and (dtype is None or any(issubclass(kind, _NO_NUMBERS) for kind in foreign)):
+        raise _no_dtype(data, foreign)
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise DataError(
+            f"tensor: {_disagreement(data) or error}",
+            operands={"data": data},
+            fix="give lists of one length at each depth",
+        ) from None
+    if array.dtype != object:
+        return array
+    dtype = dtype or _common_dtype(met)
+    try:
+        return np.asarray(np.frompyfunc(_python_number(dtype), 1, 1)(array)).astype(_wide(dtype))
+    except OverflowError:
+        raise DataError(
+            f"tensor: a number is larger than {dtype.name} can hold",
+            operands={"data": data},
+            fix="give dtype=float64, or a smaller number",
+        ) from None
+    except TypeError:
+        raise _no_dtype(data, foreign) from None
+
+
+def _python_number(dtype: DType) -> Callable[[Any], Any]:
+    return {dtypes.FLOATING: float, dtypes.COMPLEX: complex}.get(dtype.category, operator.index)
+
+
+def _wide(dtype: DType) -> str:
+    """NumPy's widest dtype of *dtype*'s category."""
+    return {dtypes.BOOL: "bool", dtypes.INTEGER: "int64", dtypes.FLOATING: "float64"}.get(dtype.category, "complex128")
+
+
+def _common_dtype(met: set[Any]) -> DType:
+    if not met:
+        return dtypes.get_default_dtype()
+    return functools.reduce(dtypes.promote_types, map(_dtype_of, met))
+
+
+def _dtype_of(kind: Any) -> DType:
+    """The dtype of what `_read` met: a Python number's type, NumPy's or polyad's dtype."""
+    if isinstance(kind, DType):
+        return kind
+    return dtypes.dtype_of_number(kind) if kind in _PYTHONS else polyad_dtype(kind)
+
+
+def _no_dtype(data: Any, kinds: set[Any]) -> DataError:
+    names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "such integers"
+    return DataError(
+        f"tensor: there is no dtype for {names}",
+        operands={"data": data},
+        fix="give numbers, or nested lists of numbers whose lengths agree",
+    )
+
+
+def _disagreement(data: Any) -> str:
+    """Where nested lists differ in length, "" if they do not."""
+    shape, first = [], data
+    while isinstance(first, (list, tuple)) and first:
+        shape.append(len(first))
+        first = first[0]
+
+    def differing(part: Any, depth: int, path: str) -> str:
+        if depth == len(shape):
+            return f"{path} is a list where data{'[0]' * depth} is none" if isinstance(part, (list, tuple)) else ""
+        if not isinstance(part, (list, tuple)):
+            return f"{path} is no list where data{'[0]' * depth} is one"
+        if len(part) != shape[depth]:
+            return f"{path} has length {len(part)} where data{'[0]' * depth} has length {shape[depth]}"
+        return next(filter(None, (differing(one, depth + 1, f"{path}[{i}]") for i, one in enumerate(part))), "")
+
+    return differing(data, 0, "data")
+
+
+def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
+    """Raise DataError unless *array*'s numbers can be written in *dtype*; negative ones wrap around in an unsigned
+    dtype.
+    """
+    limits = dtypes.iinfo(dtype)
+    low = limits.min if dtype.is_signed else -limits.max
+    with np.errstate(invalid="ignore"):
+        wrong = (
+            ~((array >= low) & (array < limits.max + 1.0))
+            if array.dtype.kind == "f"
+            else ((array < low) | (array > limits.max))
+        )
+    if wrong.any():
+        raise DataError(
+            f"tensor: {array[wrong].flat[0]} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
+            fix="use a dtype that can hold all numbers",
+        )
