@@ -1,0 +1,278 @@
+"""Graphs as boxes and arrows, from autograd's nodes or from a captured graph.
+
+Boxes are numbered from the outputs on; an arrow goes the way of the data, from an operand to what uses it. Runs of ops
+may be folded into one box, and of what is still too large only the part nearest to the outputs is kept: nobody reads a
+picture of ten thousand boxes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...autograd.node import Leaf, Output
+from ...errors import ArgumentTypeError, AutogradError
+from ...tensor import Tensor
+
+__all__ = ["Box", "Chart", "of_captured", "of_tensors"]
+
+MOST_USES = 3
+"""A leaf with more uses is drawn beside each of them."""
+
+Kind = Literal["op", "parameter", "leaf", "output", "more"]
+
+
+@dataclass(slots=True)
+class Box:
+    """One box.
+
+    Attributes:
+        title, lines: what stands in it.
+        kind: how it looks: an op, a named or an unnamed leaf, an output, or what stands for boxes that are not drawn.
+        about: what is shown on pointing at it.
+    """
+
+    title: str
+    lines: list[str]
+    kind: Kind
+    about: str = ""
+
+
+@dataclass(slots=True)
+class Chart:
+    """Boxes, and arrows as pairs of their numbers.
+
+    Attributes:
+        note: what was left out; empty if nothing was.
+    """
+
+    boxes: list[Box] = field(default_factory=list)
+    arrows: list[tuple[int, int]] = field(default_factory=list)
+    note: str = ""
+
+
+def of_tensors(outputs: Any, names: dict[int, str], most: int, fold: bool | None) -> Chart:
+    """The history of tensors."""
+    chart = Chart()
+    numbers: dict[Any, int] = {}
+    waiting: deque[Any] = deque()
+
+    def number_of(node: Any) -> int:
+        node = node.parent if isinstance(node, Output) else node
+        if node not in numbers:
+            numbers[node] = len(chart.boxes)
+            chart.boxes.append(_box(node, names))
+            waiting.append(node)
+        return numbers[node]
+
+    found = list(_named(outputs, ""))
+    if not found:
+        raise ArgumentTypeError(f"viz.graph: {type(outputs).__name__} has no tensors", fix="pass a tensor")
+    for name, tensor in found:
+        if tensor._node is None:
+            raise AutogradError(
+                f"viz.graph: {name or 'the tensor'} has no history and requires no gradient",
+                operands={name or "outputs": tensor},
+                fix="draw what was computed from a tensor with requires_grad=True, with gradients on",
+            )
+        if not isinstance(tensor._node, Leaf):
+            title = names.get(id(tensor), name or "result")
+            chart.boxes.append(Box(title, [_shape(tensor.shape)], "output", _about(title, tensor.shape, tensor._type)))
+            here = len(chart.boxes) - 1
+            chart.arrows.append((number_of(tensor._node), here))
+        else:
+            number_of(tensor._node)
+    while waiting:
+        node = waiting.popleft()
+        if isinstance(node, Leaf):
+            continue
+        if node.calls is None:
+            raise AutogradError(
+                f"viz.graph: the graph was freed: {node.name} has been run backward",
+                fix="draw before backward, or pass retain_graph=True to it",
+            )
+        here = numbers[node]
+        for target in node.targets():
+            chart.arrows.append((number_of(target), here))
+    return _reduced(chart, most, fold)
+
+
+def of_captured(graph: Any, most: int, fold: bool | None) -> Chart:
+    """A captured function: inputs and constants, calls, outputs."""
+    from_left = Chart()
+    made: dict[int, int] = {}
+
+    def add(box: Box) -> int:
+        from_left.boxes.append(box)
+        return len(from_left.boxes) - 1
+
+    for value in graph.inputs:
+        made[value.number] = add(Box(value.name, [_shape(value.shape)], "leaf", f"input {value.name}: {value}"))
+    for constant in graph.constants:
+        value = constant.value
+        made[value.number] = add(Box(value.name, [_shape(value.shape)], "parameter", f"constant {value.name}: {value}"))
+    for node in graph.nodes:
+        results = list(_references(node.outputs))
+        shapes = [_shape(graph.values[number].shape) for number in results]
+        here = add(Box(node.name, shapes[:3], "op", f"{node.name} {node.line}".strip()))
+        from_left.arrows += [(made[number], here) for number in dict.fromkeys(_references(node.args)) if number in made]
+        made.update((number, here) for number in results)
+    for number in dict.fromkeys(_references(graph.outputs)):
+        value = graph.values[number]
+        here = add(Box("result", [_shape(value.shape)], "output", f"result: {value}"))
+        if number in made:
+            from_left.arrows.append((made[number], here))
+    # The same order as of tensors: from the outputs on.
+    last = len(from_left.boxes) - 1
+    arrows = [(last - start, last - end) for start, end in from_left.arrows]
+    return _reduced(Chart(from_left.boxes[::-1], arrows), most, fold)
+
+
+def _references(value: Any) -> Iterator[int]:
+    """The numbers of the values that a captured call names."""
+    if type(value).__name__ == "Ref":
+        yield value.number
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _references(one)
+    elif isinstance(value, dict):
+        yield from _references(list(value.values()))
+
+
+def _named(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
+    if isinstance(value, Tensor):
+        yield path, value
+    elif isinstance(value, (list, tuple)):
+        for number, one in enumerate(value):
+            yield from _named(one, f"{path}[{number}]" if path else f"result {number}")
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _named(one, f"{path}.{key}" if path else str(key))
+
+
+def _box(node: Any, names: dict[int, str]) -> Box:
+    if isinstance(node, Leaf):
+        tensor = node.tensor()
+        name = names.get(id(tensor)) if tensor is not None else None
+        title = name or "leaf"
+        about = _about(title, node.shape, node.type)
+        return Box(title, [_shape(node.shape)], "parameter" if name else "leaf", about)
+    title = re.sub(r"Backward\d*$", "", node.name) or node.name
+    shape = getattr(node, "count", None)
+    lines = [_shape(node.shape)] if shape is None else [f"{shape} results"]
+    return Box(title, lines, "op", _about(node.name, node.shape, node.type))
+
+
+def _shape(shape: Any) -> str:
+    return " × ".join(map(str, shape)) if len(shape) else "scalar"
+
+
+def _about(name: str, shape: Any, kind: Any) -> str:
+    return f"{name}: {kind.dtype.name} {tuple(shape)} on {kind.device}"
+
+
+# -------------------------------------------------------------------------------------------------------- large graphs
+
+
+def _reduced(chart: Chart, most: int, fold: bool | None) -> Chart:
+    chart.arrows = list(dict.fromkeys(chart.arrows))
+    total = len(chart.boxes)
+    if fold or (fold is None and total > most):
+        chart = _folded(chart)
+        if len(chart.boxes) < total:
+            chart.note = f"{total} boxes folded into {len(chart.boxes)}"
+    chart = _with_copies(chart)
+    if len(chart.boxes) > most:
+        chart = _cut(chart, most, total)
+    return chart
+
+
+def _with_copies(chart: Chart) -> Chart:
+    """A leaf that many ops use, as the weights of a recurrent network, gets a box beside each of them."""
+    uses: list[list[int]] = [[] for _ in chart.boxes]
+    operands: list[list[int]] = [[] for _ in chart.boxes]
+    for start, end in chart.arrows:
+        uses[start].append(end)
+        operands[end].append(start)
+    many = {
+        number
+        for number, box in enumerate(chart.boxes)
+        if box.kind in ("leaf", "parameter") and not operands[number] and len(uses[number]) > MOST_USES
+    }
+    if not many:
+        return chart
+    copied = Chart(note=chart.note)
+    places: dict[int, int] = {}
+    waiting = deque(number for number in range(len(chart.boxes)) if not uses[number])
+
+    def place_of(number: int) -> int:
+        if number in places and number not in many:
+            return places[number]
+        box = chart.boxes[number]
+        if number in many:
+            box = Box(box.title, [*box.lines, f"one of {len(uses[number])} uses"], box.kind, box.about)
+        else:
+            waiting.append(number)
+        places[number] = len(copied.boxes)
+        copied.boxes.append(box)
+        return places[number]
+
+    first = [place_of(number) for number in list(waiting)]
+    for _ in first:
+        waiting.popleft()
+    while waiting:
+        number = waiting.popleft()
+        here = places[number]
+        copied.arrows += [(place_of(operand), here) for operand in operands[number]]
+    return copied
+
+
+def _folded(chart: Chart) -> Chart:
+    """Runs of ops with one operand and one use each, as one box."""
+    operands: list[list[int]] = [[] for _ in chart.boxes]
+    uses: list[list[int]] = [[] for _ in chart.boxes]
+    for start, end in chart.arrows:
+        operands[end].append(start)
+        uses[start].append(end)
+
+    def follows(number: int) -> int | None:
+        """The op before *number* in its run."""
+        if chart.boxes[number].kind != "op" or len(operands[number]) != 1:
+            return None
+        before = operands[number][0]
+        return before if chart.boxes[before].kind == "op" and len(uses[before]) == 1 else None
+
+    inside = {before for number in range(len(chart.boxes)) if (before := follows(number)) is not None}
+    folded, place = Chart(note=chart.note), [-1] * len(chart.boxes)
+    for number, box in enumerate(chart.boxes):
+        if number in inside:
+            continue
+        run = [number]
+        while (before := follows(run[-1])) is not None:
+            run.append(before)
+        if len(run) > 1:
+            titles = [chart.boxes[one].title for one in reversed(run)]
+            shown = titles if len(titles) <= 4 else [*titles[:2], f"… {len(titles) - 3} more", titles[-1]]
+            box = Box(f"{len(run)} ops", [*shown, *box.lines], "op", " → ".join(titles[:40]))
+        folded.boxes.append(box)
+        for one in run:
+            place[one] = len(folded.boxes) - 1
+    pairs = ((place[start], place[end]) for start, end in chart.arrows)
+    folded.arrows = [(start, end) for start, end in dict.fromkeys(pairs) if start != end]
+    return folded
+
+
+def _cut(chart: Chart, most: int, total: int) -> Chart:
+    """The first *most* boxes, which are those nearest to the outputs, and one box for the rest."""
+    left_out = len(chart.boxes) - most
+    cut = Chart(boxes=chart.boxes[:most])
+    cut.boxes.append(Box(f"… {left_out:,} more", [f"of {total:,}"], "more", "not drawn; raise max_boxes to see more"))
+    pairs = ((min(start, most), min(end, most)) for start, end in chart.arrows)
+    cut.arrows = [(start, end) for start, end in dict.fromkeys(pairs) if start != end]
+    # What is left out may in turn use boxes that are kept; such arrows would run in a circle.
+    cut.arrows = [(start, end) for start, end in cut.arrows if end != most]
+    cut.note = f"the {most} boxes nearest to the outputs, of {total:,}"
+    return cut

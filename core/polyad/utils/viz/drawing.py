@@ -1,0 +1,100 @@
+"""SVG and DOT of a chart.
+
+Boxes are filled and bring their own dark text, arrows are of a middle grey, and there is no background, so that a
+picture is readable on light and dark pages alike.
+"""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from .boxes import Chart
+from .layering import LINE, Places
+
+__all__ = ["dot", "svg"]
+
+COLOURS = {
+    "op": ("#eceff1", "#78909c"),
+    "parameter": ("#bbdefb", "#1e88e5"),
+    "leaf": ("#c8e6c9", "#43a047"),
+    "output": ("#ffe0b2", "#fb8c00"),
+    "more": ("#f5f5f5", "#9e9e9e"),
+}
+"""Fill and border by kind of box."""
+
+ARROW = "#8a939b"
+TEXT = "#1c2429"
+
+
+def svg(chart: Chart, places: Places) -> str:
+    """An SVG document."""
+    width, height = places.width, places.height
+    note = f"Only {chart.note}" if chart.note.startswith("the ") else chart.note
+    if note:
+        width, height = max(width, 7.3 * len(note) + 36), height + 34
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.1f} {height:.1f}" font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" '
+        f'font-size="12" text-anchor="middle">',
+        '<defs><marker id="polyad-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        f'orient="auto"><path d="M0 0.5 L8 4 L0 7.5 z" fill="{ARROW}"/></marker></defs>',
+        f'<g fill="none" stroke="{ARROW}" stroke-width="1.4">',
+    ]
+    parts += [f'<path d="{_curve(points)}" marker-end="url(#polyad-tip)"/>' for points in places.arrows]
+    parts.append("</g>")
+    for box, (left, top, wide, high) in zip(chart.boxes, places.boxes, strict=True):
+        fill, border = COLOURS[box.kind]
+        dashes = ' stroke-dasharray="4 3"' if box.kind == "more" else ""
+        parts.append(
+            f'<g><title>{escape(box.about or box.title)}</title><rect x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" '
+            f'height="{high:.1f}" rx="{4 if box.kind == "op" else 9}" fill="{fill}" stroke="{border}"{dashes}/>'
+        )
+        for number, line in enumerate([box.title, *box.lines]):
+            style = ' font-weight="bold"' if number == 0 else ""
+            colour = TEXT if number == 0 else "#455a64"
+            y = top + 5 + LINE * (number + 1) - 3.5
+            parts.append(f'<text x="{left + wide / 2:.1f}" y="{y:.1f}" fill="{colour}"{style}>{escape(line)}</text>')
+        parts.append("</g>")
+    if note:
+        top, wide = height - 32, 7.3 * len(note) + 16
+        parts.append(
+            f'<rect x="10" y="{top:.1f}" width="{wide:.1f}" height="22" rx="4" fill="#fff9c4" stroke="#fbc02d"/>'
+            f'<text x="{10 + wide / 2:.1f}" y="{top + 15:.1f}" fill="{TEXT}">{escape(note)}</text>'
+        )
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _curve(points: list[tuple[float, float]]) -> str:
+    (x, y), *rest = points
+    path = [f"M{x:.1f} {y:.1f}"]
+    for to_x, to_y in rest:
+        if abs(to_x - x) < 0.05:
+            path.append(f"L{to_x:.1f} {to_y:.1f}")
+        else:
+            middle = (y + to_y) / 2
+            path.append(f"C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {to_y:.1f}")
+        x, y = to_x, to_y
+    return " ".join(path)
+
+
+def dot(chart: Chart) -> str:
+    """A digraph in DOT."""
+    lines = [
+        "digraph polyad {",
+        f'  graph [bgcolor="transparent", rankdir=TB, label={_quoted(chart.note)}, fontcolor="{ARROW}"];',
+        '  node [shape=box, style="filled,rounded", fontname="monospace", fontsize=11];',
+        f'  edge [color="{ARROW}"];',
+    ]
+    for number, box in enumerate(chart.boxes):
+        fill, border = COLOURS[box.kind]
+        label = _quoted("\n".join([box.title, *box.lines]))
+        lines.append(
+            f'  n{number} [label={label}, tooltip={_quoted(box.about)}, fillcolor="{fill}", color="{border}", '
+            f'fontcolor="{TEXT}"];'
+        )
+    lines += [f"  n{start} -> n{end};" for start, end in chart.arrows]
+    return "\n".join([*lines, "}\n"])
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
