@@ -19,7 +19,6 @@ from ._version import __version__ as __version__
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
-    is_anomaly_enabled as is_anomaly_enabled,
     is_grad_enabled as is_grad_enabled,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
@@ -85,6 +84,11 @@ if TYPE_CHECKING:
         special as special,
         testing as testing,
         utils as utils,
+    )
+    from .autograd.anomaly import (
+        detect_nonfinite as detect_nonfinite,
+        is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+        is_anomaly_enabled as is_anomaly_enabled,
     )
     from .backend.hookspecs import hookimpl as hookimpl
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
@@ -154,6 +158,9 @@ _LAZY_NAMES = {
             "use_deterministic_algorithms",
         ),
         "settings",
+    ),
+    **dict.fromkeys(
+        ("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"
     ),
     "explain": "dispatch.tracing",
     "from_dlpack": "interop.dlpack",

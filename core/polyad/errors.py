@@ -35,6 +35,7 @@ __all__ = [
     "KernelFailure",
     "LinAlgError",
     "MissingKernel",
+    "NonFiniteError",
     "NotSupported",
     "OptionError",
     "OutOfMemory",
@@ -176,6 +177,10 @@ class NotSupported(PolyadError, NotImplementedError):
 
 class AutogradError(PolyadError, RuntimeError):
     """A gradient that cannot be computed: a freed graph, a changed saved tensor, a leaf written in place."""
+
+
+class NonFiniteError(AutogradError, FloatingPointError):
+    """A NaN or an infinity that appeared where a diagnosis forbids it."""
 
 
 class OutOfMemory(PolyadError, RuntimeError, MemoryError):

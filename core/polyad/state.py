@@ -23,6 +23,10 @@ class ThreadState(threading.local):
     Attributes:
         watchers: who is told of module calls (``call_module``) and of optimizers' steps (``stepped``), the innermost
             last; `polyad.lint` is one.
+        saved_hooks: pairs that pack and unpack saved tensors, the innermost last.
+        saved_hooks_disabled: why there may be none, if there may be none.
+        backward: the backward pass at work.
+        inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
     grad_enabled: bool = True
@@ -30,6 +34,10 @@ class ThreadState(threading.local):
     watchers: tuple[Any, ...] = ()
     default_device: Device | None = None
     outer_devices: tuple[Device | None, ...] = ()
+    saved_hooks: tuple[tuple[Any, Any], ...] = ()
+    saved_hooks_disabled: str | None = None
+    backward: Any = None
+    inspect: Any = None
 
 
 state = ThreadState()
@@ -46,6 +54,11 @@ class _Ours(dict[str, bool]):
 
 
 _ours = _Ours()
+
+
+def is_ours(module: str) -> bool:
+    """Whether the module of that name is polyad's."""
+    return _ours[module]
 
 
 def _user_frame() -> FrameType | None:

@@ -294,7 +294,7 @@ def test_copy_gets_a_node_of_its_own():
     x = polyad.zeros(3, dtype=polyad.float64)
     x.copy_(w)
     assert not x.is_leaf
-    assert x.grad_fn.name == "CopyBackwards"
+    assert x.grad_fn.name() == "CopyBackwards"
     x.add_(1)  # x is no leaf, though w is
     x.sum().backward()
     assert w.grad.tolist() == [1, 1, 1]

@@ -5,6 +5,10 @@ gradients.py  backward and grad: what a user calls
 engine.py     the backward pass
 grad_mode.py  no_grad and its kin
 hooks.py      functions that see gradients on their way
+graph.py      nodes, edges and hooks on several tensors, for users
+saved.py      hooks that keep saved tensors elsewhere
+origin.py     where in the program a node was recorded
+anomaly.py    what looks for NaN and infinity
 function.py   ops with a hand-written backward: `Function`
 levels.py     what the transforms of functions are made of
 functional.py jacobian, hessian and products with vectors, of functions of tensors
@@ -16,21 +20,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import functional as functional
+    from . import functional as functional, graph as graph
+    from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
     from .gradients import backward as backward, grad as grad
 
-__all__ = ["Function", "backward", "functional", "grad", "gradcheck", "gradgradcheck"]
+__all__ = ["Function", "backward", "detect_anomaly", "functional", "grad", "gradcheck", "gradgradcheck", "graph", "set_detect_anomaly"]
 
 _LAZY = {
     "Function": "function",
     "backward": "gradients",
+    "detect_anomaly": "anomaly",
     "grad": "gradients",
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
+    "set_detect_anomaly": "anomaly",
 }
-_LAZY_MODULES = frozenset({"functional"})
+_LAZY_MODULES = frozenset({"functional", "graph"})
 
 
 def __getattr__(name: str) -> Any:

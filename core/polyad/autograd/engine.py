@@ -7,16 +7,50 @@ nested and concurrent passes, since all state is local to one call of `run`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from ..errors import AutogradError, DTypeError, ShapeError
+from ..errors import ArgumentTypeError, AutogradError, DTypeError, ShapeError
 from ..ops.arithmetic import _add as add
 from ..ops.reduction import sum_to
 from ..state import state
 from ..tensor import Tensor
+from .anomaly import inspector
+from .hooks import hook_name, run_after, run_before, run_tensor_hooks
 from .node import Leaf, MultiNode, Node, Output
+from .origin import add_origin, notes_of
+from .saved import PackedCalls
+
+
+class Pass:
+    """One backward pass, for hooks that ask about it: ``state.backward`` while it runs.
+
+    Attributes:
+        at_end: called when all gradients are computed, in the order in which they were added.
+        notes: for hooks that need to remember something until the pass is over.
+    """
+
+    __slots__ = ("_heap", "_needed", "_reached", "at_end", "notes")
+
+    def __init__(self, heap: list[tuple[int, Node]], needed: set[Node] | None) -> None:
+        self._heap, self._needed = heap, needed
+        self._reached: set[Node] | None = None
+        self.at_end: list[Callable[[], None]] = []
+        self.notes: dict[Any, Any] = {}
+
+    def reaches(self, node: Node, now: Node) -> bool:
+        """Whether a gradient may still arrive at *node*, while the pass is at the node *now*."""
+        if self._reached is None:
+            reached = self._reached = set()
+            stack = [now, *(waiting for _, waiting in self._heap)]
+            while stack:
+                one = stack.pop()
+                if one not in reached and (self._needed is None or one in self._needed):
+                    reached.add(one)
+                    stack += one.targets()
+        return node in self._reached
 
 
 def run(
@@ -24,6 +58,7 @@ def run(
     *,
     keep_graph: bool,
     create_graph: bool,
+    only: Collection[Node] | None = None,
     capture: Mapping[Node, int] | None = None,
     accumulate: bool = True,
 ) -> list[Tensor | None]:
@@ -32,31 +67,36 @@ def run(
     Args:
         keep_graph: keep saved values, so that the graph can be run again.
         create_graph: record the backward computation itself.
+        only: the nodes at which gradients are wanted: nothing is done that does not lead to one of them.
         capture: nodes whose arriving gradients are wanted, with their positions in the returned list.
-        accumulate: add to ``.grad`` of the leaves; with *capture*, only of captured ones' ancestors that lead nowhere
-            else (see `grad`).
+        accumulate: add to ``.grad`` of the leaves.
     """
     captured: list[Tensor | None] = [None] * (len(capture) if capture else 0)
-    needed = _leading_to(capture, [node for node, _ in roots]) if capture is not None and not accumulate else None
+    needed = None if only is None else _leading_to(only, [node for node, _ in roots])
     arrived: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
     # Gradients that something else may hold: a leaf that gets one of these must copy it.
     shared: set[int] = {id(gradient) for _, gradient in roots}
-    keep = [gradient for _, gradient in roots]
+    keep: list[Any] = [gradient for _, gradient in roots]
     for node, given in roots:
         if node in arrived:
             arrived[node] = add(arrived[node], given)
         else:
             arrived[node] = given
             heappush(heap, (-node.seq, node))
-    before = state.grad_enabled
-    state.grad_enabled = create_graph
+    before, outer, this = state.grad_enabled, state.backward, Pass(heap, needed)
+    state.grad_enabled, state.backward = create_graph, this
+    inspect = inspector()
     try:
         while heap:
             node = heappop(heap)[1]
             gradient: Any = arrived.pop(node)
-            if node.hooks:
-                gradient = _run_hooks(node, gradient)
+            hooks = node.hooks
+            if hooks is not None and hooks.tensor:
+                # Hooks may hold what they saw. An id that is used again costs a leaf a copy, no more.
+                shared.add(id(gradient))
+                gradient = run_tensor_hooks(node, gradient)
+                shared.add(id(gradient))
             if node.retain is not None:
                 _retain(node, gradient)
                 shared.add(id(gradient))
@@ -65,10 +105,6 @@ def run(
                 captured[capture[node]] = gradient
                 shared.add(id(gradient))
             kind = node.__class__
-            if kind is Leaf:
-                if accumulate:
-                    _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
-                continue
             if kind is Output:
                 parent = node.parent  # type: ignore[attr-defined]
                 if needed is not None and parent not in needed:
@@ -81,16 +117,31 @@ def run(
                 parts = arrived[parent]
                 parts[number] = add(parts[number], gradient) if number in parts else gradient
                 continue
+            if kind is MultiNode:
+                gradient = [gradient.get(number) for number in range(node.count)]  # type: ignore[attr-defined]
+            if hooks is not None and hooks.before:
+                several = gradient if kind is MultiNode else [gradient]
+                several = run_before(node, tuple(several))
+                shared.update(map(id, several))
+                if all(one is None for one in several):
+                    continue
+                gradient = list(several) if kind is MultiNode else several[0]
+            if kind is Leaf:
+                if accumulate:
+                    _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
+                    if hooks is not None and hooks.after:
+                        run_after(node, (), (gradient,))
+                continue
             calls = node.calls
             if calls is None:
                 raise AutogradError(
-                    f"backward: the graph was freed: {node.name} has already been run backward",
+                    f"backward: the graph was freed: {node.name()} has already been run backward",
                     fix="pass retain_graph=True to the first backward, or compute the result anew",
                 )
-            if kind is MultiNode:
-                gradient = [gradient.get(number) for number in range(node.count)]  # type: ignore[attr-defined]
             seq = node.seq
             holds = False
+            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is PackedCalls:
+                calls, holds = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
             for target, formula, saved in calls:
                 if needed is not None and not _any_needed(target, needed):
                     holds = holds or bool(saved)
@@ -122,9 +173,88 @@ def run(
             if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
                 node.calls = None
                 node.out = None
+        for call in this.at_end:
+            call()
+    except Exception as error:
+        if roots:
+            add_origin(error, node)
+        raise
     finally:
-        state.grad_enabled = before
+        state.grad_enabled, state.backward = before, outer
     return captured
+
+
+def _computed(
+    node: Node, calls: list[Any], gradient: Any, needed: set[Node] | None, create_graph: bool, inspect: Any,
+    shared: set[int],
+) -> tuple[list[Any], bool]:
+    """The calls of *node* carried out, as calls that give what was computed; and whether they held tensors.
+
+    The long way round, for nodes that somebody watches or whose saved tensors are packed.
+    """
+    packed = calls.__class__ is PackedCalls
+    holds = packed
+    if packed:
+        calls = calls.open(node)  # type: ignore[attr-defined]
+    done: list[list[Any]] = []
+    for target, formula, saved in calls:
+        targets = target if target.__class__ is list else [target]
+        if needed is not None and not _any_needed(target, needed):
+            done.append([None] * len(targets))
+            holds = holds or bool(saved)
+            continue
+        if not packed:
+            for value in saved:
+                for one in value if value.__class__ is list else (value,):
+                    if isinstance(one, Tensor):
+                        holds = True
+                        if one._storage is not None and one._storage.written > node.seq:
+                            raise _stale(node, one, one._storage)
+            if create_graph and node.out is not None:
+                saved = _with_history(node, saved)
+        result = formula(gradient, *saved)
+        parts = [
+            None if one is None or part is None else _fit(node, one, part)
+            for one, part in zip(targets, result if target.__class__ is list else [result], strict=True)
+        ]
+        if inspect is not None:
+            for number, part in enumerate(parts, sum(map(len, done))):
+                if part is not None:
+                    inspect(node, number, gradient, part, saved)
+        done.append(parts)
+    if node.hooks is not None and node.hooks.after:
+        shared.update(id(part) for parts in done for part in parts)
+        done = _after(node, done, gradient)
+        shared.update(id(part) for parts in done for part in parts)
+        shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
+    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+
+
+def _giver(target: Any, parts: list[Any]) -> Callable[[Any], Any]:
+    return (lambda _: parts) if target.__class__ is list else lambda _: parts[0]
+
+
+def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
+    """What was computed after the hooks after the node; they see None for operands that need no gradient too."""
+    places: list[Any] = []  # of each gradient that hooks see: its part of done, and where it is there
+    number = 0
+    for slot in node.slots():
+        if slot is None:
+            places.append(None)
+        else:
+            places += [(number, position) for position in range(len(done[number]))]
+            number += 1
+    seen = tuple(None if place is None else done[place[0]][place[1]] for place in places)
+    replaced = run_after(node, seen, tuple(gradient) if isinstance(gradient, list) else (gradient,))
+    made = [list(parts) for parts in done]
+    for place, part in zip(places, replaced, strict=True):
+        if place is not None:
+            made[place[0]][place[1]] = part
+    return made
+
+
+_locks = tuple(threading.RLock() for _ in range(16))
+"""So that threads which add to the gradient of one leaf do so one after the other."""
 
 
 def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int]) -> None:
@@ -137,44 +267,32 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
             operands={"leaf": tensor},
             fix="do not write to leaves between forward and backward, or write to a clone()",
         )
-    present = tensor._grad
-    if present is None:
-        # A fresh gradient that nothing else holds is taken as it is; views and shared ones are copied.
-        if (
-            gradient._storage is None
-            and id(gradient) not in shared
-            and gradient._array.strides == tensor._array.strides
-        ):
-            tensor._grad = gradient
-            shared.add(id(gradient))
+    with _locks[leaf.seq % len(_locks)]:
+        present = tensor._grad
+        if present is None:
+            # A fresh gradient that nothing else holds is taken as it is; views and shared ones are copied.
+            if (
+                gradient._storage is None
+                and id(gradient) not in shared
+                and gradient._array.strides == tensor._array.strides
+            ):
+                tensor._grad = gradient
+                shared.add(id(gradient))
+            else:
+                tensor._grad = gradient.clone()
+        elif create_graph or present._node is not None:
+            tensor._grad = present + gradient
         else:
-            tensor._grad = gradient.clone()
-    elif create_graph or present._node is not None:
-        tensor._grad = present + gradient
-    else:
-        present.add_(gradient)
+            present.add_(gradient)
     if leaf.accumulated_hooks:
         for hook in list(leaf.accumulated_hooks.values()):
-            hook(tensor)
-
-
-def _run_hooks(node: Node, gradient: Any) -> Any:
-    for hook in list((node.hooks or {}).values()):
-        replacement = hook(gradient)
-        if replacement is not None:
-            if not isinstance(replacement, Tensor):
-                raise AutogradError(
-                    f"hook of {node.name}: it returned {type(replacement).__name__}",
-                    fix="return a tensor of the gradient's shape, or None",
+            returned = hook(tensor)
+            if returned is not None and not isinstance(returned, Tensor):
+                raise ArgumentTypeError(
+                    f"{hook_name(hook)} after accumulation: it returned {type(returned).__name__}",
+                    operands={"leaf": tensor},
+                    fix="return None: nothing is replaced there; write to leaf.grad, or use register_hook",
                 )
-            if replacement._array.shape != gradient._array.shape:
-                raise ShapeError(
-                    f"hook of {node.name}: its result has another shape",
-                    operands={"gradient": gradient, "result": replacement},
-                    fix="return a tensor of the gradient's shape",
-                )
-            gradient = replacement
-    return gradient
 
 
 def _retain(node: Node, gradient: Tensor) -> None:
@@ -206,7 +324,7 @@ def _fit(node: Node, target: Node, gradient: Tensor) -> Tensor:
     if gradient._type.dtype is not wanted:
         if gradient.dtype.category < 2:
             raise DTypeError(
-                f"backward: {node.name} gave a gradient that is neither floating nor complex",
+                f"backward: {node.name()} gave a gradient that is neither floating nor complex",
                 operands={"gradient": gradient},
                 fix="return a floating point tensor",
             )
@@ -216,11 +334,20 @@ def _fit(node: Node, target: Node, gradient: Tensor) -> Tensor:
 
 def _stale(node: Node, value: Tensor, storage: Any) -> AutogradError:
     op, line = storage.writer
+    notes = notes_of(node)
+    saved = {"saved by": f"{node.name()} ({notes.pop('forward')})"} if notes else {}
+    fix = "use the out-of-place form there, or clone() the tensor before changing it"
+    if not saved:
+        fix += "; polyad.autograd.detect_anomaly() shows the line that saved it"
     return AutogradError(
-        f"backward: a tensor that {node.name} needs was changed in place",
+        f"backward: a tensor that {node.name()} needs was changed in place",
         operands={"saved": value},
-        notes={"changed": f"by {op}" + (f" ({line})" if line else "") + f"; it is at version {storage.version}"},
-        fix="use the out-of-place form there, or clone() the tensor before changing it",
+        notes={
+            "changed": f"by {op}" + (f" ({line})" if line else "") + f"; it is at version {storage.version}",
+            **saved,
+            **notes,
+        },
+        fix=fix,
     )
 
 
@@ -230,8 +357,8 @@ def _any_needed(target: Any, needed: set[Node]) -> bool:
     return target in needed
 
 
-def _leading_to(capture: Mapping[Node, int], roots: Sequence[Node]) -> set[Node]:
-    """The nodes on a path from *roots* to a captured node, captured ones included."""
+def _leading_to(wanted: Collection[Node], roots: Sequence[Node]) -> set[Node]:
+    """The nodes on a path from *roots* to a wanted node, wanted ones included."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
@@ -241,6 +368,6 @@ def _leading_to(capture: Mapping[Node, int], roots: Sequence[Node]) -> set[Node]
             stack += node.targets()
     needed: set[Node] = set()
     for node in sorted(seen, key=lambda one: one.seq):
-        if node in capture or any(target in needed for target in node.targets()):
+        if node in wanted or any(target in needed for target in node.targets()):
             needed.add(node)
     return needed

@@ -160,16 +160,6 @@ class inference_mode(_GradMode):
         super().__init__(not mode)
 
 
-def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on. polyad has no such mode, so it never is.
-
-    >>> import polyad
-    >>> polyad.is_anomaly_enabled()
-    False
-    """
-    return False
-
-
 def is_grad_enabled() -> bool:
     """Whether ops of this thread record gradients.
 

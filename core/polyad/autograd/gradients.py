@@ -10,12 +10,48 @@ from typing import Any
 
 from ..dispatch.effects import Effect
 from ..dtypes import FLOATING
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
-from ..ops.creation import ones_like, zeros_like
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError
+from ..ops.creation import ones, ones_like, zeros, zeros_like
+from ..ops.joining import stack
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .engine import run
-from .node import Node
+from .node import GradientEdge, Leaf, MultiNode, Node
+
+
+def _several(value: Any) -> list[Any]:
+    return [value] if isinstance(value, (Tensor, GradientEdge)) else list(value)
+
+
+def _node_of(op: str, name: str, value: Any) -> Node:
+    """The node at which the gradient of a tensor or edge arrives; raises if there is none."""
+    if isinstance(value, GradientEdge):
+        if isinstance(value.ownership_token, Node):
+            return value.ownership_token
+        if isinstance(value.node, MultiNode):
+            raise AutogradError(
+                f"{op}: {name} is an edge made by hand, to one of several results of {value.node.name()}",
+                fix="use polyad.autograd.graph.get_gradient_edge(tensor)",
+            )
+        return value.node
+    node = check_tensor(value, op, name)._node
+    if node is None:
+        raise AutogradError(
+            f"{op}: {name} requires no gradient",
+            operands={name: value},
+            fix="set requires_grad=True before computing with it",
+        )
+    return node
+
+
+def _ones_at(op: str, edge: GradientEdge, node: Node) -> Tensor:
+    if 0 in node.shape or node.shape.count(1) != len(node.shape):
+        raise AutogradError(
+            f"{op}: a gradient can be made up only for an edge of one element",
+            notes={"edge": f"{edge.node.name()} {tuple(node.shape)}"},
+            fix="pass its gradient",
+        )
+    return ones(node.shape, dtype=node.type.dtype, device=node.type.device)
 
 
 def _roots(op: str, tensors: Sequence[Tensor], gradients: Any) -> list[tuple[Node, Tensor]]:
@@ -32,6 +68,10 @@ def _roots(op: str, tensors: Sequence[Tensor], gradients: Any) -> list[tuple[Nod
         )
     roots = []
     for tensor, gradient in zip(tensors, given, strict=True):
+        if isinstance(tensor, GradientEdge):
+            node = _node_of(op, "tensors", tensor)
+            roots.append((node, _ones_at(op, tensor, node) if gradient is None else gradient))
+            continue
         if not isinstance(tensor, Tensor):
             raise ArgumentTypeError(
                 f"{op}: {type(tensor).__name__} is no tensor",
@@ -83,11 +123,12 @@ def _roots(op: str, tensors: Sequence[Tensor], gradients: Any) -> list[tuple[Nod
 
 
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None,
 ) -> None:
     """Add the gradients of *tensors* to ``.grad`` of the leaves they were computed from.
 
@@ -96,9 +137,11 @@ def backward(
         grad_tensors: the gradient of each, of its shape; None for tensors of one element.
         retain_graph: keep the graph for another backward; defaults to *create_graph*.
         create_graph: record the backward pass, for higher derivatives.
-        inputs: accumulate into these tensors only.
+        grad_variables: an old name of *grad_tensors*.
+        inputs: accumulate into these tensors only; others than leaves retain their gradient.
 
-    Raises RuntimeError for a tensor without history, a freed graph, or a saved tensor that was changed in place.
+    Raises RuntimeError for a tensor without history, a freed graph, empty *inputs*, or a saved tensor that was changed
+    in place.
 
     >>> import polyad
     >>> x = polyad.tensor(3.0, requires_grad=True)
@@ -106,46 +149,75 @@ def backward(
     >>> x.grad
     tensor(6.)
     """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise ArgumentError(
+                "backward: grad_tensors and grad_variables are two names of one argument", fix="pass grad_tensors alone"
+            )
+        grad_tensors = grad_variables
     if state.modes:
         BACKWARD.through_modes(tensors, grad_tensors, retain_graph, create_graph, inputs)
         return
     _backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
 
 
+def _run_backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
+    backward(tensors, grad_tensors, retain_graph, create_graph, None, inputs)
+
+
 def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
-    several = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    several = _several(tensors)
     roots = _roots("backward", several, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         run(roots, keep_graph=keep, create_graph=create_graph)
         return
-    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    for tensor, found in zip(wanted, _capture("backward", roots, wanted, keep, create_graph), strict=True):
-        if found is not None:
-            tensor._grad = found.clone() if tensor._grad is None else tensor._grad + found
+    wanted = _several(inputs)
+    if not wanted:
+        raise OptionError("backward: inputs is empty", fix="name the tensors to accumulate into, or leave inputs out")
+    only = [_node_of("backward", f"inputs[{position}]", one) for position, one in enumerate(wanted)]
+    for one, node in zip(wanted, only, strict=True):
+        if isinstance(one, Tensor) and not isinstance(node, Leaf):
+            one.retain_grad()
+    run(roots, keep_graph=keep, create_graph=create_graph, only=[_node_of("backward", "inputs", one) for one in wanted])
 
 
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """The gradients of *outputs* with respect to *inputs*, one an input; no ``.grad`` is touched.
 
-    Raises RuntimeError when an input was not used, unless *allow_unused* (its gradient is None) or *materialize_grads*
-    (zeros).
+    Args:
+        outputs, grad_outputs, retain_graph, create_graph: as of `backward`.
+        inputs: the tensors to differentiate with respect to.
+        only_inputs: has no effect.
+        allow_unused: give None for an input that *outputs* do not depend on.
+        is_grads_batched: *grad_outputs* have a leading dimension more, and so have the results: one backward pass for
+            each index of it.
+        materialize_grads: give zeros for such an input.
+
+    Raises RuntimeError when an input was not used, unless *allow_unused* or *materialize_grads*, and ValueError for
+    both ``allow_unused=False`` and *materialize_grads*.
 
     >>> import polyad
     >>> x = polyad.tensor(3.0, requires_grad=True)
     >>> (slope,) = polyad.autograd.grad(x**3, x, create_graph=True)
     >>> polyad.autograd.grad(slope, x)
     (tensor(18.),)
+    >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
+    >>> polyad.autograd.grad(x * x, x, polyad.eye(2), is_grads_batched=True)
+    (tensor([[2., 0.],
+            [0., 4.]]),)
     """
-    settings = (retain_graph, create_graph, allow_unused, materialize_grads)
+    settings = (retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
     if state.modes:
         return GRAD.through_modes(outputs, inputs, grad_outputs, *settings)  # type: ignore[no-any-return]
     return _grad(outputs, inputs, grad_outputs, *settings)
@@ -157,17 +229,33 @@ def _grad(
     grad_outputs: Any,
     retain_graph: bool | None,
     create_graph: bool,
+    only_inputs: bool,
     allow_unused: bool | None,
+    is_grads_batched: bool,
     materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:
-    several = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ArgumentError(
+            "grad: materialize_grads=True and allow_unused=False say opposite things of inputs that are not used",
+            fix="leave one of them out",
+        )
+    several, wanted = _several(outputs), _several(inputs)
+    if not wanted:
+        raise OptionError("grad: inputs is empty", fix="name the tensors to differentiate with respect to")
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched(several, wanted, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
     roots = _roots("grad", several, grad_outputs)
-    found = _capture("grad", roots, wanted, create_graph if retain_graph is None else retain_graph, create_graph)
+    found = _capture("grad", roots, wanted, keep, create_graph)
     for position, tensor in enumerate(wanted):
         if found[position] is None:
             if materialize_grads:
-                found[position] = zeros_like(tensor)
+                node = _node_of("grad", "inputs", tensor)
+                found[position] = (
+                    zeros_like(tensor)
+                    if isinstance(tensor, Tensor)
+                    else zeros(node.shape, dtype=node.type.dtype, device=node.type.device)
+                )
             elif not allow_unused:
                 raise AutogradError(
                     f"grad: inputs[{position}] was not used to compute outputs",
@@ -177,24 +265,58 @@ def _grad(
     return tuple(found)
 
 
-def _capture(
-    op: str, roots: list[tuple[Node, Tensor]], wanted: Sequence[Tensor], keep: bool, create_graph: bool
-) -> list[Tensor | None]:
+def _batched(
+    outputs: list[Any],
+    inputs: list[Any],
+    gradients: Any,
+    keep: bool,
+    create_graph: bool,
+    allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:
+    """One pass for each index of the gradients' leading dimension, the results stacked."""
+    given = [gradients] if isinstance(gradients, Tensor) else list(gradients or [None] * len(outputs))
+    counts = {len(one) if isinstance(one, Tensor) and one.ndim else None for one in given if one is not None}
+    if len(counts) != 1 or None in counts or len(given) != len(outputs):
+        raise ShapeError(
+            "grad: with is_grads_batched every grad_output needs the same leading dimension",
+            operands={f"grad_outputs[{position}]": one for position, one in enumerate(given)},
+            fix="stack the gradients of each output along a new first dimension",
+        )
+    (count,) = counts
+    assert count is not None
+    rows = []
+    for number in range(count):
+        rows.append(
+            _grad(
+                outputs,
+                inputs,
+                [None if one is None else one[number] for one in given],
+                keep or number + 1 < count,
+                create_graph,
+                True,
+                allow_unused,
+                False,
+                materialize_grads,
+            )
+        )
+    if not rows:
+        return tuple(zeros(0, *one.shape, dtype=one.dtype, device=one.device) for one in inputs)
+    return tuple(None if parts[0] is None else stack(parts) for parts in zip(*rows, strict=True))
 
+
+def _capture(
+    op: str, roots: list[tuple[Node, Tensor]], wanted: Sequence[Any], keep: bool, create_graph: bool
+) -> list[Tensor | None]:
     positions: dict[Node, int] = {}
     order = []
-    for position, tensor in enumerate(wanted):
-        node = check_tensor(tensor, op, f"inputs[{position}]")._node
-        if node is None:
-            raise AutogradError(
-                f"{op}: inputs[{position}] requires no gradient",
-                operands={f"inputs[{position}]": tensor},
-                fix="set requires_grad=True before computing with it",
-            )
-        order.append(positions.setdefault(node, len(positions)))
-    found = run(roots, keep_graph=keep, create_graph=create_graph, capture=positions, accumulate=False)
+    for position, one in enumerate(wanted):
+        order.append(positions.setdefault(_node_of(op, f"inputs[{position}]", one), len(positions)))
+    found = run(
+        roots, keep_graph=keep, create_graph=create_graph, only=positions, capture=positions, accumulate=False
+    )
     return [found[position] for position in order]
 
 
-BACKWARD = Effect("backward", backward, _backward)
+BACKWARD = Effect("backward", _run_backward, _backward)
 GRAD = Effect("grad", grad, _grad)

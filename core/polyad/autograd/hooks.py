@@ -1,13 +1,26 @@
-"""Hooks on gradients: functions that see, and may replace, the gradient that arrives at a node."""
+"""Hooks: functions that users hang on the nodes of a graph, to see gradients on their way and to replace them.
+
+At a node the order is: hooks of its tensor (``Tensor.register_hook``), ``retain_grad`` and what ``autograd.grad``
+captures, hooks before the node (``Node.register_prehook``), the node's own work, for a leaf its hooks after
+accumulation, hooks after the node (``Node.register_hook``).
+
+Invariant: a node has no `NodeHooks` until its first hook, so that backward pays one test a node.
+
+To add a kind of hook, add a table to `NodeHooks` and run it in `polyad.autograd.engine`.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .node import Node
+from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, PolyadError, ShapeError
+from .node import Leaf, Node
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
 
 _ids = itertools.count().__next__
 
@@ -43,8 +56,132 @@ def register(hooks: dict[int, Any], hook: Any, *, prepend: bool = False) -> Remo
     return handle
 
 
+class NodeHooks:
+    """The hooks of one node.
+
+    Attributes:
+        tensor: of the tensor whose node it is, ``hook(gradient)``.
+        before, after: of the node, ``hook(grad_outputs)`` and ``hook(grad_inputs, grad_outputs)``.
+    """
+
+    __slots__ = ("after", "before", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, Callable[..., Any]] = {}
+        self.before: dict[int, Callable[..., Any]] = {}
+        self.after: dict[int, Callable[..., Any]] = {}
+
+
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made if it has none yet."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
 def add_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
     """Run *hook* on each gradient that arrives at *node*."""
-    if node.hooks is None:
-        node.hooks = {}
-    return register(node.hooks, hook)
+    return register(hooks_of(node).tensor, hook)
+
+
+def add_accumulated_hook(tensor: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
+    """Run *hook* on *tensor*, a leaf, each time a gradient was added to its ``.grad``."""
+    leaf = tensor._node
+    if leaf is None:
+        raise AutogradError(
+            "register_post_accumulate_grad_hook: the tensor requires no gradient",
+            operands={"self": tensor},
+            fix="call requires_grad_() first",
+        )
+    if not isinstance(leaf, Leaf):
+        raise AutogradError(
+            "register_post_accumulate_grad_hook: the tensor is no leaf, nothing is accumulated in it",
+            operands={"self": tensor},
+            fix="use register_hook, which sees the gradient on its way",
+        )
+    if leaf.accumulated_hooks is None:
+        leaf.accumulated_hooks = {}
+    return register(leaf.accumulated_hooks, hook)
+
+
+def run_tensor_hooks(node: Node, gradient: Any) -> Any:
+    """The gradient after the hooks of the node's tensor."""
+    for hook in tuple(node.hooks.tensor.values()):  # type: ignore[union-attr]
+        replacement = hook(gradient)
+        if replacement is not None:
+            check_replacement(node, hook, gradient, replacement)
+            gradient = replacement
+    return gradient
+
+
+def run_before(node: Node, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arriving gradients after the hooks before the node."""
+    for hook in tuple(node.hooks.before.values()):  # type: ignore[union-attr]
+        gradients = _replaced(node, hook, gradients, hook(gradients))
+    return gradients
+
+
+def run_after(node: Node, computed: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The computed gradients after the hooks after the node."""
+    for hook in tuple(node.hooks.after.values()):  # type: ignore[union-attr]
+        computed = _replaced(node, hook, computed, hook(computed, gradients))
+    return computed
+
+
+def _replaced(node: Node, hook: Any, present: tuple[Any, ...], returned: Any) -> tuple[Any, ...]:
+    if returned is None:
+        return present
+    if not isinstance(returned, tuple):
+        raise ArgumentTypeError(
+            f"{hook_name(hook)} of {node.name()}: it returned {type(returned).__name__}, not a tuple",
+            fix="return a tuple with one gradient (or None) a place, or None to change nothing",
+        )
+    if len(returned) != len(present):
+        raise AutogradError(
+            f"{hook_name(hook)} of {node.name()}: it returned {len(returned)} gradients in the place of {len(present)}",
+            fix="return a tuple with one gradient (or None) a place",
+        )
+    for position, (old, new) in enumerate(zip(present, returned, strict=True)):
+        if new is None:
+            continue
+        if old is None:
+            raise AutogradError(
+                f"{hook_name(hook)} of {node.name()}: it returned a gradient at {position}, where there was none",
+                operands={"returned": new},
+                fix="return None there",
+            )
+        check_replacement(node, hook, old, new)
+    return returned
+
+
+def check_replacement(node: Node, hook: Any, gradient: Tensor, returned: Any) -> None:
+    """Raise, naming the hook, unless *returned* can take the place of *gradient*."""
+    if returned is gradient:
+        return
+    said = f"{hook_name(hook)} of {node.name()}"
+    if getattr(returned, "_type", None) is None:
+        raise ArgumentTypeError(
+            f"{said}: it returned {type(returned).__name__}, not a tensor",
+            operands={"gradient": gradient, "returned": returned},
+            fix="return a tensor like the gradient, or None to change nothing",
+        )
+    error: type[PolyadError]
+    for error, what, differs in (
+        (ShapeError, "shape", returned._array.shape != gradient._array.shape),
+        (DTypeError, "dtype", returned._type.dtype is not gradient._type.dtype),
+        (DeviceError, "device", returned._type.device != gradient._type.device),
+    ):
+        if differs:
+            raise error(
+                f"{said}: its result has another {what}",
+                operands={"gradient": gradient, "returned": returned},
+                fix=f"return a tensor of the gradient's {what}",
+            )
+
+
+def hook_name(hook: Any) -> str:
+    """``hook scale (train.py:12)``: how errors speak of a hook."""
+    code = getattr(hook, "__code__", None) or getattr(getattr(hook, "__func__", None), "__code__", None)
+    name = getattr(hook, "__name__", None) or type(hook).__name__
+    where = f" ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})" if code is not None else ""
+    return f"hook {name}{where}"

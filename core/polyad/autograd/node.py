@@ -20,6 +20,10 @@ from ..storage import next_event
 if TYPE_CHECKING:
     from ..dispatch.op import Op
     from ..tensor import Tensor
+    from .hooks import NodeHooks, RemovableHandle
+
+watchers: list[Callable[[Node], None]] = []
+"""Called with each node that any thread records; what uses it tells the threads apart. Empty, it costs a truth test."""
 
 Target = Any
 """A Node, or a list of Node | None for an operand that is a list of tensors (or a formula with several results)."""
@@ -44,39 +48,95 @@ class Node:
 
     Attributes:
         seq: event number; later calls have larger ones.
-        name: such as ``MulBackward0``.
+        made_by: the op, or a name such as ``CopySlices``.
         calls: (target, formula, saved values) for each gradient to compute; None once released.
         shape, type: of the op's result; an arriving gradient is made to fit.
         out: the history-free alias of the result, if a formula saved it.
-        hooks: functions run on the arriving gradient; None until there is one.
+        hooks: what users hung on it; None until there is something.
         retain: weak reference to a non-leaf tensor that keeps its gradient; None until ``retain_grad``.
     """
 
-    __slots__ = ("__weakref__", "calls", "hooks", "name", "out", "retain", "seq", "shape", "type")
+    __slots__ = ("__weakref__", "_metadata", "calls", "hooks", "made_by", "out", "retain", "seq", "shape", "type")
 
     seq: int
-    name: str
+    made_by: Op | str
     calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] | None
     shape: tuple[int, ...]
     type: TensorType
     out: Any
-    hooks: dict[int, Callable[[Tensor], Tensor | None]] | None
+    hooks: NodeHooks | None
     retain: weakref.ref[Tensor] | None
 
     def __repr__(self) -> str:
-        return f"<{self.name} object at {id(self):#x}>"
+        return f"<{self.name()} object at {id(self):#x}>"
+
+    def name(self) -> str:
+        """What made the node, such as ``MulBackward0``."""
+        made = self.made_by
+        return made if isinstance(made, str) else made.grad_name
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dict for notes about the node; anomaly mode keeps the forward line there."""
+        try:
+            return self._metadata  # type: ignore[has-type, no-any-return]
+        except AttributeError:
+            self._metadata: dict[str, Any] = {}
+            return self._metadata
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """(node, output number) of each operand that needs a gradient, PyTorch's name for the edges."""
-        found: list[tuple[Any, int]] = []
-        for target, _, _ in self.calls or ():
-            for node in target if isinstance(target, list) else (target,):
-                if isinstance(node, Output):
-                    found.append((node.parent, node.number))
-                else:
-                    found.append((node, 0))
-        return tuple(found)
+        """(node, output number) of each operand that may have a gradient, (None, 0) for those that need none.
+
+        Empty once the graph is freed.
+        """
+        return tuple(
+            (edge.parent, edge.number) if isinstance(edge, Output) else (edge, 0)
+            for slot in self.slots()
+            for edge in (slot if isinstance(slot, list) else [slot])
+        )
+
+    def slots(self) -> list[Node | list[Node | None] | None]:
+        """Where gradients go, in the order of the op's formulas: a node, None, or a list for an operand of several."""
+        calls = list(self.calls or ())
+        if isinstance(self.made_by, str):
+            return [target for target, _, _ in calls]
+        found: list[Node | list[Node | None] | None] = []
+        for formula in self.made_by.formulas if calls else ():
+            present = bool(calls) and calls[0][1] is formula.function
+            found.append(calls.pop(0)[0] if present else None)
+        return found
+
+    def register_hook(self, fn: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node has computed *grad_inputs*, the gradients that it sends
+        to `next_functions`; a tuple that it returns takes their place.
+
+        >>> import polyad
+        >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x.exp().sum()
+        >>> handle = y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0] * 2,))
+        >>> y.backward()
+        >>> (x.grad / x.exp()).tolist()
+        [2.0, 2.0]
+        """
+        from .hooks import hooks_of, register
+
+        return register(hooks_of(self).after, fn)
+
+    def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before the node computes; a tuple that it returns takes the place of the gradients.
+
+        >>> import polyad
+        >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x.sum()
+        >>> handle = y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 3,))
+        >>> y.backward()
+        >>> x.grad
+        tensor([3., 3.])
+        """
+        from .hooks import hooks_of, register
+
+        return register(hooks_of(self).before, fn)
 
     def targets(self) -> list[Node]:
         """The nodes that this node sends gradients to."""
@@ -98,7 +158,7 @@ class Leaf(Node):
 
     def __init__(self, tensor: Tensor) -> None:
         self.seq = next_event()
-        self.name = "AccumulateGrad"
+        self.made_by = "AccumulateGrad"
         self.calls = None
         self.out = self.hooks = self.retain = None
         self.accumulated_hooks: dict[int, Callable[[Tensor], None]] | None = None
@@ -127,7 +187,7 @@ class Output(Node):
 
     def __init__(self, parent: Node, number: int, shape: tuple[int, ...], type: TensorType) -> None:
         self.seq = next_event()
-        self.name = parent.name
+        self.made_by = parent.made_by
         self.calls = None
         self.out = self.hooks = self.retain = None
         self.parent = parent
@@ -137,6 +197,17 @@ class Output(Node):
 
     def targets(self) -> list[Node]:
         return [self.parent]
+
+
+class GradientEdge(NamedTuple):
+    """Where the gradient of one tensor arrives in a graph: output *output_nr* of *node*.
+
+    `polyad.autograd.grad` and `polyad.autograd.backward` take it in the place of the tensor, which need not live on.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
 
 
 def make_node(
@@ -153,10 +224,12 @@ def make_node(
         node = MultiNode()
         node.count = count
     node.seq = next_event()
-    node.name = name
+    node.made_by = name
     node.calls = calls
     node.shape, node.type = shape, type
     node.out = node.hooks = node.retain = None
+    if watchers:
+        _show(node)
     return node
 
 
@@ -164,7 +237,7 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
     """Give *out*, the result of ``op(*values)``, its history. Called only if an operand needs a gradient."""
     node = Node()
     node.seq = next_event()
-    node.name = op.grad_name
+    node.made_by = op
     node.shape = out._array.shape
     node.type = out._type
     node.hooks = node.retain = node.out = None
@@ -173,6 +246,8 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
         values = (*values, node.out)
     node.calls = _calls(op, values)
     out._node = node
+    if watchers:
+        _show(node)
 
 
 def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differentiable: Sequence[bool]) -> None:
@@ -181,7 +256,7 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
     """
     node = MultiNode()
     node.seq = next_event()
-    node.name = op.grad_name
+    node.made_by = op
     node.count = len(outs)
     node.shape, node.type = (), outs[0]._type
     node.hooks = node.retain = node.out = None
@@ -190,9 +265,16 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
         node.out = aliases
         values = (*values, *aliases)
     node.calls = _calls(op, values)
+    if watchers:
+        _show(node)
     for number, out in enumerate(outs):
         if differentiable[number]:
             out._node = Output(node, number, out._array.shape, out._type)
+
+
+def _show(node: Node) -> None:
+    for watch in tuple(watchers):
+        watch(node)
 
 
 def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., Any], tuple[Any, ...]]]:

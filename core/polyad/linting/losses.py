@@ -60,10 +60,10 @@ class NormalisedTwice(Rule):
 def _made_by(value: Any) -> str:
     """The name of the node that computed a tensor's numbers."""
     node = value._node if isinstance(value, Tensor) else None
-    while node is not None and node.name in _SHAPES_ONLY:
+    while node is not None and node.name() in _SHAPES_ONLY:
         targets = node.targets()
         node = targets[0] if len(targets) == 1 else None
-    return "" if node is None else node.name
+    return "" if node is None else node.name()
 
 
 def _called_from(name: str) -> bool:
