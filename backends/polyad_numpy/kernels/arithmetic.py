@@ -12,6 +12,7 @@ from polyad.dtypes import INTEGER
 from polyad.errors import DivisionByZero
 
 from .fused import fused
+from .selection import choose
 from .ufunc import elementwise, ufunc
 
 
@@ -77,14 +78,29 @@ def _lerp(a: Any, end: Any, weight: Any) -> Any:
     return np.subtract(end, np.multiply(step, 1 - weight, step), step)
 
 
+def _lerp_by_elements(a: Any, end: Any, weight: Any) -> Any:
+    # From the end with the smaller share: a + weight * step, or end + (weight - 1) * step.
+    near_end = np.greater_equal(weight, 0.5)
+    np.logical_or(near_end, np.less_equal(weight, -0.5), near_end)
+    made = np.asarray(np.subtract(end, a))
+    share = near_end.astype(weight.dtype)
+    np.subtract(weight, share, share)
+    if share.shape != made.shape:
+        made = np.multiply(made, share)
+    else:
+        np.multiply(made, share, made)
+    return np.add(made, choose(near_end, end, a).view(a.dtype), made)
+
+
 def _lerp_kernel() -> Kernel:
-    kernel = fused(_lerp)
+    by_number, by_elements = fused(_lerp), fused(_lerp_by_elements)
 
     def specialize(types: Signature) -> Any:
+        kernel = by_elements if isinstance(types[2], TensorType) else by_number
         assert kernel.specialize is not None
-        return None if isinstance(types[2], TensorType) else kernel.specialize(types)
+        return kernel.specialize(types)
 
-    return Kernel(kernel.function, specialize=specialize)
+    return Kernel(by_number.function, specialize=specialize)
 
 
 def _addcmul(a: Any, b: Any, c: Any, value: Any) -> Any:

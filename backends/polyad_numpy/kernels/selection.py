@@ -17,6 +17,7 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import BOOL, INTEGER, DType, bfloat16, iinfo
 from polyad.interop.numpy import numpy_dtype
 
+from .fused import fused
 from .order import arranged
 from .quiet import quiet, thread
 from .ufunc import ufunc
@@ -127,6 +128,22 @@ def _clamp_backward(types: Signature) -> Any:
     return quiet(kernel) if types[0].dtype is bfloat16 else kernel
 
 
+def _share(grad: Any, loses: Any, ties: Any) -> Any:
+    if ties.any():
+        grad = choose(ties, np.multiply(grad, 0.5), grad).view(grad.dtype)
+    return keep(grad, np.logical_not(loses), np.zeros((), grad.dtype))
+
+
+@quiet
+def _nan_to_num(a: Any, nan: float, posinf: float, neginf: float) -> Any:
+    result = a.copy()
+    if not np.isfinite(a).all():
+        np.putmask(result, np.isnan(a), np.asarray(nan, a.dtype))
+        np.putmask(result, np.equal(a, np.inf), np.asarray(posinf, a.dtype))
+        np.putmask(result, np.equal(a, -np.inf), np.asarray(neginf, a.dtype))
+    return _ordered(result, a)
+
+
 KERNELS = {
     "where": Kernel(quiet(np.where), specialize=_where),
     "maximum": ufunc(np.maximum, warns=False),
@@ -135,4 +152,6 @@ KERNELS = {
     "fmin": ufunc(np.fmin, warns=False),
     "clamp": Kernel(np.clip, out=True, specialize=clamp),
     "clamp_backward": Kernel(_clamp_backward, specialize=_clamp_backward),
+    "nan_to_num": Kernel(_nan_to_num),
+    "share": fused(_share, integers=True, halves=True),
 }

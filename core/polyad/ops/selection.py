@@ -15,7 +15,7 @@ from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
 from ..dtypes import bool_, finfo, uint8
 from ..errors import ArgumentTypeError, DTypeError, OptionError
 from ..tensor import Tensor, check_tensor
-from .shape_rules import broadcast
+from .shape_rules import broadcast, same
 from .undifferentiable import no_derivative
 
 if TYPE_CHECKING:
@@ -84,9 +84,13 @@ def where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Ten
     return result
 
 
-def _share(g: Tensor, loses: Tensor, ties: Tensor) -> Tensor:
+@composite(shape=broadcast, method=False)
+def _share(grad: Tensor, loses: Tensor, ties: Tensor) -> Tensor:
     """The gradient of the extreme for one operand: nothing where it loses, half where both are equal."""
-    return _where(loses, 0, _where(ties, g * 0.5, g))
+    return _where(loses, 0, _where(ties, grad * 0.5, grad))
+
+
+gradient(_share, grad=lambda g, loses, ties: _share(g, loses, ties))
 
 
 @primitive(dtype=not_complex("maximum"), shape=broadcast)
@@ -277,6 +281,17 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
 gradient(heaviside, **no_derivative("heaviside", "input", "values"))
 
 
+@composite(shape=same, method=False)
+def _nan_to_num(input: Tensor, nan: float, posinf: float, neginf: float) -> Tensor:
+    """input with other numbers for nan and the infinities; floating."""
+    result = _where(input != input, nan, input)
+    result = _where(input == math.inf, posinf, result)
+    return _where(input == -math.inf, neginf, result)
+
+
+gradient(_nan_to_num, input=lambda g, input: _where(abs(input) < math.inf, g, 0))
+
+
 @function(inplace=True)
 def nan_to_num(
     input: Tensor,
@@ -306,6 +321,9 @@ def nan_to_num(
     if not dtype.is_floating_point:
         return input.clone()
     largest = finfo(dtype).max
-    result = _where(input != input, 0.0 if nan is None else nan, input)
-    result = _where(result == math.inf, largest if posinf is None else posinf, result)
-    return _where(result == -math.inf, -largest if neginf is None else neginf, result)
+    return _nan_to_num(
+        input,
+        0.0 if nan is None else nan,
+        largest if posinf is None else posinf,
+        -largest if neginf is None else neginf,
+    )
