@@ -28,6 +28,16 @@ class Size(tuple[int, ...]):
 
     __slots__ = ()
 
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        try:
+            made = tuple.__new__(cls, sizes)
+        except TypeError:
+            raise ArgumentTypeError(f"Size: {sizes!r} is no sequence of ints", fix="pass a tuple of ints") from None
+        for size in made:
+            if size.__class__ is not int:
+                return tuple.__new__(cls, normalize_shape((made,), "Size"))
+        return made
+
     def numel(self) -> int:
         """The product of the dimensions; 1 for a 0-d tensor."""
         return math.prod(self)
@@ -37,10 +47,18 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, item: Any) -> Any:
         value = tuple.__getitem__(self, item)
-        return Size(value) if isinstance(item, slice) else value
+        return tuple.__new__(Size, value) if isinstance(item, slice) else value
 
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, other))
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Size:
+        return tuple.__new__(Size, tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
 
 def contiguous_strides(shape: Sequence[int]) -> Strides:

@@ -120,7 +120,7 @@ class Tensor(TensorMethods):
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return Size(self._array.shape)
+        return tuple.__new__(Size, self._array.shape)
 
     @property
     def dtype(self) -> DType:

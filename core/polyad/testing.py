@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Number, Real
 from typing import Any
@@ -95,10 +95,13 @@ def assert_close(
             fix="give both, or none: then they follow from the dtype",
         )
     rules = _Rules(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride, allow_subclasses, msg)
-    _compare(actual, expected, rules, "")
+    # All pairs first: what cannot be compared is a mistake in the test, whatever the values.
+    for one, other, path in list(_pairs(actual, expected, rules, "")):
+        _compare(one, other, rules, path)
 
 
-def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
+def _pairs(actual: Any, expected: Any, rules: _Rules, path: str) -> Iterator[tuple[Any, Any, str]]:
+    """The leaves of nested containers, side by side; raises if the containers or the kinds of leaves differ."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         missing, extra = expected.keys() - actual.keys(), actual.keys() - expected.keys()
         if missing or extra:
@@ -106,29 +109,40 @@ def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
             lines |= {"only in actual": repr(sorted(extra, key=repr))} if extra else {}
             raise rules.fail("the keys differ", lines, path)
         for key in expected:
-            _compare(actual[key], expected[key], rules, f"{path}[{key!r}]")
+            yield from _pairs(actual[key], expected[key], rules, f"{path}[{key!r}]")
     elif _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             raise rules.fail("the lengths differ", {"actual": str(len(actual)), "expected": str(len(expected))}, path)
         for place, (one, other) in enumerate(zip(actual, expected, strict=True)):
-            _compare(one, other, rules, f"{path}[{place}]")
-    elif actual is None or expected is None:
+            yield from _pairs(one, other, rules, f"{path}[{place}]")
+    elif _are_comparable(actual, expected, rules):
+        yield actual, expected, path
+    else:
+        raise _not_comparable(actual, expected, path)
+
+
+def _are_comparable(actual: Any, expected: Any, rules: _Rules) -> bool:
+    if actual is None or expected is None:
+        return True
+    if isinstance(actual, Tensor) and isinstance(expected, Tensor):
+        return type(actual) is type(expected) or rules.subclasses
+    if isinstance(actual, Number) and isinstance(expected, Number):
+        return True
+    return hasattr(actual, "__array__") and type(actual) is type(expected)
+
+
+def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
+    if actual is None or expected is None:
         if actual is not expected:
             raise rules.fail("one is None", {"actual": describe(actual), "expected": describe(expected)}, path)
-    elif isinstance(actual, Tensor) and isinstance(expected, Tensor):
-        if type(actual) is not type(expected) and not rules.subclasses:
-            raise _not_comparable(actual, expected, path)
-        _compare_tensors(actual, expected, rules, path)
     elif isinstance(actual, Number) and isinstance(expected, Number):
         one, other = _as_tensor(actual), _as_tensor(expected)
         if rules.check_dtype and one.dtype is not other.dtype:
             types = {"actual": describe(actual), "expected": describe(expected)}
             raise rules.fail("the numbers are of different types", types, path)
         _compare_tensors(one, other, rules, path)
-    elif hasattr(actual, "__array__") and type(actual) is type(expected):
-        _compare_tensors(as_tensor(actual), as_tensor(expected), rules, path)
     else:
-        raise _not_comparable(actual, expected, path)
+        _compare_tensors(as_tensor(actual), as_tensor(expected), rules, path)
 
 
 def _is_sequence(value: Any) -> bool:

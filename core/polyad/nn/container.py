@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, describe
+from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
 from ..tensor import Tensor
 from .module import Module, indent
 from .parameter import Parameter
@@ -386,10 +386,12 @@ class ParameterList(Module):
         lines = []
         for position, value in enumerate(self):
             if isinstance(value, Tensor):
-                lines.append(f"({position}): Parameter containing: [{describe(value)}]")
+                size = "x".join(map(str, value.shape))
+                where = "" if value.device.type == "cpu" else f" ({value.device})"
+                lines.append(f"({position}): {type(value).__name__} containing: [{value.dtype} of size {size}{where}]")
             else:
                 lines.append(f"({position}): Object of type: {type(value).__name__}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"{self._get_name()}(\n  {indent(self.extra_repr())}\n)" if len(self) else f"{self._get_name()}()"
+        return f"{self._get_name()}(\n    {indent(self.extra_repr(), 4)}\n)" if len(self) else f"{self._get_name()}()"

@@ -209,5 +209,5 @@ class TestParameterList:
 
     def test_repr(self):
         assert repr(nn.ParameterList([polyad.zeros(2), "s"])) == (
-            "ParameterList(\n  (0): Parameter containing: [float32 (2,) on cpu]\n  (1): Object of type: str\n)"
+            "ParameterList(\n    (0): Parameter containing: [polyad.float32 of size 2]\n    (1): Object of type: str\n)"
         )
