@@ -12,7 +12,7 @@ anomaly.py    what looks for NaN and infinity
 function.py   ops with a hand-written backward: `Function`
 levels.py     what the transforms of functions are made of
 functional.py jacobian, hessian and products with vectors, of functions of tensors
-gradcheck.py  gradients compared with finite differences
+gradcheck.py  gradients compared with finite differences; how is in comparison.py
 """
 
 from __future__ import annotations
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
     from .gradients import backward as backward, grad as grad
 
-__all__ = ["Function", "backward", "detect_anomaly", "functional", "grad", "gradcheck", "gradgradcheck", "graph", "set_detect_anomaly"]
+__all__ = [
+    "Function",
+    "backward",
+    "detect_anomaly",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "set_detect_anomaly",
+]
 
 _LAZY = {
     "Function": "function",

@@ -72,7 +72,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     >>> from polyad.func import stack_module_state
     >>> parameters, buffers = stack_module_state([nn.Linear(2, 3) for _ in range(4)])
     >>> parameters["weight"].shape, buffers
-    (Size([4, 3, 2]), {})
+    (polyad.Size([4, 3, 2]), {})
     """
     several = list(models)
     if not several:

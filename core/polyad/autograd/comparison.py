@@ -1,0 +1,499 @@
+"""How `polyad.autograd.gradcheck` compares: derivatives by backward, or by Jacobian-vector products, with differences.
+
+Everything is compared as a map of real numbers: a complex element is its two parts. In these terms a gradient is the
+transposed Jacobian times a cotangent, whatever the function's dtypes, so one comparison serves real and complex
+functions, holomorphic or not.
+
+Inputs are changed in place, an element at a time, and put back: a function that reaches its inputs by another way, such
+as the parameters of a module it holds, sees the change.
+
+To add a check, write a method of `Check` that raises GradcheckError, and call it in ``run``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..dtypes import FLOATING, float64
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
+from ..layout import has_internal_overlap
+from ..ops.complex_parts import view_as_complex, view_as_real
+from ..ops.creation import zeros, zeros_like
+from ..ops.joining import stack
+from ..ops.random import rand
+from ..random import Generator
+from ..state import warn_user
+from ..tensor import Tensor
+from .grad_mode import enable_grad, no_grad
+from .gradients import grad
+from .levels import Linearized, one_hot
+from .node import Node
+
+__all__ = ["Check", "GradcheckError", "Settings", "as_tuple", "call", "differentiable", "is_checked"]
+
+SEED = 5489
+"""Random directions are the same in each run, so that a check does not fail now and then."""
+
+
+class GradcheckError(AutogradError):
+    """A gradient that is wrong: not the function's, of the wrong dtype, or another one each time."""
+
+    __module__ = "polyad.autograd.gradcheck"
+
+
+class Settings(NamedTuple):
+    """What is checked, and how strictly: the arguments of `polyad.autograd.gradcheck` of these names."""
+
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_undefined_grad: bool
+    check_grad_dtypes: bool
+    check_forward_ad: bool
+    check_backward_ad: bool
+    fast_mode: bool
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    """The arguments of a call, which may be given as one tensor."""
+    return (values,) if isinstance(values, Tensor) else tuple(values)
+
+
+def is_checked(value: Any) -> bool:
+    """Whether an argument is differentiated."""
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def call(op: str, func: Callable[..., Any], args: Sequence[Any]) -> list[Tensor]:
+    """All outputs of the function, as a list."""
+    with enable_grad():
+        result = func(*args)
+    outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+    for number, output in enumerate(outputs):
+        if not isinstance(output, Tensor):
+            raise ArgumentTypeError(
+                f"{op}: output {number} of the function is {type(output).__name__}, not a tensor",
+                operands={f"output {number}": output},
+                fix="check a function that returns tensors",
+            )
+    return outputs
+
+
+def differentiable(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """Those of *outputs* that have gradients."""
+    return [output for output in outputs if output.requires_grad]
+
+
+# ------------------------------------------------------------------------------------------- tensors as real numbers
+
+
+def _parts(tensor: Tensor) -> Tensor:
+    """The elements of *tensor* as a vector of real numbers, both parts of a complex one."""
+    flat = tensor.detach().resolve_conj().reshape(-1)
+    return view_as_real(flat).reshape(-1) if flat.dtype.is_complex else flat
+
+
+def _from_parts(parts: Tensor, like: Tensor) -> Tensor:
+    if like.dtype.is_complex:
+        parts = view_as_complex(parts.reshape(-1, 2))
+    return parts.reshape(tuple(like.shape))
+
+
+def _count(tensor: Tensor) -> int:
+    return tensor.numel() * (2 if tensor.dtype.is_complex else 1)
+
+
+def _unit(like: Tensor, number: int) -> Tensor:
+    """A tensor like *like* whose real part number *number* is 1, all others 0."""
+    if not like.dtype.is_complex:
+        return one_hot(like, number)
+    return one_hot(like, number // 2) * (1j if number % 2 else 1)
+
+
+def _place(like: Tensor, number: int) -> str:
+    """The index of real part *number*, as one would write it: ``[0, 2]``, ``[1].imag``."""
+    part = ""
+    if like.dtype.is_complex:
+        number, imaginary = divmod(number, 2)
+        part = ".imag" if imaginary else ".real"
+    index: list[int] = []
+    for size in reversed(tuple(like.shape)):
+        number, position = divmod(number, size)
+        index.insert(0, position)
+    return (f"[{', '.join(map(str, index))}]" if index else "") + part
+
+
+class Check:
+    """One comparison: the function, its arguments, and those of them that are differentiated.
+
+    Attributes:
+        inputs: the arguments to differentiate, with *names* such as ``input 1``.
+    """
+
+    def __init__(self, settings: Settings, func: Callable[..., Any], inputs: Any) -> None:
+        self.settings, self.func, self.args = settings, func, as_tuple(inputs)
+        self.inputs: list[Tensor] = []
+        self.numbers: list[int] = []
+        for number, value in enumerate(self.args):
+            if not is_checked(value):
+                continue
+            self.inputs.append(value)
+            self.numbers.append(number)
+            if value.dtype.to_real() is not float64:
+                warn_user(
+                    f"gradcheck: input {number} is {value.dtype.name}; finite differences need float64 or complex128, "
+                    "so the check will likely fail",
+                    UserWarning,
+                )
+            if has_internal_overlap(value._array.shape, value._array.strides):
+                raise ShapeError(
+                    f"gradcheck: several elements of input {number} are one place in memory, none can be changed alone",
+                    operands={f"input {number}": value},
+                    fix="pass input.contiguous() or input.clone()",
+                )
+        if not self.inputs:
+            raise ArgumentError(
+                "gradcheck: no input requires a gradient", fix="pass tensors with requires_grad=True, as float64"
+            )
+
+    def run(self) -> None:
+        """Raise GradcheckError unless all agrees."""
+        results = self.call()
+        outputs = [(number, output) for number, output in enumerate(results) if output.requires_grad]
+        if not outputs:
+            self.check_constant(results)
+            return
+        if self.settings.check_backward_ad:
+            if self.settings.check_grad_dtypes:
+                self.check_dtypes([output for _, output in outputs])
+                outputs = [(number, self.call()[number]) for number, _ in outputs]
+            self.check_repeatable([output for _, output in outputs])
+        (self.compare_fast if self.settings.fast_mode else self.compare)([number for number, _ in outputs])
+        if self.settings.check_undefined_grad and self.settings.check_backward_ad:
+            self.check_undefined()
+
+    def call(self) -> list[Tensor]:
+        """The function's outputs."""
+        return call("gradcheck", self.func, self.args)
+
+    def values(self, wanted: Sequence[int]) -> list[Tensor]:
+        """Copies of the values of the outputs with these numbers, as real vectors."""
+        results = self.call()
+        return [_parts(results[number]).clone() for number in wanted]
+
+    # -------------------------------------------------------------------------------------------- finite differences
+
+    def differences(self, k: int, wanted: Sequence[int]) -> list[Tensor]:
+        """The numerical Jacobians of the outputs *wanted* by input *k*, each (output parts, input parts)."""
+        entry = self.inputs[k]
+        columns = []
+        for number in range(_count(entry)):
+            columns.append(self.directional(k, _unit(entry, number), wanted))
+        outputs = self.values(wanted) if not columns else columns[0]
+        return [
+            stack([column[j] for column in columns], 1) if columns else zeros((len(one), 0), dtype=one.dtype)
+            for j, one in enumerate(outputs)
+        ]
+
+    def directional(self, k: int, direction: Tensor, wanted: Sequence[int]) -> list[Tensor]:
+        """The numerical derivative of the outputs along *direction* of input *k*, by central differences."""
+        entry, eps = self.inputs[k], self.settings.eps
+        memory = entry.data  # writes to it are not noticed by backward
+        before = memory.clone()
+        found = []
+        try:
+            for sign in (1, -1):
+                with no_grad():
+                    memory.copy_(before + direction * (sign * eps))
+                found.append(self.values(wanted))
+        finally:
+            with no_grad():
+                memory.copy_(before)
+        return [(up - down) / (2 * eps) for up, down in zip(*found, strict=True)]
+
+    # ----------------------------------------------------------------------------------------------------- comparing
+
+    def compare(self, wanted: Sequence[int]) -> None:
+        """Compare all entries of all Jacobians."""
+        numerical = [self.differences(k, wanted) for k in range(len(self.inputs))]
+        if self.settings.check_backward_ad:
+            self.compare_all(numerical, self.backward_jacobians(wanted), wanted, "analytical")
+        if self.settings.check_forward_ad:
+            self.compare_all(numerical, self.forward_jacobians(wanted), wanted, "forward mode")
+
+    def compare_all(
+        self, numerical: list[list[Tensor]], found: list[list[Tensor]], wanted: Sequence[int], label: str
+    ) -> None:
+        for j, number in enumerate(wanted):
+            for k in range(len(self.inputs)):
+                if not self.near(found[k][j], numerical[k][j]):
+                    raise self.mismatch(number, k, found[k][j], numerical[k][j], label)
+
+    def near(self, found: Tensor, numerical: Tensor) -> bool:
+        """Whether all entries agree within the tolerance; nan agrees with nothing."""
+        return bool(self.off(found, numerical).logical_not().all().item())
+
+    def off(self, found: Tensor, numerical: Tensor) -> Tensor:
+        allowed = self.settings.atol + self.settings.rtol * numerical.abs()
+        return ((found - numerical).abs() <= allowed).logical_not()
+
+    def backward_jacobians(self, wanted: Sequence[int]) -> list[list[Tensor]]:
+        """By input and output, the Jacobians that backward gives, a row a backward pass."""
+        results = self.call()
+        jacobians: list[list[Tensor]] = [[] for _ in self.inputs]
+        for number in wanted:
+            output = results[number]
+            rows = [self.pull([output], [_unit(output, part)]) for part in range(_count(output))]
+            for k, entry in enumerate(self.inputs):
+                kind = output.dtype.to_real()
+                jacobians[k].append(
+                    stack([_parts(row[k]).to(kind) for row in rows], 0)
+                    if rows
+                    else zeros((0, _count(entry)), dtype=kind, device=output.device)
+                )
+        return jacobians
+
+    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tensor]:
+        """One backward pass: the gradient of each input, zeros where there is none."""
+        found = grad(outputs, self.inputs, cotangents, retain_graph=True, allow_unused=True)
+        return [zeros_like(entry) if one is None else one for one, entry in zip(found, self.inputs, strict=True)]
+
+    def forward_jacobians(self, wanted: Sequence[int]) -> list[list[Tensor]]:
+        """By input and output, the Jacobians that Jacobian-vector products give, a column a product."""
+        results = self.call()
+        # The function may reach its inputs by another way, so it is differentiated by the inputs themselves.
+        derivative = Linearized(results, self.inputs)
+        jacobians: list[list[Tensor]] = []
+        for k, entry in enumerate(self.inputs):
+            columns = []
+            for part in range(_count(entry)):
+                tangents: list[Tensor | None] = [None] * len(self.inputs)
+                tangents[k] = _unit(entry, part)
+                columns.append(self.pushed(results, derivative, tangents))
+            jacobians.append(
+                [
+                    stack([_parts(column[number]) for column in columns], 1)
+                    if columns
+                    else zeros((_count(results[number]), 0), dtype=results[number].dtype.to_real())
+                    for number in wanted
+                ]
+            )
+        return jacobians
+
+    def pushed(self, results: list[Tensor], derivative: Linearized, tangents: list[Tensor | None]) -> list[Tensor]:
+        found = derivative(tangents, False)
+        return [zeros_like(output) if one is None else one for one, output in zip(found, results, strict=True)]
+
+    def compare_fast(self, wanted: Sequence[int]) -> None:
+        """Compare, for each output and input, one number: a random row vector times the Jacobian times a random vector.
+
+        With weights u and v an error allowed in each entry allows ``atol * sum |u| * sum |v|`` in the number.
+        """
+        results = self.call()
+        rows = {number: _direction(results[number], 2) for number in wanted}
+        columns = [_direction(entry, 1) for entry in self.inputs]
+        derivative = Linearized(results, self.inputs) if self.settings.check_forward_ad else None
+        for k in range(len(self.inputs)):
+            numerical = self.directional(k, columns[k], wanted)
+            for j, number in enumerate(wanted):
+                output, u = results[number], _parts(rows[number])
+                expected = _dot(numerical[j], u)
+                scale = float(u.abs().sum().item()) * float(_parts(columns[k]).abs().sum().item())
+                allowed = self.settings.atol * scale + self.settings.rtol * abs(expected)
+                if self.settings.check_backward_ad:
+                    found = _dot(_parts(self.pull([output], [rows[number]])[k]), _parts(columns[k]))
+                    if not abs(found - expected) <= allowed:
+                        raise self.explained(number, k, found, expected, "analytical")
+                if derivative is not None:
+                    tangents: list[Tensor | None] = [None] * len(self.inputs)
+                    tangents[k] = columns[k]
+                    found = _dot(_parts(self.pushed(results, derivative, tangents)[number]), u)
+                    if not abs(found - expected) <= allowed:
+                        raise self.explained(number, k, found, expected, "forward mode")
+
+    def explained(self, number: int, k: int, found: float, expected: float, label: str) -> GradcheckError:
+        """The error for a wrong combination: about the entry that is wrong, if comparing all of them finds one."""
+        numerical = self.differences(k, [number])[0]
+        jacobians = self.backward_jacobians if label == "analytical" else self.forward_jacobians
+        entries = jacobians([number])[k][0]
+        if not self.near(entries, numerical):
+            return self.mismatch(number, k, entries, numerical, label)
+        return GradcheckError(
+            f"gradcheck: Jacobian mismatch for output {number} with respect to input {self.numbers[k]} in fast mode",
+            operands=self.shown(number, k),
+            notes={"numerical": f"{expected:.9g}", label: f"{found:.9g}"},
+            fix="no entry alone is off by more than the tolerance; pass fast_mode=False, or a larger rtol",
+        )
+
+    def shown(self, number: int, k: int) -> dict[str, Any]:
+        """The operands of a message."""
+        return {f"output {number}": self.call()[number], f"input {self.numbers[k]}": self.inputs[k]}
+
+    def mismatch(self, number: int, k: int, found: Tensor, numerical: Tensor, label: str) -> GradcheckError:
+        """The error about the worst entry of a Jacobian."""
+        output, entry = self.call()[number], self.inputs[k]
+        off = self.off(found, numerical)
+        distance = (found - numerical).abs()
+        distance = distance.masked_fill(off.logical_not(), -1.0).masked_fill(distance.isnan(), float("inf"))
+        row, column = divmod(int(distance.argmax().item()), numerical.shape[1])
+        notes = {
+            "worst": f"output {number}{_place(output, row)} by input {self.numbers[k]}{_place(entry, column)}: "
+            f"{label} {float(found[row, column].item()):.9g}, numerical {float(numerical[row, column].item()):.9g}",
+            "wrong": f"{int(off.sum().item())} of {off.numel()} entries",
+        }
+        hint = self.hint(number, found, numerical, entry)
+        if hint:
+            notes["pattern"] = hint
+        return GradcheckError(
+            f"gradcheck: Jacobian mismatch for output {number} with respect to input {self.numbers[k]}",
+            operands=self.shown(number, k),
+            notes=notes,
+            fix=f"correct the backward formula; entries may be off by {self.settings.atol:g} + {self.settings.rtol:g} "
+            "times the numerical value",
+        )
+
+    def hint(self, number: int, found: Tensor, numerical: Tensor, entry: Tensor) -> str:
+        """What the wrong Jacobian has to do with the right one, if it is something simple."""
+        first, second = self.values([number])[0], self.values([number])[0]
+        if not bool(((first == second) | first.isnan()).all().item()):
+            return "the function itself gives another result each time, so finite differences mean nothing"
+        if bool((found == 0).all().item()):
+            return "the gradient is zero everywhere: detach(), .data or no_grad() on the way?"
+        size = float((numerical * numerical).sum().item())
+        ratio = float((found * numerical).sum().item()) / size if size else 0.0
+        if ratio and self.near(found / ratio, numerical):
+            return f"the gradient is {ratio:.6g} times what it should be"
+        if entry.dtype.is_complex:
+            signs = numerical.new_tensor([-1.0 if place % 2 else 1.0 for place in range(max(numerical.shape))])
+            turned = found * signs[: found.shape[1]]
+            if self.near(turned, numerical):
+                return "the gradient is the conjugate of what it should be"
+            if found.shape[0] == 2 * self.call()[number].numel():
+                turned = turned * signs[: found.shape[0]].reshape(-1, 1)
+                if self.near(turned, numerical):
+                    return "a factor of the gradient is the conjugate of what it should be: conj() missing or too many"
+        return ""
+
+    # ------------------------------------------------------------------------------------------------- other checks
+
+    def check_constant(self, results: Sequence[Tensor]) -> None:
+        """Outputs that require no gradient must not change with the inputs."""
+        wanted = [number for number, output in enumerate(results) if output.dtype.category >= FLOATING]
+        for k in range(len(self.inputs)):
+            for number, numerical in zip(wanted, self.differences(k, wanted) if wanted else (), strict=True):
+                if not self.near(zeros_like(numerical), numerical):
+                    raise GradcheckError(
+                        f"gradcheck: output {number} requires no gradient, yet changes with input {self.numbers[k]}: "
+                        "Numerical gradient for function expected to be zero",
+                        operands=self.shown(number, k),
+                        fix="look for detach(), .data or no_grad() on the way",
+                    )
+
+    def check_repeatable(self, outputs: Sequence[Tensor]) -> None:
+        """Two backward passes over one graph must give one result."""
+        for number, output in enumerate(outputs):
+            cotangent = _direction(output, 2)
+            first, second = (self.pull([output], [cotangent]) for _ in range(2))
+            for k, (one, other) in enumerate(zip(first, second, strict=True)):
+                if not one.numel():
+                    continue
+                same = (one == other) | (one.isnan() & other.isnan())
+                apart = (one - other).abs().masked_fill(same, 0)
+                worst = float(apart.max().item())
+                if not worst <= self.settings.nondet_tol:
+                    raise GradcheckError(
+                        "gradcheck: Backward is not reentrant: run twice on the same values, it gives two gradients of "
+                        f"input {self.numbers[k]}",
+                        operands={f"output {number}": output, f"input {self.numbers[k]}": self.inputs[k]},
+                        notes={"apart": f"{worst:.3g}, allowed nondet_tol {self.settings.nondet_tol:g}"},
+                        fix="look for random numbers or changed state in backward; pass nondet_tol= for atomic sums",
+                    )
+
+    def check_undefined(self) -> None:
+        """With gradients of zero for some outputs, and none for the others, all gradients are zero."""
+        results = self.call()
+        numbers = [number for number, output in enumerate(results) if output.requires_grad]
+        if len(numbers) < 2:
+            return  # backward is not called for an output that no gradient arrives at
+        patterns = [[number] for number in numbers] + [[one for one in numbers if one != number] for number in numbers]
+        for given in patterns:
+            without = ", ".join(str(number) for number in numbers if number not in given)
+            outputs = [results[number] for number in given]
+            message = f"gradcheck: backward does not do without a gradient of output {without}"
+            fix = "handle None among the arguments of backward, or leave set_materialize_grads(True)"
+            try:
+                found = self.pull(outputs, [zeros_like(output) for output in outputs])
+            except Exception as error:
+                raise GradcheckError(
+                    f"{message}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", fix=fix
+                ) from error
+            for k, one in enumerate(found):
+                if not bool((one == 0).all().item()):
+                    raise GradcheckError(
+                        f"{message}: from gradients of zero for the others comes one that is not zero",
+                        operands={f"gradient of input {self.numbers[k]}": one},
+                        fix=fix,
+                    )
+
+    def check_dtypes(self, outputs: Sequence[Tensor]) -> None:
+        """What formulas give the inputs must have the inputs' precision; the engine would cast it and hide it."""
+        wrong: list[tuple[str, int, Tensor]] = []
+        targets = {entry._node: k for k, entry in enumerate(self.inputs) if entry._node is not None}
+        _watch(outputs, targets, wrong)
+        for output in outputs:
+            self.pull([output], [_direction(output, 2)])
+        for name, k, part in wrong:
+            raise GradcheckError(
+                f"gradcheck: {name} gives input {self.numbers[k]} a gradient of another precision",
+                operands={"gradient": part, f"input {self.numbers[k]}": self.inputs[k]},
+                fix=f"compute it as {self.inputs[k].dtype}",
+            )
+
+
+def _watch(outputs: Sequence[Tensor], targets: dict[Node, int], wrong: list[tuple[str, int, Tensor]]) -> None:
+    """Make the graph's formulas note gradients for *targets* that are of another precision than these are."""
+
+    def noting(node: Node, target: Any, formula: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*values: Any) -> Any:
+            result = formula(*values)
+            pairs = zip(target, result, strict=False) if isinstance(target, list) else ((target, result),)
+            for one, part in pairs:
+                if one in targets and part is not None and part.dtype.to_real() is not one.type.dtype.to_real():
+                    wrong.append((_name_of(node), targets[one], part))
+            return result
+
+        return noted
+
+    stack_ = [output._node for output in outputs if output._node is not None]
+    seen: set[Node] = set()
+    while stack_:
+        node = stack_.pop()
+        if node in seen or node in targets:
+            continue
+        seen.add(node)
+        stack_ += node.targets()
+        if node.calls:
+            node.calls = [(target, noting(node, target, formula), saved) for target, formula, saved in node.calls]
+
+
+def _name_of(node: Node) -> str:
+    name: Any = node.name
+    return str(name() if callable(name) else name)
+
+
+def _direction(like: Tensor, stream: int) -> Tensor:
+    """A random tensor like *like*, of length 1, with no part near zero; another one for each *stream*.
+
+    Rows and columns must differ: a direction times an antisymmetric error times the same direction is zero.
+    """
+    generator = Generator(like.device).manual_seed(SEED + stream)
+    kind = like.dtype.to_real()
+    draw = rand((2, _count(like)), generator=generator, dtype=kind, device=like.device)
+    parts = (draw[0] + 0.5) * ((draw[1] < 0.5).to(kind) * 2 - 1)
+    return _from_parts(parts / (parts * parts).sum().sqrt(), like)
+
+
+def _dot(one: Tensor, other: Tensor) -> float:
+    return float((one * other.to(one.dtype)).sum().item())

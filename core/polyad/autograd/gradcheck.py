@@ -1,0 +1,194 @@
+"""Gradients compared with finite differences: `gradcheck`, and `gradgradcheck` for second ones.
+
+The default is to compare each element of the Jacobian, which takes two calls of the function for each element of the
+inputs. Fast mode compares one random combination of rows and columns. What it misses has probability zero in exact
+arithmetic, yet an error in a few of many elements may drown in the tolerance.
+
+How the comparison goes is in comparison.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ArgumentError, NotSupported
+from ..ops.complex_parts import view_as_complex
+from ..ops.random import randn
+from ..random import Generator
+from ..tensor import Tensor
+from .comparison import SEED, Check, GradcheckError, Settings, as_tuple, call, differentiable, is_checked
+from .gradients import grad
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare the gradients of *func* at *inputs* with finite differences; True if they agree.
+
+    Args:
+        func: returns a tensor or a tuple or list of tensors; only floating and complex ones are looked at.
+        inputs: a tensor or a sequence of arguments. Those tensors that require a gradient are checked; they should be
+            float64 or complex128.
+        eps: by how much an element is changed.
+        atol, rtol: an entry of the Jacobian may be off by ``atol + rtol * |finite difference|``.
+        raise_exception: raise GradcheckError on disagreement; otherwise return False.
+        nondet_tol: by how much two backward passes may differ.
+        check_undefined_grad: check that backward does without the gradients of some outputs.
+        check_grad_dtypes: check that formulas give gradients of their input's precision, before the engine casts them.
+        check_forward_ad: check Jacobian-vector products (`polyad.func.jvp`) too.
+        check_backward_ad: check gradients.
+        fast_mode: compare one random combination of the Jacobian's entries, and all of them only if that is wrong.
+        check_batched_grad, check_batched_forward_grad: there is no vmap, so True raises NotImplementedError.
+        masked: of sparse tensors, which polyad has not; makes no difference.
+
+    Raises GradcheckError (a RuntimeError) that names the input, the output and the element that is worst, ValueError if
+    no input requires a gradient, RuntimeError for an input that overlaps itself.
+
+    >>> import polyad
+    >>> x = polyad.tensor([0.5, 1.0], dtype=polyad.float64, requires_grad=True)
+    >>> polyad.autograd.gradcheck(lambda x: x.sin() * x, x)
+    True
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise ArgumentError(
+            "gradcheck: check_forward_ad and check_backward_ad are both False", fix="set one of them to True"
+        )
+    for name, value in (
+        ("check_batched_grad", check_batched_grad),
+        ("check_batched_forward_grad", check_batched_forward_grad),
+    ):
+        if value:
+            raise NotSupported(
+                f"gradcheck: {name} compares vmap with a loop, and ops are not batched automatically",
+                fix=f"pass {name}=False; without vmap nothing depends on it",
+            )
+    settings = Settings(
+        eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_forward_ad,
+        check_backward_ad, fast_mode,
+    )  # fmt: skip
+    try:
+        Check(settings, func, inputs).run()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Compare the gradients of the gradients of *func* with finite differences of its gradients.
+
+    Args:
+        grad_outputs: the gradients that arrive at the outputs, which are differentiated too if they require a gradient;
+            random ones if they are left out, not contiguous with *gen_non_contig_grad_outputs*.
+        check_fwd_over_rev, check_rev_over_rev: whether to check Jacobian-vector products of the gradients, and their
+            gradients.
+
+    The other arguments, and what is raised, are those of `gradcheck`.
+
+    >>> import polyad
+    >>> x = polyad.tensor([0.5, 1.0], dtype=polyad.float64, requires_grad=True)
+    >>> polyad.autograd.gradgradcheck(lambda x: x.sin() * x, x)
+    True
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise ArgumentError(
+            "gradgradcheck: check_fwd_over_rev and check_rev_over_rev are both False", fix="set one of them to True"
+        )
+    args = as_tuple(inputs)
+    outputs = differentiable(call("gradgradcheck", func, args))
+    if grad_outputs is None:
+        cotangents: tuple[Any, ...] = _random_cotangents(outputs, gen_non_contig_grad_outputs)
+    else:
+        cotangents = as_tuple(grad_outputs)
+    if len(cotangents) != len(outputs):
+        raise ArgumentError(
+            f"gradgradcheck: the function has {len(outputs)} differentiable outputs, grad_outputs {len(cotangents)}",
+            fix="give one gradient an output",
+        )
+    count = len(args)
+
+    def gradients(*values: Any) -> tuple[Tensor, ...]:
+        entries = [one for one in values[:count] if is_checked(one)]
+        results = differentiable(call("gradgradcheck", func, values[:count]))
+        found = grad(results, entries, list(values[count:]), create_graph=True, allow_unused=True)
+        return tuple(one for one in found if one is not None)
+
+    return gradcheck(
+        gradients,
+        args + cotangents,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def _random_cotangents(outputs: Sequence[Tensor], spread: bool) -> tuple[Tensor, ...]:
+    generators: dict[Any, Generator] = {}
+    made = []
+    for output in outputs:
+        generator = generators.setdefault(output.device, Generator(output.device).manual_seed(SEED))
+        shape = (*output.shape, 2 if spread else 1, 2 if output.dtype.is_complex else 1)
+        draw = randn(shape, generator=generator, dtype=output.dtype.to_real(), device=output.device)
+        one = view_as_complex(draw) if output.dtype.is_complex else draw[..., 0]
+        made.append(one[..., 0].requires_grad_())
+    return tuple(made)
+
+
+class _Callable(types.ModuleType):
+    """This module, when it is imported before ``polyad.autograd.gradcheck`` is asked for: both have one name."""
+
+    __call__ = staticmethod(gradcheck)
+
+
+sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__signature__ = inspect.signature(gradcheck)  # type: ignore[attr-defined]
+gradcheck.GradcheckError = GradcheckError  # type: ignore[attr-defined]
