@@ -501,7 +501,7 @@ class Tensor(TensorMethods):
         raise NotSupported(
             "pickle: tensors are not pickled, since reading a pickle can run any code",
             operands={"self": self},
-            fix="use polyad.save and polyad.load",
+            fix="use polyad.save and polyad.load; send tensor.numpy() to another process",
         )
 
     def __copy__(self) -> Tensor:
@@ -521,14 +521,29 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="copy tensor.detach(), or clone() to keep the history",
             )
-        made = self.detach().clone()._alias(type(self))
-        made._storage = made._view = None
+        alone = self._storage is None
+        made = self._copied_memory(memo)._alias(type(self))
+        if alone:
+            made._storage = made._view = None
         memo[id(self)] = made
         made.requires_grad_(self.requires_grad)
         if self._grad is not None:
             made._grad = copy.deepcopy(self._grad, memo)
         made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
         return made
+
+    def _copied_memory(self, memo: dict[int, Any]) -> Tensor:
+        """A copy with the same strides; what shares memory with this tensor shares the copy's, by way of *memo*."""
+        storage, itemsize = self._storage, self._type.dtype.itemsize
+        if storage is None or storage.nbytes % itemsize:
+            return Tensor._of(self._array, self._type).clone()
+        whole = storage.origin or storage
+        if id(whole) not in memo:
+            memo[id(whole)] = self.detach().as_strided((storage.nbytes // itemsize,), (1,), 0).clone()
+        copied = memo[id(whole)]
+        if copied.dtype is not self.dtype:
+            copied = copied.view(self.dtype)
+        return copied.as_strided(self.shape, self.stride(), self.storage_offset())
 
     # ------------------------------------------------------------------------------------------------ to the host
 

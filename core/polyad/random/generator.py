@@ -53,6 +53,10 @@ class Generator:
     def __repr__(self) -> str:
         return f"<polyad.Generator seed={self._seed} offset={self._offset}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._lock:
+            return _restored, (str(self._device), self._seed, self._offset)
+
     def manual_seed(self, seed: int) -> Generator:
         """Start anew from *seed*, an int in [-2**63, 2**64), negative ones modulo 2**64; returns the generator.
 
@@ -116,6 +120,12 @@ class Generator:
 
 default_generator = Generator()
 """What random functions draw from unless they are given a generator; one a process."""
+
+
+def _restored(device: str, seed: int, offset: int) -> Generator:
+    made = Generator(device)
+    made._seed, made._offset = seed, offset
+    return made
 
 
 def generator_or_default(op: str, generator: Any) -> Generator:
