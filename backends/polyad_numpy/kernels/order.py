@@ -40,16 +40,27 @@ def _unary(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:
     def quietly(a: Any, out: Any = None) -> Any:
         if out is not None:
             return thread.run(function, a, out)
-        result = thread.run(function, a)
-        return result if a.flags.c_contiguous else arranged(result, a)
+        if a.flags.c_contiguous:
+            return thread.run(function, a)
+        return _once(lambda one: thread.run(function, one), a)
 
     def plainly(a: Any, out: Any = None) -> Any:
         if out is not None:
             return function(a, out)
-        result = function(a)
-        return result if a.flags.c_contiguous else arranged(result, a)
+        return function(a) if a.flags.c_contiguous else _once(function, a)
 
     return quietly if warns else plainly
+
+
+def _once(function: Callable[..., Any], a: Any) -> Any:
+    """``function(a)``, `arranged`; elements that an expanded dimension repeats are computed once."""
+    strides, shape = a.strides, a.shape
+    if 0 in strides and a.size > 1:
+        made = function(a[tuple([slice(0, 1) if not stride else slice(None) for stride in strides])])
+        made = np.broadcast_to(made, shape).copy()
+    else:
+        made = function(a)
+    return arranged(made, a)
 
 
 def _of_first(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:

@@ -13,16 +13,27 @@ from polyad.dtypes import bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from ..fused import fused
-from ..selection import MASKED, choose, keep
+from ..selection import CLIPPED, MASKED, choose, keep
 from ..ufunc import with_out
 
 
 def _relu(types: Signature) -> Any:
-    zero = np.zeros((), numpy_dtype(types[0].dtype))
+    dtype = numpy_dtype(types[0].dtype)
+    zero = np.zeros((), dtype)
     call: Any = functools.partial(np.maximum, zero)
     if types[0].dtype is bfloat16:
         call = with_out(call)
-    return (lambda a, out=None: np.asarray(call(a, out=out))) if types[0].zero_dim else call
+    if types[0].zero_dim:
+        return lambda a, out=None: np.asarray(call(a, out=out))
+    if dtype.kind != "f" or types[0].dtype is bfloat16:
+        return call
+    most = np.asarray(np.inf, dtype)
+
+    def kernel(a: Any, out: Any = None) -> Any:
+        # NumPy's clip is several times faster than its maximum with a number, and slower to call.
+        return call(a, out=out) if a.size < CLIPPED else np.clip(a, zero, most, out)
+
+    return kernel
 
 
 def _relu_backward(types: Signature) -> Any:

@@ -1,5 +1,5 @@
 """Losses whose decomposition costs more than a pass over the data."""
 
-from . import binary, classification, sequence
+from . import binary, classification, regression, sequence
 
-KERNELS = binary.KERNELS | classification.KERNELS | sequence.KERNELS
+KERNELS = binary.KERNELS | classification.KERNELS | regression.KERNELS | sequence.KERNELS

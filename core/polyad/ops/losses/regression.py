@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 
-from ...dispatch.op import function
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import promoted
 from ...errors import ArgumentError
 from ...tensor import Tensor, check_tensor
 from ..creation import ones_like
 from ..exponential import xlogy
+from ..shape_rules import broadcast
 from .reduction import (
     REDUCTIONS,
     check_floating,
@@ -71,6 +73,26 @@ def l1_loss(
     return weighted("l1_loss", (input - target).abs(), weight, reduction, by_weight=True)
 
 
+@composite(dtype=promoted, shape=broadcast, method=False)
+def _huber(input: Tensor, target: Tensor, delta: float, scale: float) -> Tensor:
+    """scale times Huber's function of the difference: a parabola up to delta, straight beyond."""
+    distance = (input - target).abs()
+    near = distance.clamp(max=delta)
+    return near * near * (0.5 * scale) + (distance - near) * (delta * scale)
+
+
+def _huber_slope(g: Tensor, input: Tensor, target: Tensor, delta: float, scale: float) -> Tensor:
+    slope = (input - target).clamp(-delta, delta)
+    return (slope if scale == 1 else slope * scale) * g
+
+
+gradient(
+    _huber,
+    input=_huber_slope,
+    target=lambda g, input, target, delta, scale: _huber_slope(g, target, input, delta, scale),
+)
+
+
 @function(namespace="nn.functional")
 def smooth_l1_loss(
     input: Tensor,
@@ -92,11 +114,9 @@ def smooth_l1_loss(
     check_pair("smooth_l1_loss", input, target)
     check_least("smooth_l1_loss", "beta", beta, 0, strict=False)
     check_floating("smooth_l1_loss", input, target, complex=not beta)
-    distance = (input - target).abs()
     if not beta:
-        return reduced(distance, reduction)
-    near = distance.clamp(max=beta)
-    return reduced(near * near * (0.5 / beta) + (distance - near), reduction)
+        return reduced((input - target).abs(), reduction)
+    return reduced(_huber(input, target, beta, 1 / beta), reduction)
 
 
 @function(namespace="nn.functional")
@@ -118,10 +138,7 @@ def huber_loss(
     check_pair("huber_loss", input, target)
     check_least("huber_loss", "delta", delta, 0, strict=True)
     check_floating("huber_loss", input, target)
-    distance = (input - target).abs()
-    near = distance.clamp(max=delta)
-    loss = near * near * 0.5 + (distance - near) * delta
-    return weighted("huber_loss", loss, weight, reduction, by_weight=False)
+    return weighted("huber_loss", _huber(input, target, delta, 1), weight, reduction, by_weight=False)
 
 
 @function(namespace="nn.functional")
@@ -185,6 +202,33 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@composite(dtype=promoted, shape=broadcast, method=False)
+def _gaussian_nll(input: Tensor, target: Tensor, var: Tensor, eps: float) -> Tensor:
+    """Half of log(var) + (input - target)**2 / var, for variances of at least eps."""
+    held = var.clamp(min=eps)
+    difference = input - target
+    return (held.log() + difference * difference / held) * 0.5
+
+
+def _gaussian_slope(g: Tensor, input: Tensor, target: Tensor, var: Tensor, eps: float) -> Tensor:
+    return g * (input - target) / var.clamp(min=eps)
+
+
+def _gaussian_slope_of_var(g: Tensor, input: Tensor, target: Tensor, var: Tensor, eps: float) -> Tensor:
+    # Of what the variance is held to, also where it is below: PyTorch holds it without recording that.
+    held = var.clamp(min=eps)
+    difference = input - target
+    return g * (held - difference * difference) / (held * held * 2)
+
+
+gradient(
+    _gaussian_nll,
+    input=_gaussian_slope,
+    target=lambda g, input, target, var, eps: _gaussian_slope(g, target, input, var, eps),
+    var=_gaussian_slope_of_var,
+)
+
+
 @function(namespace="nn.functional")
 def gaussian_nll_loss(
     input: Tensor,
@@ -227,11 +271,7 @@ def gaussian_nll_loss(
                     operands={"input": input, "var": var},
                     fix=f"make it {tuple(shape)}, {(*shape[:-1], 1)} or a number",
                 )
-    # The larger of var and eps, with var's own gradient in either case.
-    held = var.detach()
-    var = var + (held.clamp(min=eps) - held)
-    difference = input - target
-    loss = (var.log() + difference * difference / var) * 0.5
+    loss = _gaussian_nll(input, target, var, eps)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return reduced(loss, reduction)
