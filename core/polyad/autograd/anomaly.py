@@ -233,9 +233,9 @@ class detect_nonfinite(Mode):
     """Raise where a NaN or an infinity first appears, in forward or backward.
 
     An op is to blame if it makes a NaN of numbers, or an infinity of finite numbers; what a program gives itself
-    (``full(..., -inf)``, a mask filled with ``-inf``) is not reported, nor what follows from it without a NaN. The error
-    names the op or node, the line, the module, and says how the operands' values are distributed. Slow: it waits for
-    each result. Raises NonFiniteError, a RuntimeError and a FloatingPointError.
+    (``full(..., -inf)``, a mask filled with ``-inf``) is not reported, nor what follows from it without a NaN. The
+    error names the op or node, the line, the module, and says how the operands' values are distributed. Slow: it waits
+    for each result. Raises NonFiniteError, a RuntimeError and a FloatingPointError.
 
     >>> import polyad
     >>> with polyad.detect_nonfinite():

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from ..errors import ArgumentTypeError, AutogradError, DTypeError, ShapeError
+from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..ops.arithmetic import _add as add
 from ..ops.reduction import sum_to
 from ..state import state
@@ -39,6 +39,11 @@ class Pass:
         self._reached: set[Node] | None = None
         self.at_end: list[Callable[[], None]] = []
         self.notes: dict[Any, Any] = {}
+
+    @property
+    def to_all_leaves(self) -> bool:
+        """Whether it is a ``backward()`` without *inputs*: not all of the graph's leaves get gradients otherwise."""
+        return self._needed is None
 
     def reaches(self, node: Node, now: Node) -> bool:
         """Whether a gradient may still arrive at *node*, while the pass is at the node *now*."""
@@ -153,7 +158,11 @@ def run(
                         if storage is not None and storage.written > seq:
                             raise _stale(node, value, storage)
                     elif value.__class__ is list:
-                        holds = holds or any([isinstance(one, Tensor) for one in value])
+                        for one in value:
+                            if isinstance(one, Tensor):
+                                holds = True
+                                if one._storage is not None and one._storage.written > seq:
+                                    raise _stale(node, one, one._storage)
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
@@ -185,7 +194,12 @@ def run(
 
 
 def _computed(
-    node: Node, calls: list[Any], gradient: Any, needed: set[Node] | None, create_graph: bool, inspect: Any,
+    node: Node,
+    calls: list[Any],
+    gradient: Any,
+    needed: set[Node] | None,
+    create_graph: bool,
+    inspect: Any,
     shared: set[int],
 ) -> tuple[list[Any], bool]:
     """The calls of *node* carried out, as calls that give what was computed; and whether they held tensors.

@@ -10,6 +10,7 @@ from ..errors import AutogradError, NotSupported
 from ..state import state
 from ..tensor import Tensor
 from .node import Node, Output, make_node
+from .saved import Packed
 
 
 class Context:
@@ -17,7 +18,7 @@ class Context:
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
-        self.to_save: tuple[Tensor | None, ...] = ()
+        self.to_save: tuple[Tensor | Packed | None, ...] = ()
         self.saved_at = 0
         self.non_differentiable: set[int] = set()
 
@@ -25,14 +26,23 @@ class Context:
         """Keep tensors for ``backward``; in-place changes to them are noticed there."""
         from ..storage import next_event
 
-        self.to_save = tensors
+        hooks = state.saved_hooks
+        self.to_save = (
+            tuple(None if tensor is None else Packed(tensor, hooks[-1]) for tensor in tensors) if hooks else tensors
+        )
         self.saved_at = next_event()
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`. Raises RuntimeError if one was changed in place since."""
-        for tensor in self.to_save:
-            if tensor is not None and tensor._storage is not None and tensor._storage.written > self.saved_at:
+        tensors = tuple(saved.open() if isinstance(saved, Packed) else saved for saved in self.to_save)
+        for saved, tensor in zip(self.to_save, tensors, strict=True):
+            if (
+                tensor is not None
+                and saved is tensor
+                and tensor._storage is not None
+                and tensor._storage.written > self.saved_at
+            ):
                 op, line = tensor._storage.writer
                 raise AutogradError(
                     "saved_tensors: a saved tensor was changed in place",
@@ -40,7 +50,7 @@ class Context:
                     notes={"changed": f"by {op} ({line})"},
                     fix="clone() it before saving or changing it",
                 )
-        return self.to_save
+        return tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say that these results have no gradient."""

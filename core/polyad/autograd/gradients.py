@@ -54,7 +54,7 @@ def _ones_at(op: str, edge: GradientEdge, node: Node) -> Tensor:
     return ones(node.shape, dtype=node.type.dtype, device=node.type.device)
 
 
-def _roots(op: str, tensors: Sequence[Tensor], gradients: Any) -> list[tuple[Node, Tensor]]:
+def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, Tensor]]:
     given = (
         [gradients]
         if isinstance(gradients, Tensor)
@@ -312,9 +312,7 @@ def _capture(
     order = []
     for position, one in enumerate(wanted):
         order.append(positions.setdefault(_node_of(op, f"inputs[{position}]", one), len(positions)))
-    found = run(
-        roots, keep_graph=keep, create_graph=create_graph, only=positions, capture=positions, accumulate=False
-    )
+    found = run(roots, keep_graph=keep, create_graph=create_graph, only=positions, capture=positions, accumulate=False)
     return [found[position] for position in order]
 
 

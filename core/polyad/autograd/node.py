@@ -79,7 +79,7 @@ class Node:
     def metadata(self) -> dict[str, Any]:
         """A dict for notes about the node; anomaly mode keeps the forward line there."""
         try:
-            return self._metadata  # type: ignore[has-type, no-any-return]
+            return self._metadata
         except AttributeError:
             self._metadata: dict[str, Any] = {}
             return self._metadata
@@ -161,7 +161,7 @@ class Leaf(Node):
         self.made_by = "AccumulateGrad"
         self.calls = None
         self.out = self.hooks = self.retain = None
-        self.accumulated_hooks: dict[int, Callable[[Tensor], None]] | None = None
+        self.accumulated_hooks: dict[int, Callable[[Tensor], Any]] | None = None
         self.tensor = weakref.ref(tensor)
         self.shape = tensor._array.shape
         self.type = tensor._type

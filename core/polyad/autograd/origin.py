@@ -101,6 +101,8 @@ def add_origin(error: BaseException, node: Node) -> None:
     if not notes:
         return
     if isinstance(error, PolyadError):
+        if "saved by" in error.lines:
+            del notes["forward"]
         for name, text in notes.items():
             error.lines.setdefault(name, text)
     else:

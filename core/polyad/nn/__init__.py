@@ -7,7 +7,7 @@ starting values.
 To add a layer, see the docstring of module.py; export it here.
 """
 
-from . import functional as functional, init as init, utils as utils
+from . import functional as functional, init as init, modules as modules, utils as utils
 from .activation import GELU, LogSoftmax, ReLU, Sigmoid, SiLU, Softmax, Tanh
 from .batchnorm import BatchNorm1d, BatchNorm2d
 from .container import ModuleDict, ModuleList, ParameterList, Sequential

@@ -4,8 +4,14 @@ A module has no hook objects until the first hook is registered, so that a call 
 Hooks run in the order in which they were registered, those registered with ``prepend=True`` before the others; a hook
 may remove itself while it runs.
 
+`EVERY` holds the hooks of all modules, which run before a module's own; it is on the class (see
+`polyad.nn.hook_methods`) once there is one.
+
+Backward hooks pass the module's arguments and results through a node of their own (`polyad.autograd.passing`), on
+which they hang.
+
 To add a kind of hook, add a table to `ForwardHooks` (it runs in ``__call__``) or `StateHooks` (it runs in
-``state_dict`` or ``load_state_dict``) and a ``register_..._hook`` method to `polyad.nn.Module` that returns the
+``state_dict`` or ``load_state_dict``) and a ``register_..._hook`` method to `HookMethods` that returns the
 handle of `polyad.autograd.hooks.register`.
 """
 
@@ -15,9 +21,13 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..autograd.passing import pass_through
 from ..errors import PolyadError
+from ..state import state
+from ..tensor import Tensor
 
 if TYPE_CHECKING:
+    from ..autograd.node import Node
     from .module import Module
 
 __all__ = ["ForwardHooks", "HookError", "StateHooks"]
@@ -47,31 +57,42 @@ class PostHook(NamedTuple):
 
 
 class ForwardHooks:
-    """The hooks around one module's ``forward``. False while there are none."""
+    """The hooks around one module's ``forward`` and its backward. False while there are none."""
 
-    __slots__ = ("post", "pre")
+    __slots__ = ("backward", "backward_pre", "post", "pre")
 
     def __init__(self) -> None:
         self.pre: dict[int, PreHook] = {}
         self.post: dict[int, PostHook] = {}
+        self.backward: dict[int, Callable[..., Any]] = {}
+        self.backward_pre: dict[int, Callable[..., Any]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self.pre or self.post)
+        if self.pre or self.post or self.backward or self.backward_pre:
+            return True
+        return self is not EVERY and bool(EVERY)
 
     def run(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``module.forward`` with its hooks around it."""
         result: Any = None
         called: set[int] = set()
+        tables = (self,) if self is EVERY else (EVERY, self)
+        posts = {key: post for table in tables for key, post in table.post.items()}
         try:
-            for pre in tuple(self.pre.values()):
+            for pre in [pre for table in tables for pre in table.pre.values()]:
                 args, kwargs = _apply_pre_hook(pre, module, args, kwargs)
+            after = [hook for table in tables for hook in table.backward.values()]
+            before = [hook for table in tables for hook in table.backward_pre.values()]
+            backward = BackwardHooks(module, before, after) if before or after else None
+            if backward is not None:
+                args = backward.enter(args)
             result = module.forward(*args, **kwargs)
-            for key, post in tuple(self.post.items()):
+            for key, post in posts.items():
                 called.add(key)
                 result = post(module, args, kwargs, result)
-            return result
+            return result if backward is None else backward.leave(result)
         except Exception:
-            for key, post in tuple(self.post.items()):
+            for key, post in posts.items():
                 if post.always_call and key not in called:
                     try:
                         result = post(module, args, kwargs, result)
@@ -82,6 +103,101 @@ class ForwardHooks:
                             stacklevel=3,
                         )
             raise
+
+
+EVERY = ForwardHooks()
+"""The hooks of all modules."""
+
+
+class BackwardHooks:
+    """The backward hooks of one call of a module: what they need to remember between its results and its arguments."""
+
+    def __init__(self, module: Module, before: list[Callable[..., Any]], after: list[Callable[..., Any]]) -> None:
+        self._module, self._before, self._after = module, before, after
+        self._inputs: list[int] | None = None
+        self._count = 0
+        self._grad_outputs: tuple[Any, ...] | None = None
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, those that need a gradient seen through the hooks' node."""
+        self._count = len(args)
+        args, self._inputs = self._through(args, lambda node: node.register_hook(self._arguments_done))
+        return args
+
+    def leave(self, result: Any) -> Any:
+        """The results likewise."""
+        several = result if isinstance(result, tuple) else (result,)
+        positions: list[int] = []
+
+        def results_ready(_: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...] | None:
+            return self._results_ready(positions, len(several), gradients)
+
+        passed, found = self._through(several, lambda node: node.register_hook(results_ready))
+        positions += found or []
+        if not isinstance(result, tuple):
+            return passed[0]
+        return type(result)(*passed) if hasattr(result, "_fields") else passed
+
+    @staticmethod
+    def _through(
+        values: tuple[Any, ...], install: Callable[[Node], object]
+    ) -> tuple[tuple[Any, ...], list[int] | None]:
+        positions = [position for position, value in enumerate(values) if isinstance(value, Tensor)]
+        tensors = tuple(values[position] for position in positions)
+        if not state.grad_enabled or not any(tensor.requires_grad for tensor in tensors):
+            return values, None
+        passed = list(values)
+        for position, tensor in zip(positions, pass_through(tensors, install), strict=True):
+            passed[position] = tensor
+        return tuple(passed), positions
+
+    def _results_ready(self, positions: list[int], count: int, gradients: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        outputs = _placed(positions, gradients, count)
+        for hook in self._before:
+            outputs = self._replaced("backward pre-hook", "grad_output", hook(self._module, outputs), outputs)
+        self._grad_outputs = outputs
+        if self._inputs is None:
+            # No argument needs a gradient: nothing else will call the hooks.
+            for hook in self._after:
+                new = hook(self._module, (None,) * self._count, outputs)
+                if new is not None and not (isinstance(new, tuple) and all(one is None for one in new)):
+                    raise HookError(
+                        f"{type(self._module).__name__}: no argument needs a gradient, a backward hook gave one",
+                        operands={"returned": new},
+                        fix="return None, or call requires_grad_() on the module's input",
+                    )
+            self._grad_outputs = None
+        return tuple(outputs[position] for position in positions)
+
+    def _arguments_done(self, computed: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        if self._grad_outputs is None:
+            return None  # the gradient came another way than through the module's results
+        assert self._inputs is not None
+        inputs = _placed(self._inputs, computed, self._count)
+        for hook in self._after:
+            new = hook(self._module, inputs, self._grad_outputs)
+            inputs = self._replaced("backward hook", "grad_input", new, inputs)
+        self._grad_outputs = None
+        return tuple(inputs[position] for position in self._inputs)
+
+    def _replaced(self, kind: str, name: str, new: Any, old: tuple[Any, ...]) -> tuple[Any, ...]:
+        if new is None:
+            return old
+        if not isinstance(new, (tuple, list)) or len(new) != len(old):
+            got = f"{len(new)} values" if isinstance(new, (tuple, list)) else type(new).__name__
+            raise HookError(
+                f"{type(self._module).__name__}: a {kind} returned {got} in the place of {len(old)} of {name}",
+                operands={"returned": new},
+                fix=f"return a tuple with a gradient (or None) for each of {name}, or None to change nothing",
+            )
+        return tuple(new)
+
+
+def _placed(positions: list[int], gradients: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    found: list[Any] = [None] * count
+    for position, gradient in zip(positions, gradients, strict=True):
+        found[position] = gradient
+    return tuple(found)
 
 
 def _apply_pre_hook(

@@ -12,7 +12,7 @@ Invariants:
 
 To add a layer: a subclass in the file of its family whose ``__init__`` calls ``super().__init__()`` and assigns its
 parameters, with ``forward`` and ``extra_repr``. What may be registered is in `polyad.nn.registration`, how state is
-saved and loaded in `polyad.nn.state_dict`, hooks in `polyad.nn.hooks`.
+saved and loaded in `polyad.nn.state_dict`, hooks in `polyad.nn.hooks` and `polyad.nn.hook_methods`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from ..autograd.hooks import RemovableHandle, register
 from ..device import Device
 from ..dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ..errors import ArgumentError, NotSupported, PolyadError
@@ -30,7 +29,7 @@ from ..state import state
 from ..tensor import Tensor
 from . import state_dict as _state
 from .conversion import parse_to, replace_tensors
-from .hooks import ForwardHooks, PostHook, PreHook, StateHooks
+from .hook_methods import HookMethods
 from .parameter import Buffer, Parameter
 from .registration import Kind, Members, ModuleAttributeError, check_name, not_a
 
@@ -39,7 +38,7 @@ __all__ = ["Module"]
 T = TypeVar("T", bound="Module")
 
 
-class Module:
+class Module(HookMethods):
     """Base class of layers and models: keeps parameters, buffers and submodules, and calls ``forward``.
 
     Assign `Parameter`, `Buffer` and `Module` objects to attributes after ``super().__init__()``; they are then found by
@@ -69,9 +68,6 @@ class Module:
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
-
-    _forward_hooks: ForwardHooks | None = None
-    _state_hooks: StateHooks | None = None
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.
@@ -524,61 +520,6 @@ class Module:
     def set_extra_state(self, state: Any) -> None:
         """Take back what `get_extra_state` gave."""
         raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
-
-    # --------------------------------------------------------------------------------------------------------- hooks
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every ``forward``; what it returns, unless None, replaces the arguments.
-
-        With *with_kwargs* the hook is ``hook(module, args, kwargs)`` and returns None or new ``(args, kwargs)``.
-        """
-        return register(self._own_forward_hooks().pre, PreHook(hook, with_kwargs), prepend=prepend)
-
-    def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
-
-        With *with_kwargs* the hook is ``hook(module, args, kwargs, output)``. With *always_call* it is called after an
-        error, too, with what output there is.
-        """
-        return register(self._own_forward_hooks().post, PostHook(hook, with_kwargs, always_call), prepend=prepend)
-
-    def _own_forward_hooks(self) -> ForwardHooks:
-        if self._forward_hooks is None:
-            self._forward_hooks = ForwardHooks()
-        return self._forward_hooks
-
-    def _own_state_hooks(self) -> StateHooks:
-        if self._state_hooks is None:
-            self._state_hooks = StateHooks()
-        return self._state_hooks
-
-    def register_state_dict_pre_hook(self, hook: Callable[[Any, str, bool], None]) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects this module."""
-        return register(self._own_state_hooks().save_pre, hook)
-
-    def register_state_dict_post_hook(
-        self, hook: Callable[[Any, dict[str, Any], str, dict[str, Any]], None]
-    ) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change the state in place."""
-        return register(self._own_state_hooks().save_post, hook)
-
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call a hook with `_load_from_state_dict`'s arguments before it; it may edit the copy of the state."""
-        return register(self._own_state_hooks().load_pre, hook)
-
-    def register_load_state_dict_post_hook(
-        self, hook: Callable[[Any, _state.IncompatibleKeys], None]
-    ) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after loading.
-
-        The hook may clear keys from the two lists to forgive them. So that it can, it is called before the values are
-        written if there are such keys and loading is strict, and afterwards otherwise.
-        """
-        return register(self._own_state_hooks().load_post, hook)
 
     # ------------------------------------------------------------------------------------------------- representation
 

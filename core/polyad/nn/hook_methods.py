@@ -1,0 +1,156 @@
+"""The methods of a module that register hooks, and the functions that register them on all modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.hooks import RemovableHandle, register
+from .hooks import EVERY, ForwardHooks, PostHook, PreHook, StateHooks
+
+if TYPE_CHECKING:
+    from .state_dict import IncompatibleKeys
+
+__all__ = [
+    "HookMethods",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
+
+
+class HookMethods:
+    """What `polyad.nn.Module` can do about hooks."""
+
+    _forward_hooks: ForwardHooks | None = None
+    """The module's own; on the class those of all modules, once there are some."""
+
+    _state_hooks: StateHooks | None = None
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before every ``forward``; what it returns, unless None, replaces the arguments.
+
+        With *with_kwargs* the hook is ``hook(module, args, kwargs)`` and returns None or new ``(args, kwargs)``.
+        """
+        return register(self._own_forward_hooks().pre, PreHook(hook, with_kwargs), prepend=prepend)
+
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after ``forward``; what it returns, unless None, replaces the output.
+
+        With *with_kwargs* the hook is ``hook(module, args, kwargs, output)``. With *always_call* it is called after an
+        error, too, with what output there is.
+        """
+        return register(self._own_forward_hooks().post, PostHook(hook, with_kwargs, always_call), prepend=prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when the gradients of the module's results are there, before its own
+        backward; a tuple that it returns takes their place.
+
+        >>> import polyad
+        >>> from polyad import nn
+        >>> layer = nn.Linear(2, 1, bias=False)
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, grad_output: (grad_output[0] * 0,))
+        >>> layer(polyad.ones(1, 2, requires_grad=True)).sum().backward()
+        >>> layer.weight.grad
+        tensor([[0., 0.]])
+        """
+        return register(self._own_forward_hooks().backward_pre, hook, prepend=prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's positional arguments are
+        computed; a tuple that it returns takes the place of *grad_input*.
+
+        Both tuples have None for what is no tensor and for what has no gradient. If no argument needs a gradient, the
+        hook is called with the gradients of the results, and may replace nothing. Arguments and results are seen
+        through aliases: a module with such a hook cannot write to its arguments in place.
+
+        >>> import polyad
+        >>> from polyad import nn
+        >>> layer = nn.Linear(2, 1)
+        >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_output))
+        >>> layer(polyad.ones(1, 2, requires_grad=True)).sum().backward()
+        (tensor([[1.]]),)
+        """
+        return register(self._own_forward_hooks().backward, hook, prepend=prepend)
+
+    def _own_forward_hooks(self) -> ForwardHooks:
+        # Not the class's, which are those of all modules.
+        if "_forward_hooks" not in self.__dict__ or self._forward_hooks is None:
+            self._forward_hooks = ForwardHooks()
+        return self._forward_hooks
+
+    def _own_state_hooks(self) -> StateHooks:
+        if self._state_hooks is None:
+            self._state_hooks = StateHooks()
+        return self._state_hooks
+
+    def register_state_dict_pre_hook(self, hook: Callable[[Any, str, bool], None]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` collects this module."""
+        return register(self._own_state_hooks().save_pre, hook)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Any, dict[str, Any], str, dict[str, Any]], None]
+    ) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change the state in place."""
+        return register(self._own_state_hooks().save_post, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Call a hook with `_load_from_state_dict`'s arguments before it; it may edit the copy of the state."""
+        return register(self._own_state_hooks().load_pre, hook)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[[Any, IncompatibleKeys], None]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after loading.
+
+        The hook may clear keys from the two lists to forgive them. So that it can, it is called before the values are
+        written if there are such keys and loading is strict, and afterwards otherwise.
+        """
+        return register(self._own_state_hooks().load_post, hook)
+
+
+def _on_all() -> ForwardHooks:
+    HookMethods._forward_hooks = EVERY
+    return EVERY
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, args)`` before the ``forward`` of every module, before the module's own hooks.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> handle = nn.modules.module.register_module_forward_pre_hook(lambda module, args: print(module))
+    >>> _ = nn.Sequential(nn.ReLU())(polyad.ones(1))
+    Sequential(
+      (0): ReLU()
+    )
+    ReLU()
+    >>> handle.remove()
+    """
+    return register(_on_all().pre, PreHook(hook, False))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after the ``forward`` of every module, before the module's own hooks; the
+    options are those of ``Module.register_forward_hook``.
+    """
+    return register(_on_all().post, PostHook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``Module.register_full_backward_pre_hook`` of every module."""
+    return register(_on_all().backward_pre, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """``Module.register_full_backward_hook`` of every module."""
+    return register(_on_all().backward, hook)
