@@ -166,13 +166,13 @@ class Check:
             self.check_constant(results)
             return
         if self.settings.check_backward_ad:
+            if self.settings.check_undefined_grad:
+                self.check_undefined(results)
             if self.settings.check_grad_dtypes:
                 self.check_dtypes([output for _, output in outputs])
                 outputs = [(number, self.call()[number]) for number, _ in outputs]
             self.check_repeatable([output for _, output in outputs])
         (self.compare_fast if self.settings.fast_mode else self.compare)([number for number, _ in outputs])
-        if self.settings.check_undefined_grad and self.settings.check_backward_ad:
-            self.check_undefined()
 
     def call(self) -> list[Tensor]:
         """The function's outputs."""
@@ -411,9 +411,8 @@ class Check:
                         fix="look for random numbers or changed state in backward; pass nondet_tol= for atomic sums",
                     )
 
-    def check_undefined(self) -> None:
+    def check_undefined(self, results: Sequence[Tensor]) -> None:
         """With gradients of zero for some outputs, and none for the others, all gradients are zero."""
-        results = self.call()
         numbers = [number for number, output in enumerate(results) if output.requires_grad]
         if len(numbers) < 2:
             return  # backward is not called for an output that no gradient arrives at
