@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex
 
-from .errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError
+from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError
 
 Shape = tuple[int, ...]
 Strides = tuple[int, ...]
@@ -137,7 +137,7 @@ def normalize_dim(dim: Any, ndim: int, op: str) -> int:
     """
     place: int = dim
     if dim.__class__ is not int:  # asking for SupportsIndex takes several microseconds
-        if not isinstance(dim, SupportsIndex) or isinstance(dim, bool):
+        if not isinstance(dim, SupportsIndex) or isinstance(dim, (bool, type)):
             raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
         place = operator.index(dim)
     limit = max(ndim, 1)
@@ -174,7 +174,7 @@ def normalize_shape(args: Iterable[Any], op: str) -> Shape:
         return sizes
     result = []
     for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, SupportsIndex):
+        if isinstance(size, (bool, type)) or not isinstance(size, SupportsIndex):
             raise ArgumentTypeError(
                 f"{op}: size {size!r} is not an int", fix="give sizes as ints or as one tuple of ints"
             )

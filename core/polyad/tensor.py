@@ -429,10 +429,10 @@ class Tensor(TensorMethods):
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self._number("int"))
+        return int(self._real("int"))
 
     def __float__(self) -> float:
-        return float(self._number("float"))
+        return float(self._real("float"))
 
     def __complex__(self) -> complex:
         return complex(self._number("complex"))
@@ -445,6 +445,18 @@ class Tensor(TensorMethods):
                 fix="index one element first, or use .tolist()",
             )
         return self.item()
+
+    def _real(self, kind: str) -> Any:
+        number = self._number(kind)
+        if not isinstance(number, complex):
+            return number
+        if number.imag:
+            raise DTypeError(
+                f"{kind}: {number} is no real number",
+                operands={"self": self},
+                fix="take its real part, or its absolute value",
+            )
+        return number.real
 
     def __index__(self) -> int:
         if self._type.dtype.category >= FLOATING or self.numel() != 1:

@@ -101,10 +101,14 @@ def shared_with(data: Any) -> Tensor | None:
     return from_numpy(data)
 
 
-def operand(data: Any) -> Tensor | None:
-    """A NumPy array as an operator's operand, over its own memory where that can be shared; None for anything else."""
+def operand(data: Any) -> Tensor | bool | None:
+    """A NumPy array as an operator's operand, over its own memory where that can be shared, and NumPy's bool as
+    Python's; None for anything else.
+    """
     from .reading import host_data
 
+    if isinstance(data, np.bool_):
+        return bool(data)
     if not isinstance(data, np.ndarray):
         return None
     shared = shared_with(data)
@@ -145,8 +149,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     view = buffer_of(buffer)
     if view is None:
         raise DataError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data")
-    if not view.contiguous:
-        raise DataError("frombuffer: the buffer has gaps", fix="pass a contiguous copy")
+    if not view.c_contiguous or "O" in view.format:
+        raise DataError("frombuffer: the buffer has gaps or holds objects", fix="pass a contiguous copy of numbers")
     if view.readonly:
         raise ArgumentError("frombuffer: the buffer is read-only", fix="pass bytearray(buffer), which is a copy")
     room = view.nbytes - offset

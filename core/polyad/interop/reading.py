@@ -19,7 +19,7 @@ from ..dtypes import DType
 from ..errors import DataError
 from .numpy import numpy_dtype, polyad_dtype
 
-_PYTHONS: set[Any] = {bool, int, float, complex}
+_PYTHONS: tuple[Any, ...] = (bool, int, float, complex)
 _NO_NUMBERS = (str, bytes, type(None))
 DEEPEST = 64
 """How deep lists may be nested: as many dimensions as a NumPy array may have."""
@@ -63,7 +63,7 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
         raise DataError(f"tensor: lists are nested more than {DEEPEST} deep", fix="give fewer dimensions")
     if isinstance(data, (list, tuple)):
         kinds = set(map(type, data))
-        if kinds <= _PYTHONS:
+        if kinds.issubset(_PYTHONS):
             met |= kinds
             return data
         return [_read(item, met, depth + 1) for item in data]
@@ -75,7 +75,7 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
         met.add(array.dtype)
         return array
     kind = type(data)
-    for number in (bool, int, float, complex):
+    for number in _PYTHONS:
         if isinstance(data, number):
             met.add(number)
             return number(data)
@@ -87,7 +87,7 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
 
 def _assembled(data: Any, met: set[Any], dtype: DType | None) -> np.ndarray[Any, Any]:
     """What `_read` returned as one array."""
-    foreign = {kind for kind in met if isinstance(kind, type)} - _PYTHONS
+    foreign = {kind for kind in met if isinstance(kind, type)}.difference(_PYTHONS)
     if foreign and (dtype is None or any(issubclass(kind, _NO_NUMBERS) for kind in foreign)):
         raise _no_dtype(data, foreign)
     try:

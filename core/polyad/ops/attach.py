@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from ..dispatch.front import plain_front
 from ..dispatch.inplace import inplace
 from ..dispatch.op import PUBLIC, Function, op_of
 from ..tensor import Tensor
@@ -127,8 +128,8 @@ def _reflected(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     return operator
 
 
-def _from_array(other: Any) -> Tensor | None:
-    """A NumPy array as a tensor, None for anything else."""
+def _from_array(other: Any) -> Tensor | bool | None:
+    """A NumPy array as a tensor, NumPy's bool as a bool, None for anything else."""
     if not hasattr(other, "__array_interface__"):
         return None
     from ..interop.numpy import operand
@@ -146,6 +147,15 @@ def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]
         return NotImplemented if array is None else inplace(name, call, op, self, array)
 
     return operator
+
+
+def _fronted(name: str, method: Any) -> Any:
+    """A method that is no public function, with its errors told as theirs are. Python's protocols, on which much
+    depends, tell their own.
+    """
+    if name.startswith("__") or hasattr(method, "__wrapped__") or hasattr(method, "__polyad_op__"):
+        return method
+    return plain_front(method)
 
 
 def attach_methods() -> None:
@@ -181,11 +191,11 @@ def attach_methods() -> None:
         view_scatter.METHODS,
     ):
         for name, attached in table.items():
-            setattr(TensorMethods, name, attached)
+            setattr(TensorMethods, name, _fronted(name, attached))
     for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES | placement.PROPERTIES).items():
         setattr(TensorMethods, name, getter if isinstance(getter, property) else property(getter))
     for method in (conversion.copy_, conversion.fill_, conversion.zero_):
-        setattr(TensorMethods, method.__name__, method)
+        setattr(TensorMethods, method.__name__, _fronted(method.__name__, method))
 
 
 def _binary_tensor(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:

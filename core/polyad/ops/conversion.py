@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any
 
 from .. import dtypes
@@ -14,7 +15,7 @@ from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import common_dtype, keyed_dtype
 from ..dispatch.views import layout_of
-from ..dtypes import DType
+from ..dtypes import DType, of_python
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Strides, contiguous_strides, is_contiguous
 from ..memory_formats import (
@@ -131,7 +132,7 @@ def to(
     tensor([1., 2.], dtype=polyad.float64)
     """
     check_tensor(input, "to", "input")
-    for arg in args:
+    for arg in map(of_python, args):
         if isinstance(arg, DType):
             dtype = arg
         elif isinstance(arg, Tensor):
@@ -202,7 +203,7 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     return out
 
 
-def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
     gradients flow to it.
 
@@ -213,8 +214,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return _copy_into(self, src)
 
 
-def _copy_into(self: Tensor, src: Tensor) -> Tensor:
+def _copy_into(self: Tensor, src: Any) -> Tensor:
     check_writable("copy_", self)
+    if isinstance(src, numbers.Complex):
+        from .creation import tensor
+
+        src = tensor(src, device=self._type.device)
     check_tensor(src, "copy_", "src")
     if src._type.device != self._type.device:
         src = to_device(src, self._type.device)

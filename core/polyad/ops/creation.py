@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 from ..backend import registry
@@ -329,7 +330,7 @@ def arange(
     if dtype is None:
         dtype = (
             get_default_dtype()
-            if any(isinstance(value, float) for value in (start, end, step))
+            if not all(isinstance(value, numbers.Integral) for value in (start, end, step))
             else dtype_of_number(int)
         )
     return _made(

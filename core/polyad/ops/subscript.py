@@ -174,7 +174,7 @@ def _canonical(item: Any, operand: Tensor) -> Any:
         if getattr(item, "shape", None) == ():
             return _canonical(item.item(), operand)  # a NumPy number
         return _from_data(item, operand)
-    if hasattr(item, "__index__"):
+    if hasattr(item, "__index__") and not isinstance(item, type):
         return item.__index__()
     raise ArgumentTypeIndexError(
         f"index: {item!r} is {type(item).__name__}, which is no index",

@@ -64,7 +64,7 @@ class Generator:
         """
         try:
             number = seed.__index__()
-        except AttributeError:
+        except (AttributeError, TypeError):
             raise ArgumentTypeError(f"manual_seed: seed is {seed!r}, not an int", fix="pass an int") from None
         if not -(2**63) <= number < 2**64:
             raise ArgumentError(f"manual_seed: seed {number} is outside [-2**63, 2**64)", fix="pass a smaller number")
