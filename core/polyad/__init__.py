@@ -159,9 +159,7 @@ _LAZY_NAMES = {
         ),
         "settings",
     ),
-    **dict.fromkeys(
-        ("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"
-    ),
+    **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
     "explain": "dispatch.tracing",
     "from_dlpack": "interop.dlpack",
     "from_numpy": "interop.numpy",

@@ -82,7 +82,8 @@ def _recorded(
     call: Callable[..., Any], op: Op | None, target: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Tensor:
     """``call(target, *args)`` such that what its node saves of *target* survives the write to come."""
-    single = op is not None and op.kind == "primitive"
+    # Saved-tensor hooks get what is saved before it is known whether the write will change it.
+    single = op is not None and op.kind == "primitive" and not state.saved_hooks
     before = Tensor._of(target._array if single else _copy_of(target), target._type)
     before._node = target._node
     args = tuple([before if arg is target else arg for arg in args])
