@@ -177,6 +177,33 @@ def _floating(op: str, dtype: DType | None) -> DType:
     return dtype
 
 
+def _uniform_numbers(
+    op: str, shape: Shape, low: float, high: float, generator: Generator, dtype: DType | None, device: Device
+) -> Tensor:
+    """Uniform numbers of a floating dtype, or complex ones with both parts uniform."""
+    if dtype is None or not dtype.is_complex:
+        return _uniform(shape, low, high, generator, _floating(op, dtype), device)
+    return _of_parts(_uniform((*shape, 2), low, high, generator, dtype.to_real(), device))
+
+
+def _normal_numbers(
+    op: str, shape: Shape, mean: float, std: float, generator: Generator, dtype: DType | None, device: Device
+) -> Tensor:
+    """Normal numbers of a floating dtype, or complex ones whose parts have half of the variance each."""
+    if dtype is None or not dtype.is_complex:
+        return _normal(shape, mean, std, generator, _floating(op, dtype), device)
+    made = _of_parts(_normal((*shape, 2), 0, std * math.sqrt(0.5), generator, dtype.to_real(), device))
+    return made + mean if mean else made
+
+
+def _of_parts(parts: Tensor) -> Tensor:
+    """The complex numbers whose real and imaginary parts lie along the last dimension, in the same memory."""
+    from .complex_parts import view_as_complex
+
+    made: Tensor = view_as_complex(parts).detach()
+    return made
+
+
 def _size(op: str, size: Any) -> Shape:
     return check_sizes(normalize_shape(size, op), op)
 
@@ -199,7 +226,9 @@ def rand(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Numbers in [0, 1), all equally likely, in a tensor of *size*; floating point, the default dtype unless given.
+    """Numbers in [0, 1), all equally likely, in a tensor of *size*; the default dtype unless another is given.
+
+    Complex numbers have such a real and imaginary part.
 
     Raises RuntimeError for negative sizes and other dtypes, TypeError for sizes that are no ints.
 
@@ -208,12 +237,13 @@ def rand(
     >>> polyad.rand(2)
     tensor([0.3990, 0.8805])
     """
-    made = _uniform(
+    made = _uniform_numbers(
+        "rand",
         _size("rand", size),
         0,
         1,
         generator_or_default("rand", generator),
-        _floating("rand", dtype),
+        dtype,
         registry.resolve_device(device),
     )
     return _finished(made, requires_grad)
@@ -230,18 +260,14 @@ def randn(
 ) -> Tensor:
     """Normally distributed numbers of mean 0 and variance 1 in a tensor of *size*; dtype and errors as in `rand`.
 
+    The parts of complex numbers have variance 1/2 each.
+
     >>> import polyad
     >>> polyad.randn(2, 3).shape
     polyad.Size([2, 3])
     """
-    made = _normal(
-        _size("randn", size),
-        0,
-        1,
-        generator_or_default("randn", generator),
-        _floating("randn", dtype),
-        registry.resolve_device(device),
-    )
+    source = generator_or_default("randn", generator)
+    made = _normal_numbers("randn", _size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
     return _finished(made, requires_grad)
 
 
@@ -355,10 +381,8 @@ def rand_like(
     polyad.Size([2, 3])
     """
     shape, kind, where = _like("rand_like", input, dtype, device)
-    return _finished(
-        _uniform(shape, 0, 1, generator_or_default("rand_like", generator), _floating("rand_like", kind), where),
-        requires_grad,
-    )
+    source = generator_or_default("rand_like", generator)
+    return _finished(_uniform_numbers("rand_like", shape, 0, 1, source, kind, where), requires_grad)
 
 
 @function(method=False)
@@ -377,10 +401,8 @@ def randn_like(
     polyad.Size([2, 3])
     """
     shape, kind, where = _like("randn_like", input, dtype, device)
-    return _finished(
-        _normal(shape, 0, 1, generator_or_default("randn_like", generator), _floating("randn_like", kind), where),
-        requires_grad,
-    )
+    source = generator_or_default("randn_like", generator)
+    return _finished(_normal_numbers("randn_like", shape, 0, 1, source, kind, where), requires_grad)
 
 
 @function(method=False)
@@ -438,13 +460,13 @@ def normal(
             )
         scaled = mean + std * 0
         shape, kind, where = _like("normal", scaled, dtype, device)
-        return _normal(shape, 0, 1, source, _floating("normal", kind), where) * std + mean
+        return _normal_numbers("normal", shape, 0, 1, source, kind, where) * std + mean
     if size is None:
         raise ArgumentTypeError(
             "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
         )
-    return _normal(
-        _size("normal", (size,)), mean, std, source, _floating("normal", dtype), registry.resolve_device(device)
+    return _normal_numbers(
+        "normal", _size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
     )
 
 

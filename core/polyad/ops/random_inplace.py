@@ -21,14 +21,16 @@ from .random import (
     _floating,
     _integers,
     _normal,
+    _normal_numbers,
     _probability,
     _range,
     _uniform,
+    _uniform_numbers,
 )
 
 
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Write numbers in [from_, to), all equally likely. Raises RuntimeError unless floating point and from_ <= to."""
+    """Write numbers in [from_, to), all equally likely. Raises RuntimeError for integers and unless from_ <= to."""
     check_writable("uniform_", self)
     if from_ > to:
         raise ShapeError(f"uniform_: from {from_} is above to {to}", operands={"self": self}, fix="exchange them")
@@ -36,19 +38,20 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     return write(
         "uniform_",
         self,
-        _uniform(
+        _uniform_numbers(
+            "uniform_",
             self._array.shape,
             from_,
             to,
             generator_or_default("uniform_", generator),
-            _floating("uniform_", kind.dtype),
+            kind.dtype,
             kind.device,
         ),
     )
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Write normally distributed numbers. Raises RuntimeError unless floating point and std is 0 or more."""
+    """Write normally distributed numbers. Raises RuntimeError for integers and a negative std."""
     check_writable("normal_", self)
     if std < 0:
         raise ShapeError(f"normal_: std {std} is negative", operands={"self": self}, fix="pass 0 or more")
@@ -56,12 +59,13 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     return write(
         "normal_",
         self,
-        _normal(
+        _normal_numbers(
+            "normal_",
             self._array.shape,
             mean,
             std,
             generator_or_default("normal_", generator),
-            _floating("normal_", kind.dtype),
+            kind.dtype,
             kind.device,
         ),
     )

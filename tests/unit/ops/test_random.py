@@ -94,3 +94,17 @@ def test_dropout_differs_from_call_to_call_but_follows_the_seed():
     polyad.manual_seed(3)
     assert first != second
     assert F.dropout(polyad.ones(64)).tolist() == first
+
+
+def test_complex_numbers_have_parts_of_half_the_variance():
+    x = polyad.randn(40_000, dtype=polyad.complex64)
+    assert x.is_leaf
+    assert x.real.var().item() == pytest.approx(0.5, abs=0.02)
+    assert x.imag.var().item() == pytest.approx(0.5, abs=0.02)
+    shifted = polyad.zeros(40_000, dtype=polyad.complex128).normal_(1, 2)
+    assert shifted.mean().item() == pytest.approx(1, abs=0.05)
+    assert shifted.var().item() == pytest.approx(4, abs=0.15)
+    uniform = polyad.rand_like(x)
+    assert 0 <= uniform.imag.min().item() < uniform.imag.max().item() < 1
+    assert polyad.randn_like(x).dtype is polyad.complex64
+    assert polyad.randn(2, dtype=polyad.complex64, requires_grad=True).requires_grad
