@@ -11,6 +11,7 @@ inputs, gradients for a random incoming gradient, and the types of exceptions.
     libraries.py     the two libraries: which function is whose twin, how a call is made
     outcomes.py      what a call did, and the comparison of two outcomes
     accuracy.py      how far two results of an op may be apart
+    crashes.py       what PyTorch does not survive
     undefined.py     what PyTorch leaves undefined, so that nothing can be compared
     differences.py   what differs on purpose, with the reason and a call that shows it
     templates.py     valid calls of every function, from the conformance samples and from `more_calls`

@@ -68,6 +68,7 @@ class Call:
         path: the function's name under ``polyad``, a key of `polyad.dispatch.op.PUBLIC`, or ``"Tensor.<name>"``.
         form: how it is called; "out" gives `out` as a keyword, "in place" calls the method ``<name>_``.
         grad: whether gradients are compared, where an argument requires one.
+        reference: what must come out, in wide NumPy arithmetic, if the call began as a conformance sample.
     """
 
     path: str
@@ -75,6 +76,7 @@ class Call:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     form: Form = "function"
     grad: bool = False
+    reference: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:

@@ -16,8 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyad import errors
+from polyad.dispatch.op import PUBLIC
+from polyad.dtypes import complex128
+from polyad_conformance.tolerance import wide
 
-from .calls import Call, contiguous, expanded, leaves, transposed
+from .calls import Call, Given, contiguous, expanded, leaves, transposed
 from .outcomes import Mismatch, Outcome
 
 Rule = Callable[[Call, Mismatch, Outcome, Outcome], bool]
@@ -53,7 +56,7 @@ def _numbers(call: Call) -> bool:
 
 
 def _no_kernel(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    words = ("not implemented for", "not supported for", "does not support", "not support", "Unsupported dtype")
+    words = ("not implemented for", "not supported for", "not support", "Unsupported dtype", "but got Half", "BFloat16")
     return mismatch.kind == "accepted" and any(word in _message(theirs.error) for word in words)
 
 
@@ -66,13 +69,8 @@ def _failed_backward(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outc
     return mismatch.kind == "gradient" and ours.gradient_error is None and theirs.gradient_error is not None
 
 
-def _out_of_a_wider_dtype(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    return (
-        mismatch.kind == "accepted"
-        and call.form == "out"
-        and isinstance(theirs.error, (RuntimeError, TypeError))
-        and any(word in _message(theirs.error).lower() for word in ("dtype", "type", "out="))
-    )
+def _more_out(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "accepted" and call.form == "out"
 
 
 def _resized_out(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -82,9 +80,7 @@ def _resized_out(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome)
 def _mixed_dtypes(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     dtypes = {given.dtype for given in call.givens()}
     words = ("dtype", "scalar type", "same type", "scalar_type")
-    return (
-        mismatch.kind == "accepted" and len(dtypes) > 1 and any(word in _message(theirs.error) for word in words)
-    )
+    return mismatch.kind == "accepted" and len(dtypes) > 1 and any(word in _message(theirs.error) for word in words)
 
 
 def _number_for_a_tensor(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -92,7 +88,9 @@ def _number_for_a_tensor(call: Call, mismatch: Mismatch, ours: Outcome, theirs: 
         mismatch.kind in ("accepted", "exception")
         and isinstance(theirs.error, (TypeError, AttributeError))
         and _numbers(call)
-        and re.search(r"must be Tensor, not |invalid combination of arguments|object has no attribute", str(theirs.error))
+        and re.search(
+            r"must be Tensor, not |invalid combination of arguments|object has no attribute", str(theirs.error)
+        )
         is not None
     )
 
@@ -138,6 +136,93 @@ def _dtype_refused(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcom
     )
 
 
+def _layouts_that_fail(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    words = "INTERNAL ASSERT|view size is not compatible|Unsupported memory format|must be contiguous"
+    return mismatch.kind == "accepted" and re.search(words, _message(theirs.error)) is not None
+
+
+def _no_derivative_here(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    missing = isinstance(ours.error, errors.NotSupported) or isinstance(ours.gradient_error, errors.NotSupported)
+    return call.grad and missing and mismatch.kind in ("refused", "requires_grad", "gradient")
+
+
+def _nan_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "gradient that is lost"
+
+
+def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind == "requires_grad":
+        return all(one is None or not np.any(one) for one in (*ours.gradients, *theirs.gradients))
+    pairs = [(one, other) for one, other in zip(ours.gradients, theirs.gradients) if (one is None) != (other is None)]
+    alone = ours.gradients if not theirs.gradients else theirs.gradients if not ours.gradients else []
+    given = [one if other is None else other for one, other in pairs] + list(alone)
+    return mismatch.kind == "gradient" and bool(given) and all(one is None or not np.any(one) for one in given)
+
+
+def _order_in_memory(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    module = PUBLIC[call.path].module if call.path in PUBLIC else ""
+    row_major = any(part in module for part in (".linalg", ".fft", ".view_scatter", ".products", ".added_products"))
+    return mismatch.kind == "strides" and (row_major or (call.name == "pow" and not isinstance(call.args[0], Given)))
+
+
+def _losses(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "refused" and "must have one shape" in _message(ours.error) and "loss" in _module(call)
+
+
+def _module(call: Call) -> str:
+    return PUBLIC[call.path].module if call.path in PUBLIC else ""
+
+
+def _result_does_not_fit(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    words = "out: its dtype cannot hold the result|the result is .*, which self .* cannot hold"
+    return mismatch.kind == "refused" and re.search(words, _message(ours.error)) is not None
+
+
+def _narrower_target(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "accepted" and call.form == "in place" and "requires dtype" in _message(theirs.error)
+
+
+def _ctc_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "gradient" and call.name == "ctc_loss"
+
+
+def _singular_determinant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "gradient" and call.name in ("det", "slogdet", "logdet")
+
+
+def _sign_of_gcd(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "value" or call.name not in ("gcd", "lcm"):
+        return False
+    return all(np.array_equal(abs(wide(a.values)), abs(wide(b.values))) for a, b in zip(ours.results, theirs.results))
+
+
+def _meaningless(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "refused" and call.path in MEANINGLESS
+
+
+MEANINGLESS = {
+    "fft.fftfreq": "a negative number of samples",
+    "fft.rfftfreq": "a negative number of samples",
+    "binomial": "probabilities outside [0, 1], counts below 0",
+    "index_add": "a fraction of integers",
+    "linalg.eigh": "matrices with nan",
+    "linalg.eigvalsh": "matrices with nan",
+    "nn.functional.ctc_loss": "labels that are no classes",
+    "nn.functional.softplus": "beta of 0",
+    "take_along_dim": "an index past the end, where PyTorch reads what lies there",
+}
+"""Arguments that have no meaning, by function, which PyTorch takes without a word."""
+
+
+def _several_faults(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    kinds = (IndexError, RuntimeError, ValueError)
+    return mismatch.kind == "exception" and isinstance(ours.error, kinds) and isinstance(theirs.error, kinds)
+
+
+def _random_history(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind in ("requires_grad", "gradient") and call.name in ("bernoulli", "binomial", "poisson")
+
+
 def _conjugate_copy(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     return mismatch.kind in ("sharing", "strides") and call.name in ("conj", "H", "mH", "adjoint", "conj_physical")
 
@@ -175,9 +260,9 @@ DIFFERENCES = [
         ).with_gradients(),
     ),
     Difference(
-        "out= of a wider dtype",
-        "PyTorch asks for the result's very dtype in some functions and takes a wider one in others; polyad always does",
-        _out_of_a_wider_dtype,
+        "out= in more forms",
+        "it is taken wherever there is an out=, and may be of a wider dtype, which PyTorch refuses in some functions",
+        _more_out,
         Call("floor", (contiguous(_floats(2)),), {"out": contiguous(np.zeros(2))}, "out"),
     ),
     Difference(
@@ -214,7 +299,7 @@ DIFFERENCES = [
         "dtypes an op does not take",
         "always a RuntimeError that names the dtypes, where PyTorch raises by chance of the layer that notices",
         _dtype_refused,
-        Call("Tensor.__int__", (contiguous(np.ones(1, np.complex64)),), form="method"),
+        Call("blackman_window", (8,), {"dtype": complex128}),
     ),
     Difference(
         "a number outside the dtype",
@@ -233,6 +318,94 @@ DIFFERENCES = [
         "are refused as for any other; PyTorch often returns before it looks at them",
         _nothing_to_compute,
         Call("roll", (contiguous(np.zeros(0)), 1, -3)),
+    ),
+    Difference(
+        "layouts that PyTorch's kernels fail on",
+        "any layout is taken by any function",
+        _layouts_that_fail,
+        Call("isin", (expanded(np.ones((3, 7))), expanded(np.ones((2, 2))))),
+    ),
+    Difference(
+        "functions without a derivative",
+        "asking for one raises NotImplementedError; PyTorch takes some of them for constants",
+        _no_derivative_here,
+        Call("special.airy_ai", (contiguous(_floats(2)),)).with_gradients(),
+    ),
+    Difference(
+        "gradients that PyTorch loses to nan or infinity",
+        "where 0 * inf or an overflow appears in PyTorch's formula; polyad's avoid that where there is a value",
+        _nan_gradient,
+        Call("logsumexp", (contiguous(np.full((2, 2), -np.inf)), 1)).with_gradients(),
+    ),
+    Difference(
+        "random numbers have no history",
+        "PyTorch gives the probabilities a gradient of zeros",
+        _random_history,
+        Call("bernoulli", (contiguous(_floats(2) / 2),)).with_gradients(),
+    ),
+    Difference(
+        "the gradient of a constant",
+        "zeros where the function is differentiable in name, as norm with p=0; PyTorch sometimes says none",
+        _constant,
+        Call("norm", (contiguous(_floats(2)), 0)).with_gradients(),
+    ),
+    Difference(
+        "order in memory of factorizations, transforms and products",
+        "row-major, where PyTorch shows the order of LAPACK's, BLAS's or the FFT's buffers",
+        _order_in_memory,
+        Call("linalg.inv", (contiguous(np.eye(3)[None] * 2),)),
+    ),
+    Difference(
+        "losses of shapes that broadcast",
+        "raise, since a column against a row is a mistake",
+        _losses,
+        Call("nn.functional.mse_loss", (contiguous(_floats(3, 1)), contiguous(_floats(3)))),
+    ),
+    Difference(
+        "results that do not fit into out= or self",
+        "raise in every function; PyTorch lets some cut off fractions or truth values",
+        _result_does_not_fit,
+        Call("cumsum", (contiguous(np.ones(2, bool)), 0), form="in place"),
+    ),
+    Difference(
+        "float_power_",
+        "rounds to self's floating dtype, as every other in-place op does",
+        _narrower_target,
+        Call("float_power", (contiguous(_floats(2)), 2), form="in place"),
+    ),
+    Difference(
+        "the gradient of ctc_loss",
+        "is that of the loss; PyTorch's is that of the loss after another log_softmax, which changes nothing after one",
+        _ctc_gradient,
+        Call(
+            "nn.functional.ctc_loss",
+            (contiguous(np.log(_floats(4, 3))), *[contiguous(np.array(one)) for one in ([1, 2], 4, 2)]),
+            {"reduction": "none"},
+        ).with_gradients(),
+    ),
+    Difference(
+        "the gradient of the determinant of a singular matrix",
+        "is the matrix of cofactors; PyTorch's is zero, or divides by a perturbed zero",
+        _singular_determinant,
+        Call("linalg.det", (contiguous(np.diag([3.0, 1.0, 0.0])),)).with_gradients(),
+    ),
+    Difference(
+        "gcd of the smallest integer",
+        "has no sign where the dtype can hold it",
+        _sign_of_gcd,
+        Call("gcd", (contiguous(np.array([-128], np.int8)), contiguous(np.array([96], np.int8)))),
+    ),
+    Difference(
+        "arguments without meaning",
+        "are refused: " + "; ".join(f"{name}: {what}" for name, what in MEANINGLESS.items()),
+        _meaningless,
+        Call("fft.rfftfreq", (-1,)),
+    ),
+    Difference(
+        "which of several faults is told",
+        "libraries look at arguments in different orders; a single fault has PyTorch's exception, which error cases check",
+        _several_faults,
+        Call("nn.functional.pad", (contiguous(_floats(2)), (1, 1, 1), "none")),
     ),
     Difference(
         "conj",

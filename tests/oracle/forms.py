@@ -62,7 +62,11 @@ def keyword_form(call: Call) -> Call | None:
     if len(names) < len(call.args):
         return None
     given = dict(zip(names[1:], call.args[1:]))
-    return replace(call, args=call.args[:1], kwargs={**given, **call.kwargs})
+
+    def reference(*args: Any, **kwargs: Any) -> Any:
+        return call.reference(*args, *[kwargs.pop(name) for name in given], **kwargs)  # type: ignore[misc]
+
+    return replace(call, args=call.args[:1], kwargs={**given, **call.kwargs}, reference=call.reference and reference)
 
 
 def out_forms(call: Call, every: bool = True) -> Iterator[Call]:

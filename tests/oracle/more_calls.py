@@ -108,6 +108,29 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
         lambda make: (make((4, 3)), make.mask((4, 3)), 0),
         lambda make: (make((4, 3)), (make.index((2,), 2), slice(None)), make((3,))),
     ),
+    "broadcast_shapes": _every(
+        lambda make: ((2, 1), (3,)), lambda make: ((2, 3), (2, 1), ()), lambda make: ((2,), (3,)), dtypes=(polyad.float32,)
+    ),
+    "result_type": _every(
+        lambda make: (make((2,)), make.of(polyad.int16)((2,))),
+        lambda make: (make(()), make.of(polyad.float16)((2,))),
+        lambda make: (make((2,)), 1.5),
+        lambda make: (1, make(())),
+    ),
+    "equal": _every(
+        lambda make: (make((2, 3)), make((2, 3))),
+        lambda make: (make((0,)), make((0,))),
+        lambda make: (make((2, 3)), make((3,))),
+    ),
+    "allclose": _every(lambda make: (make((2, 3)), make((2, 3))), lambda make: (make((0,)), make((0,))), dtypes=NUMBERS),
+    "is_same_size": _every(lambda make: (make((2, 3)), make((2, 3))), lambda make: (make((2, 3)), make((3,)))),
+    "is_nonzero": _every(lambda make: (make((1,)),), lambda make: (make(()),), lambda make: (make((2,)),)),
+    **{
+        name: _every(lambda make: (make((2, 3)),), lambda make: (make(()),))
+        for name in (
+            "is_floating_point is_inference is_complex is_signed is_tensor numel is_conj is_neg get_device"
+        ).split()
+    },
     "Tensor.__len__": _every(lambda make: (make((2, 3)),)),
     "Tensor.__contains__": _every(lambda make: (make((2, 3)), 1)),
     "Tensor.__bool__": _every(lambda make: (make((1,)),)),

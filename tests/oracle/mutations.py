@@ -53,8 +53,8 @@ def calls(draw: Draw, path: str) -> Call:
         tree = draw(_with_other_parameters(tree))
     if draw(st.integers(0, 5)) == 0:
         tree = draw(_with_numbers(tree, main))
-    tree = draw(_laid_out(tree))
-    call = basic_form(Call(path, tuple(tree["args"]), tree["kwargs"]))
+    tree = draw(_laid_out(tree, template.expand))
+    call = basic_form(Call(path, tuple(tree["args"]), tree["kwargs"], reference=template.reference))
     return draw(_in_a_form(call))
 
 
@@ -238,11 +238,13 @@ def _with_other_parameters(draw: Draw, tree: Any) -> Any:
 
 
 @st.composite
-def _laid_out(draw: Draw, tree: Any) -> Any:
+def _laid_out(draw: Draw, tree: Any, expand: bool) -> Any:
     plain = draw(st.booleans())
 
     def one(array: np.ndarray) -> Given:
         found = every_layout(array)
+        if not expand:
+            found.pop("expanded", None)
         return found["contiguous"] if plain else found[draw(st.sampled_from(sorted(found)))]
 
     return mapped(tree, np.ndarray, one)
@@ -282,4 +284,3 @@ def _with_out(draw: Draw, call: Call) -> Call:
         outs.append(laid[draw(st.sampled_from(sorted(laid)))] if shape == one.shape else contiguous(zeros))
     out = outs[0] if len(outs) == 1 else tuple(outs)
     return replace(call, kwargs={**call.kwargs, "out": out}, form="out", grad=False)
-

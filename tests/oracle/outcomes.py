@@ -13,7 +13,8 @@ from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from . import accuracy
-from .calls import Call, Given
+from .calls import Call, Given, leaves
+from .crashes import Crash, crashes
 from .libraries import POLYAD, TORCH, Library, bytes_of, invoke
 
 
@@ -64,7 +65,8 @@ class Mismatch:
 
     Attributes:
         kind: "refused" (polyad alone raises), "accepted" (PyTorch alone does), "exception" (their types), "structure",
-            "dtype", "shape", "strides", "sharing", "requires_grad", "value", "written", "gradient".
+            "dtype", "shape", "strides", "sharing", "requires_grad", "value", "written", "gradient", "gradient that is
+            lost" (PyTorch's is nan or infinite).
         text: both sides in words.
     """
 
@@ -77,6 +79,8 @@ class Mismatch:
 
 def observe(library: Library, call: Call) -> Outcome:
     """Make *call* in *library*."""
+    if library is TORCH and crashes(call):
+        return Outcome(error=Crash(call.path))
     made = {id(given): library.tensor(given) for given in call.givens()}
     tensors = {key: tensor for key, (tensor, _) in made.items()}
     givens = list({id(given): given for given in call.givens()}.values())
@@ -97,8 +101,13 @@ def observe(library: Library, call: Call) -> Outcome:
             outcome.results = [_result(library, one, inputs, windows) for one in found]
             if call.grad:
                 _differentiate(library, call, found, givens, tensors, outcome)
-        outcome.memories = [library.host(made[id(given)][1]) for given in givens]
+        outcome.memories = [_memory(library, *made[id(given)]) for given in givens]
     return outcome
+
+
+def _memory(library: Library, tensor: Any, memory: Any) -> np.ndarray:
+    """All the memory behind *tensor*; where PyTorch only notes that it is to be conjugated, conjugated."""
+    return library.host(memory.conj() if library is TORCH and tensor.is_conj() else memory)
 
 
 def _structure(library: Library, result: Any, found: list[Any]) -> str:
@@ -139,6 +148,7 @@ def _differentiate(
 ) -> None:
     random = call.random()
     outputs = [one for one in found if isinstance(one, library.Tensor) and one.requires_grad]
+    outputs = [one for one in outputs if isinstance(library.dtype(one), DType)]
     incoming = []
     for one in outputs:
         shape = tuple(one.shape)
@@ -173,10 +183,33 @@ def compare(call: Call, ours: Outcome, theirs: Outcome, bound: accuracy.Bound) -
             found += _compare_plain(where, one, other)
         else:
             found += _compare_tensors(where, one, other, call, bound)
-    for position, (left, right) in enumerate(zip(ours.memories, theirs.memories)):
+    givens = list({id(given): given for given in call.givens()}.values())
+    for position, (given, left, right) in enumerate(zip(givens, ours.memories, theirs.memories)):
+        if given in targets(call):
+            # What was written is among the results; here, that nothing else was.
+            left, right = outside(given, left), outside(given, right)
         found += accuracy.difference("written", f"memory of input {position}", left, right, call, bound)
     found += _compare_gradients(call, ours, theirs, bound)
     return found
+
+
+def targets(call: Call) -> list[Given]:
+    """The arguments that the call writes its results to."""
+    if call.form == "out":
+        return [value for value in leaves(call.kwargs["out"]) if isinstance(value, Given)]
+    if call.form == "in place" or call.name.endswith("_"):
+        return [value for value in call.args[:1] if isinstance(value, Given)]
+    return []
+
+
+def outside(given: Given, memory: np.ndarray) -> np.ndarray:
+    """*memory* with zeros where the tensor is."""
+    memory = np.array(memory)
+    window = np.lib.stride_tricks.as_strided(
+        memory[given.offset :], given.shape, [stride * memory.itemsize for stride in given.strides]
+    )
+    window[...] = 0
+    return memory
 
 
 def _plain(structure: str) -> str:
@@ -213,6 +246,8 @@ def _compare_plain(where: str, one: Any, other: Any) -> list[Mismatch]:
             if isinstance(other, tuple)
             else (one.name if isinstance(one, DType) else str(one).removeprefix("polyad.")) == name
         )
+    elif isinstance(other, complex):
+        equal = isinstance(one, complex) and repr(one) == repr(other)
     elif isinstance(other, float):
         equal = one == other or (math.isnan(one) and math.isnan(other)) or math.isclose(one, other, rel_tol=1e-6)
     else:

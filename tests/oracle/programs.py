@@ -183,9 +183,7 @@ def steps(draw_count: int = 12) -> st.SearchStrategy[list[Step]]:
         st.sampled_from(sorted(STATE)),
         st.sampled_from(sorted(WRITES)).map(lambda name: name + NO_GRAD),
     )
-    return st.lists(
-        st.builds(Step, names, st.tuples(*[st.integers(0, 6)] * 4)), min_size=1, max_size=draw_count
-    )
+    return st.lists(st.builds(Step, names, st.tuples(*[st.integers(0, 6)] * 4)), min_size=1, max_size=draw_count)
 
 
 @dataclass
@@ -338,5 +336,3 @@ def compare(program: list[Step]) -> list[Mismatch]:
         elif left.shape != right.shape or not np.allclose(left, right, rtol=1e-5, atol=1e-6, equal_nan=True):
             found.append(Mismatch("gradient", f"of {position}: {left.tolist()}, PyTorch {right.tolist()}"))
     return found
-
-

@@ -18,7 +18,7 @@ from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.calls import generator
 from polyad_conformance.sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample
-from polyad_conformance.samples import families
+from polyad_conformance.samples import families, family_of
 
 from .accuracy import Bound
 from .calls import Call, Given, contiguous, mapped
@@ -34,17 +34,22 @@ class Template:
         path, name: the function, and what is special about this call.
         draw: ``draw(dtype, seed)`` returns positional and keyword arguments, arrays as NumPy arrays.
         dtypes: those in which it is valid.
+        reference: the sample's.
+        expand: whether arrays that repeat along their first dimension are valid too.
     """
 
     path: str
     name: str
     draw: Callable[[DType, int], tuple[tuple[Any, ...], dict[str, Any]]]
     dtypes: tuple[DType, ...]
+    reference: Callable[..., Any] | None = None
+    expand: bool = True
 
     def call(self, dtype: DType, seed: int = 0, layout: Callable[[np.ndarray], Given] = contiguous) -> Call:
         """The call in one dtype, its arrays in one layout."""
         args, kwargs = self.draw(dtype, seed)
-        return Call(self.path, mapped(args, np.ndarray, layout), mapped(kwargs, np.ndarray, layout))
+        placed = (mapped(args, np.ndarray, layout), mapped(kwargs, np.ndarray, layout))
+        return Call(self.path, *placed, reference=self.reference)
 
 
 def _of_sample(path: str, sample: Sample) -> Template:
@@ -54,7 +59,9 @@ def _of_sample(path: str, sample: Sample) -> Template:
         kwargs.pop("generator", None)  # the two libraries draw different numbers anyway
         return args, kwargs
 
-    return Template(path, sample.name, draw, sample.dtypes)
+    # Of a matrix with equal rows, what factorizations give is not determined.
+    expand = sample.expand and "linalg" not in family_of(sample)
+    return Template(path, sample.name, draw, sample.dtypes, sample.reference, expand)
 
 
 @cache

@@ -12,7 +12,8 @@ import torch
 from polyad.dispatch.op import PUBLIC
 from polyad_conformance.sample import ErrorCase
 
-from .calls import Call, Given, contiguous, every_layout, mapped, row_major
+from .calls import Call, Given, contiguous, every_layout, row_major
+from .crashes import crashes
 from .differences import deliberate
 from .forms import basic_form, has_method, keyword_form, out_forms
 from .judgement import disagreements, report
@@ -26,10 +27,9 @@ LAYOUTS = ("transposed", "channels last", "stepped", "offset", "expanded")
 
 def in_layouts(template: Template, dtype: object) -> Iterator[Call]:
     """The call in each layout, and with neighbouring arguments in different ones."""
-    args, kwargs = template.draw(dtype, 0)
 
     def laid(choose: object) -> Call:
-        return basic_form(Call(template.path, mapped(args, np.ndarray, choose), mapped(kwargs, np.ndarray, choose)))
+        return basic_form(template.call(dtype, layout=choose))
 
     yield laid(contiguous)
     for name in LAYOUTS:
@@ -41,7 +41,7 @@ def in_layouts(template: Template, dtype: object) -> Iterator[Call]:
             return found or contiguous(values)
 
         call = laid(one)
-        if any(met):
+        if any(met) and (name != "expanded" or template.expand):
             yield call
     turn = iter(range(1000))
     names = ("transposed", "stepped", "contiguous", "channels last")
@@ -91,9 +91,12 @@ def test_refused_calls(path: str) -> None:
     found = []
     for case in error_cases_of(path):
         call = Call(path, (), {})
+        if crashes(call):
+            continue
         ours, theirs = (refusal(library, path, case) for library in (POLYAD, TORCH))
         for mismatch in compare(call, ours, theirs, bound_of(path)):
-            if deliberate(call, mismatch, ours, theirs) is None:
+            entry = deliberate(call, mismatch, ours, theirs)
+            if entry is None or entry.name == "which of several faults is told":
                 found.append((case, Mismatch(mismatch.kind, f"{case.label}: {mismatch.text}")))
     assert not found, "\n".join(str(mismatch) for _, mismatch in found)
 

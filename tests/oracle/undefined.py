@@ -6,6 +6,7 @@ alone: a sort that returns wrong values is not excused because the order of equa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,47 @@ OVERWRITING = frozenset(
 """Functions that write to places given by indices: of several writes to one place, any may win."""
 
 
-CRASHES = {"linalg.ldl_solve": "PyTorch uses pivots as addresses: those of no factorization end the process"}
-"""Functions that are not called at random, with the reason."""
-
-
 def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> str:
     """Why nothing can be said about *mismatch*, "" if something can."""
-    if call.name in POSITIONS and mismatch.kind in ("value", "gradient") and _same_elements(call, ours, theirs):
+    if (
+        call.name in POSITIONS
+        and mismatch.kind in ("value", "gradient", "written")
+        and _same_elements(call, ours, theirs)
+    ):
         return "equal elements: any of their positions may be named"
     if mismatch.kind in ("value", "gradient", "written") and call.name in OVERWRITING and _repeats(call):
         return "several writes to one place: any may win"
+    if call.name in FACTORS and mismatch.kind in ("value", "gradient") and _same_product(call, ours, theirs):
+        return "singular and eigenvectors: any phase will do"
+    if call.name.startswith("as_strided") and mismatch.kind == "gradient" and _overlaps(call):
+        return "the gradient of several elements in one place"
     if mismatch.kind in ("value", "written") and _casts_what_does_not_fit(call, ours, theirs):
         return "a float outside the range of the integers it is converted to"
     if mismatch.kind == "written" and _overlaps(call):
         return "a write to elements that lie in one place"
     return ""
+
+
+FACTORS: dict[str, Callable[..., Any]] = {
+    "svd": lambda u, s, v: (u[..., : s.shape[-1]] * s[..., None, :]) @ v[..., : s.shape[-1], :],
+    "eigh": lambda values, vectors: (vectors * values[..., None, :]) @ np.conj(np.swapaxes(vectors, -1, -2)),
+    "eig": lambda values, vectors: (vectors * values[..., None, :]) @ np.linalg.inv(vectors),
+}
+"""What the factors of a matrix make, by function."""
+
+
+def _same_product(call: Call, ours: Outcome, theirs: Outcome) -> bool:
+    made = []
+    for outcome in (ours, theirs):
+        factors = [wide(one.values) for one in outcome.results if isinstance(one, Result)]
+        if call.path == "svd":
+            factors[2] = np.conj(np.swapaxes(factors[2], -1, -2))
+        try:
+            made.append(FACTORS[call.name](*factors))
+        except Exception:
+            return False
+    coarse = any(given.memory.dtype.itemsize <= (8 if given.memory.dtype.kind == "c" else 4) for given in call.givens())
+    return bool(np.allclose(*made, rtol=0, atol=(1e-4 if coarse else 1e-10) * (1 + np.abs(made[1]).max(initial=0))))
 
 
 def _same_elements(call: Call, ours: Outcome, theirs: Outcome) -> bool:
