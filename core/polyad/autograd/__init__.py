@@ -9,6 +9,8 @@ graph.py      nodes, edges and hooks on several tensors, for users
 saved.py      hooks that keep saved tensors elsewhere
 origin.py     where in the program a node was recorded
 anomaly.py    what looks for NaN and infinity
+passing.py    a node that tensors pass through, for hooks of modules
+profiler.py   where the time goes
 function.py   ops with a hand-written backward: `Function`
 levels.py     what the transforms of functions are made of
 functional.py jacobian, hessian and products with vectors, of functions of tensors
@@ -20,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import functional as functional, graph as graph
+    from . import functional as functional, graph as graph, profiler as profiler
     from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
@@ -35,6 +37,7 @@ __all__ = [
     "gradcheck",
     "gradgradcheck",
     "graph",
+    "profiler",
     "set_detect_anomaly",
 ]
 
@@ -47,7 +50,7 @@ _LAZY = {
     "gradgradcheck": "gradcheck",
     "set_detect_anomaly": "anomaly",
 }
-_LAZY_MODULES = frozenset({"functional", "graph"})
+_LAZY_MODULES = frozenset({"functional", "graph", "profiler"})
 
 
 def __getattr__(name: str) -> Any:

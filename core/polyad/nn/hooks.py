@@ -128,9 +128,10 @@ class BackwardHooks:
         """The results likewise."""
         several = result if isinstance(result, tuple) else (result,)
         positions: list[int] = []
+        count = len(several)
 
         def results_ready(_: tuple[Any, ...], gradients: tuple[Any, ...]) -> tuple[Any, ...] | None:
-            return self._results_ready(positions, len(several), gradients)
+            return self._results_ready(positions, count, gradients)
 
         passed, found = self._through(several, lambda node: node.register_hook(results_ready))
         positions += found or []

@@ -195,7 +195,7 @@ def test_hooks_that_return_the_wrong_thing() -> None:
     x = leaf(1.0, 2.0)
     with x.register_hook(lambda g: g.sum()), pytest.raises(RuntimeError, match="has another shape"):
         x.sum().backward()
-    with x.register_hook(lambda g: 3), pytest.raises(TypeError, match=r"hook <lambda> \(test_engine.py:\d+\) of AccumulateGrad: it returned int"):
+    with x.register_hook(lambda g: 3), pytest.raises(TypeError, match="it returned int, not a tensor"):
         x.sum().backward()
 
 
