@@ -40,14 +40,12 @@ class Bound:
     Attributes:
         steps: roundings on the way to a result.
         sums: whether elements are added up, as many as there are in the inputs and the result.
-        magnitude: ``magnitude(*args, **kwargs)`` of wide NumPy arrays, what errors are relative to; None: the result.
         values: False where only dtype and shape are defined, as for random numbers.
         memory: False where strides and sharing are not compared.
     """
 
     steps: int = 2
     sums: bool = False
-    magnitude: Callable[..., Any] | None = None
     values: bool = True
     memory: bool = True
 
@@ -72,7 +70,7 @@ def difference(kind: str, where: str, ours: np.ndarray, theirs: np.ndarray, call
     allowed = allowance(dtype, right, call, bound, kind)
     wrong = unequal(left, right, allowed, dtype)
     if wrong.any():
-        wrong = wrong & ~_excused(kind, where, left, right, allowed, dtype, call)
+        wrong = wrong & ~_excused(kind, where, left, right, allowed, dtype, call, bound)
     if not wrong.any():
         return []
     if kind == "gradient" and not np.isfinite(right[wrong]).any():
@@ -101,19 +99,20 @@ def allowance(dtype: DType, expected: np.ndarray, call: Call, bound: Bound, kind
     if bound.sums:
         length = max([value.size for value in values] + [1]) + expected.size
         size = np.maximum(size, largest(values, [expected]))
-    if bound.magnitude is not None and kind == "value":
-        size = np.maximum(size, _magnitude(call, bound, expected.shape))
+    if call.magnitude is not None and kind in ("value", "written"):
+        size = np.maximum(size, _evaluated(call, call.magnitude, expected.shape))
     if kind == "gradient":
         steps, size = 2 * (steps + 1), np.maximum(size, largest([expected]) + 1)
     return 2 * (steps * eps(dtype) + length * eps(accumulator)) * size + finfo(dtype).smallest_normal
 
 
-def _magnitude(call: Call, bound: Bound, shape: tuple[int, ...]) -> Any:
-    """The sample's magnitude for these arguments, 0 if they are none that it knows."""
-    args, kwargs = mapped((tuple(call.args), dict(call.kwargs)), Given, lambda given: wide(given.values))
+def _evaluated(call: Call, function: Callable[..., Any], shape: tuple[int, ...]) -> Any:
+    """What a sample's function gives for the call's arguments, 0 if they are none that it knows."""
+    kwargs = {key: value for key, value in call.kwargs.items() if key != "out"}
+    args, kwargs = mapped((tuple(call.args), kwargs), Given, lambda given: wide(given.values))
     try:
         with np.errstate(all="ignore"):
-            found = np.nan_to_num(np.asarray(bound.magnitude(*args, **kwargs), float), posinf=0.0)
+            found = np.nan_to_num(np.asarray(function(*args, **kwargs), float), posinf=0.0)
         return np.broadcast_to(found, shape)
     except Exception:
         return 0.0
@@ -136,7 +135,14 @@ def unequal(left: np.ndarray, right: np.ndarray, allowed: np.ndarray, dtype: DTy
 
 
 def _excused(
-    kind: str, where: str, left: np.ndarray, right: np.ndarray, allowed: np.ndarray, dtype: DType, call: Call
+    kind: str,
+    where: str,
+    left: np.ndarray,
+    right: np.ndarray,
+    allowed: np.ndarray,
+    dtype: DType,
+    call: Call,
+    bound: Bound,
 ) -> np.ndarray:
     """Where PyTorch itself is as far from the truth, or its result as sensitive."""
     nothing = np.zeros(left.shape, bool)
@@ -144,7 +150,7 @@ def _excused(
         return nothing
     reference = _referenced(call, kind, where)
     if reference is not None and reference.shape == left.shape:
-        near = ~unequal(left, reference, allowed, dtype)
+        near = ~unequal(left, reference, allowance(dtype, reference, call, bound, kind), dtype)
         if near.all():
             return near
     if dtype in (float64, complex128):

@@ -63,10 +63,19 @@ def keyword_form(call: Call) -> Call | None:
         return None
     given = dict(zip(names[1:], call.args[1:]))
 
-    def reference(*args: Any, **kwargs: Any) -> Any:
-        return call.reference(*args, *[kwargs.pop(name) for name in given], **kwargs)  # type: ignore[misc]
+    def renamed(function: Any) -> Any:
+        """*function* for a call with these keywords."""
+        if function is None:
+            return None
+        return lambda *args, **kwargs: function(*args, *[kwargs.pop(name) for name in given], **kwargs)
 
-    return replace(call, args=call.args[:1], kwargs={**given, **call.kwargs}, reference=call.reference and reference)
+    return replace(
+        call,
+        args=call.args[:1],
+        kwargs={**given, **call.kwargs},
+        reference=renamed(call.reference),
+        magnitude=renamed(call.magnitude),
+    )
 
 
 def out_forms(call: Call, every: bool = True) -> Iterator[Call]:
@@ -86,7 +95,9 @@ def out_forms(call: Call, every: bool = True) -> Iterator[Call]:
     yield with_out(call, results, lambda values: contiguous(values[:0].reshape(-1)[:0] if values.ndim else values))
     for dtype in (bool_, int64, float32, float64, complex64, complex128):
         twin_dtype = numpy_dtype(dtype)
-        yield with_out(call, results[:1], lambda values, to=twin_dtype: contiguous(values.astype(to)), results[1:])
+        yield with_out(
+            call, results[:1], lambda values, to=twin_dtype: contiguous(np.zeros(values.shape, to)), results[1:]
+        )
 
 
 def with_out(call: Call, results: list[Result], make: Any, rest: list[Result] | None = None) -> Call:

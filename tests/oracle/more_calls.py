@@ -109,7 +109,10 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
         lambda make: (make((4, 3)), (make.index((2,), 2), slice(None)), make((3,))),
     ),
     "broadcast_shapes": _every(
-        lambda make: ((2, 1), (3,)), lambda make: ((2, 3), (2, 1), ()), lambda make: ((2,), (3,)), dtypes=(polyad.float32,)
+        lambda make: ((2, 1), (3,)),
+        lambda make: ((2, 3), (2, 1), ()),
+        lambda make: ((2,), (3,)),
+        dtypes=(polyad.float32,),
     ),
     "result_type": _every(
         lambda make: (make((2,)), make.of(polyad.int16)((2,))),
@@ -122,7 +125,9 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
         lambda make: (make((0,)), make((0,))),
         lambda make: (make((2, 3)), make((3,))),
     ),
-    "allclose": _every(lambda make: (make((2, 3)), make((2, 3))), lambda make: (make((0,)), make((0,))), dtypes=NUMBERS),
+    "allclose": _every(
+        lambda make: (make((2, 3)), make((2, 3))), lambda make: (make((0,)), make((0,))), dtypes=NUMBERS
+    ),
     "is_same_size": _every(lambda make: (make((2, 3)), make((2, 3))), lambda make: (make((2, 3)), make((3,)))),
     "is_nonzero": _every(lambda make: (make((1,)),), lambda make: (make(()),), lambda make: (make((2,)),)),
     **{

@@ -54,7 +54,8 @@ def calls(draw: Draw, path: str) -> Call:
     if draw(st.integers(0, 5)) == 0:
         tree = draw(_with_numbers(tree, main))
     tree = draw(_laid_out(tree, template.expand))
-    call = basic_form(Call(path, tuple(tree["args"]), tree["kwargs"], reference=template.reference))
+    known = {"reference": template.reference, "magnitude": template.magnitude}
+    call = basic_form(Call(path, tuple(tree["args"]), tree["kwargs"], **known))
     return draw(_in_a_form(call))
 
 

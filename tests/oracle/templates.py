@@ -34,7 +34,7 @@ class Template:
         path, name: the function, and what is special about this call.
         draw: ``draw(dtype, seed)`` returns positional and keyword arguments, arrays as NumPy arrays.
         dtypes: those in which it is valid.
-        reference: the sample's.
+        reference, magnitude: the sample's.
         expand: whether arrays that repeat along their first dimension are valid too.
     """
 
@@ -43,13 +43,14 @@ class Template:
     draw: Callable[[DType, int], tuple[tuple[Any, ...], dict[str, Any]]]
     dtypes: tuple[DType, ...]
     reference: Callable[..., Any] | None = None
+    magnitude: Callable[..., Any] | None = None
     expand: bool = True
 
     def call(self, dtype: DType, seed: int = 0, layout: Callable[[np.ndarray], Given] = contiguous) -> Call:
         """The call in one dtype, its arrays in one layout."""
         args, kwargs = self.draw(dtype, seed)
         placed = (mapped(args, np.ndarray, layout), mapped(kwargs, np.ndarray, layout))
-        return Call(self.path, *placed, reference=self.reference)
+        return Call(self.path, *placed, reference=self.reference, magnitude=self.magnitude)
 
 
 def _of_sample(path: str, sample: Sample) -> Template:
@@ -61,7 +62,7 @@ def _of_sample(path: str, sample: Sample) -> Template:
 
     # Of a matrix with equal rows, what factorizations give is not determined.
     expand = sample.expand and "linalg" not in family_of(sample)
-    return Template(path, sample.name, draw, sample.dtypes, sample.reference, expand)
+    return Template(path, sample.name, draw, sample.dtypes, sample.reference, sample.magnitude, expand)
 
 
 @cache
@@ -119,11 +120,9 @@ def bound_of(path: str) -> Bound:
     samples = samples_of(path)
     if is_random(path) or not has_values(path):
         return Bound(values=False)
-    magnitude = next((sample.magnitude for sample in samples if sample.magnitude is not None), None)
     return Bound(
         steps=max([sample.steps for sample in samples] + [2]),
         sums=any(sample.length for sample in samples),
-        magnitude=magnitude,
     )
 
 

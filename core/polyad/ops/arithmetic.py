@@ -25,7 +25,7 @@ from ..dispatch.promotion import (
     promoted_float,
 )
 from ..dtypes import BOOL, FLOATING, dtype_of_number
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError
+from ..errors import ArgumentTypeError, DTypeError, OptionError
 from ..tensor import Tensor, check_tensor
 from .creation import zeros_like
 from .shape_rules import broadcast, same
@@ -179,7 +179,7 @@ def div(
         return _floor_divide(input, other)
     if rounding_mode == "trunc":
         return _trunc_divide(input, other)
-    raise ArgumentError(
+    raise OptionError(
         f"div: rounding_mode is {rounding_mode!r}",
         operands={"input": input, "other": other},
         fix='use None, "trunc" or "floor"',

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..dispatch.op import alias, composite, function, primitive
 from ..dispatch.promotion import comparison, not_complex, to_bool
 from ..dtypes import FLOATING
-from ..errors import ArgumentError, DTypeError
+from ..errors import DTypeError, OptionError
 from ..tensor import Tensor, check_same_device, check_tensor
 from .bitwise import bitwise_and, logical_not
 from .creation import full_like
@@ -207,7 +207,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         )
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:
-            raise ArgumentError(
+            raise OptionError(
                 f"isclose: {name} is {value!r}, not 0 or more", fix="give tolerances that are not negative"
             )
     close = eq(input, other)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
-from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ..layout import Shape, normalize_dim, normalize_dims, normalize_shape
 from ..tensor import Tensor, check_tensor
 from .shape import _expand, _reshape, _unsqueeze
@@ -23,7 +23,7 @@ def _check_tensors(tensors: Any, op: str) -> list[Tensor]:
             f"{op}: tensors is {type(tensors).__name__}, not a list of tensors", fix="pass a list or tuple of tensors"
         )
     if not tensors:
-        raise ArgumentError(f"{op}: the list of tensors is empty", fix="give one tensor or more")
+        raise OptionError(f"{op}: the list of tensors is empty", fix="give one tensor or more")
     for position, tensor in enumerate(tensors):
         check_tensor(tensor, op, f"tensors[{position}]")
     return list(tensors)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend import registry
 from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import Typing, first, keyed_dtype
+from ..dispatch.views import layout_of
 from ..dtypes import (
     BOOL,
     FLOATING,
@@ -27,10 +28,12 @@ from ..dtypes import (
     int64,
 )
 from ..errors import ArgumentTypeError, DTypeError, ShapeError
-from ..layout import Shape, check_sizes, normalize_shape
+from ..layout import Shape, check_sizes, contiguous_strides, normalize_shape
+from ..memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
 from ..random.generator import Generator, generator_or_default
 from ..random.philox import ONE_WORD_RANGE
 from ..tensor import Tensor, check_tensor
+from .conversion import _copy_strided
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -213,6 +216,17 @@ def _like(op: str, input: Any, dtype: DType | None, device: Any) -> tuple[Shape,
     return input._array.shape, dtype or kind.dtype, kind.device if device is None else registry.resolve_device(device)
 
 
+def _finished_like(op: str, tensor: Tensor, input: Tensor, memory_format: MemoryFormat, requires_grad: bool) -> Tensor:
+    """*tensor*, or a copy of it that lies in memory as a copy of *input* in that format would: the numbers are drawn
+    in row-major order in any case.
+    """
+    shape, strides, _ = layout_of(input)
+    strides = copy_strides(shape, strides, check_format(memory_format, op), op)
+    if strides != contiguous_strides(shape):
+        tensor = _copy_strided(tensor, strides)
+    return _finished(tensor, requires_grad)
+
+
 def _finished(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -373,8 +387,9 @@ def rand_like(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
-    """`rand` with input's shape, dtype and device unless others are given.
+    """`rand` with input's shape, dtype, device and order in memory unless others are given.
 
     >>> import polyad
     >>> polyad.rand_like(polyad.zeros(2, 3)).shape
@@ -382,7 +397,8 @@ def rand_like(
     """
     shape, kind, where = _like("rand_like", input, dtype, device)
     source = generator_or_default("rand_like", generator)
-    return _finished(_uniform_numbers("rand_like", shape, 0, 1, source, kind, where), requires_grad)
+    made = _uniform_numbers("rand_like", shape, 0, 1, source, kind, where)
+    return _finished_like("rand_like", made, input, memory_format, requires_grad)
 
 
 @function(method=False)
@@ -393,8 +409,9 @@ def randn_like(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
-    """`randn` with input's shape, dtype and device unless others are given.
+    """`randn` with input's shape, dtype, device and order in memory unless others are given.
 
     >>> import polyad
     >>> polyad.randn_like(polyad.zeros(2, 3)).shape
@@ -402,7 +419,8 @@ def randn_like(
     """
     shape, kind, where = _like("randn_like", input, dtype, device)
     source = generator_or_default("randn_like", generator)
-    return _finished(_normal_numbers("randn_like", shape, 0, 1, source, kind, where), requires_grad)
+    made = _normal_numbers("randn_like", shape, 0, 1, source, kind, where)
+    return _finished_like("randn_like", made, input, memory_format, requires_grad)
 
 
 @function(method=False)
@@ -415,8 +433,9 @@ def randint_like(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:
-    """`randint` with input's shape, dtype and device unless others are given.
+    """`randint` with input's shape, dtype, device and order in memory unless others are given.
 
     >>> import polyad
     >>> polyad.randint_like(polyad.zeros(2, 3), 5).dtype
@@ -427,7 +446,7 @@ def randint_like(
     made = _integers(
         shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, kind), where
     )
-    return _finished(made, requires_grad)
+    return _finished_like("randint_like", made, input, memory_format, requires_grad)
 
 
 @function(method=False)

@@ -8,7 +8,7 @@ from ..backend import registry
 from ..dispatch.op import composite, function
 from ..dispatch.promotion import keyed_dtype
 from ..dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, ShapeError
+from ..errors import ArgumentTypeError, OptionError, ShapeError
 from ..layout import Shape
 from ..tensor import Tensor
 from .creation import _arange, _full, _made
@@ -57,7 +57,7 @@ def _checked(op: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> 
         if isinstance(start, complex) or isinstance(end, complex):
             dtype = dtype.to_complex()
     elif dtype.category < COMPLEX and (isinstance(start, complex) or isinstance(end, complex)):
-        raise ArgumentError(f"{op}: complex bounds do not fit {dtype.name}", fix="use a complex dtype")
+        raise OptionError(f"{op}: complex bounds do not fit {dtype.name}", fix="use a complex dtype")
     return start, end, count, dtype
 
 
