@@ -27,6 +27,12 @@ class NumpyBackend(Backend):
         except ValueError as error:  # more bytes than an address has
             raise MemoryError(str(error)) from error
 
+    def zeros(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
+        try:
+            return np.zeros(shape, numpy_dtype(dtype))
+        except ValueError as error:
+            raise MemoryError(str(error)) from error
+
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
         return np.array(data, numpy_dtype(dtype), order="C")
 

@@ -67,8 +67,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"cases or families ({', '.join(FAMILIES)}); default: all")
     arguments = parser.parse_args()
     ratios: list[tuple[float, str]] = []
-    for name, ours, theirs, arrays in chosen(arguments.names):
-        tensors = tuple(polyad.tensor(one) if isinstance(one, np.ndarray) else one for one in arrays)
+    for name, ours, theirs, given in chosen(arguments.names):
+        tensors = tuple(polyad.tensor(one) if isinstance(one, np.ndarray) else one for one in given)
+        # The same memory for both: how it lies in pages and cache lines decides about the speed of some copies.
+        arrays = tuple(one.numpy() if isinstance(one, polyad.Tensor) else one for one in tensors)
         with np.errstate(all="ignore"):
             if arguments.memory:
                 mine, other = peak(ours, tensors), peak(theirs, arrays)

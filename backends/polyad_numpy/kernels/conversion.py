@@ -8,10 +8,14 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.device import Device
-from polyad.dtypes import DType
+from polyad.dtypes import FLOATING, INTEGER, DType, float32
 from polyad.interop.numpy import numpy_dtype
 
 from .order import arranged
+from .quiet import quiet
+
+EXACT = 1 << 24
+"""Up to this number float32 has every integer."""
 
 
 def cast(array: Any, dtype: DType) -> Any:
@@ -28,8 +32,42 @@ def copy(array: Any) -> Any:
 
 def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Any:
     target = numpy_dtype(dtype)
-    wide = np.int64 if dtype.category == 1 and isinstance(start, int) and isinstance(step, int) else np.float64
-    return (np.asarray(start, wide) + np.arange(count, dtype=wide) * np.asarray(step, wide)).astype(target)
+    whole = isinstance(start, int) and isinstance(step, int)
+    if dtype.category == INTEGER and whole:
+        made = np.arange(count) if start == 0 and step == 1 else np.arange(count) * step + start
+        return made.astype(target, copy=False)
+    if dtype is float32 and count <= EXACT and start == 0 and step == 1:
+        return np.arange(count, dtype=target)
+    # In float64, rounded once.
+    made = np.arange(count, dtype=np.float64)
+    if step != 1:
+        np.multiply(made, step, made)
+    if start != 0:
+        np.add(made, start, made)
+    return made.astype(target, copy=False)
 
 
-KERNELS = {"cast": Kernel(cast), "copy": Kernel(copy), "arange": Kernel(arange)}
+def linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) -> Any:
+    target = numpy_dtype(dtype)
+    if steps == 1:
+        return np.full(1, start, target)
+    wide = target if dtype.category >= FLOATING and dtype.itemsize > 2 else np.dtype(np.float32)
+    step, half = (end - start) / (steps - 1) if steps else 0.0, steps // 2
+    made = np.empty(steps, wide)
+    places = _places(steps - half, made.real.dtype)
+    early, late = made[:half], made[half:]
+    np.add(np.multiply(places[:half], step, out=early), start, out=early)
+    np.subtract(end, np.multiply(places[::-1], step, out=late), out=late)
+    return made.astype(target, copy=False)
+
+
+def _places(count: int, dtype: Any) -> Any:
+    return np.arange(count, dtype=dtype if count <= EXACT else np.float64).astype(dtype, copy=False)
+
+
+KERNELS = {
+    "cast": Kernel(cast),
+    "copy": Kernel(copy),
+    "arange": Kernel(quiet(arange)),
+    "linspace": Kernel(quiet(linspace)),
+}

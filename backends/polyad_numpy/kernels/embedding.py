@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from .indexing import _accumulating, _add_slices, _check
+from .indexing import _accumulating, _add_slices, _check, sum_runs
 
 
 def embedding(weight: Any, index: Any, padding_idx: int, by_frequency: bool) -> Any:
@@ -41,7 +41,7 @@ def bag_sum(weight: Any, index: Any, bag: Any, factors: Any, bags: int, by_frequ
         if factors is not None:
             rows *= factors[:, None].astype(wide, copy=False)
         starts = np.flatnonzero(np.concatenate(([True], bag[1:] != bag[:-1])))
-        out[bag[starts]] = np.add.reduceat(rows, starts, axis=0)
+        out[bag[starts]] = sum_runs(rows, starts, wide)
     return out.astype(weight.dtype, copy=False)
 
 

@@ -6,6 +6,7 @@ looked for only once it is known that there is one.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from .quiet import quiet, thread
 from .selection import CHOSEN, choose
 
 _HALF = 2
+LONG_RUN = 1024
+"""From how many elements a run on its sum is worth a call of its own."""
 
 
 def _check(op: str, index: Any, size: int, name: str = "index") -> None:
@@ -38,6 +41,22 @@ def index_select(array: Any, index: Any, dim: int) -> Any:
     return array.take(index, dim)
 
 
+def sum_runs(rows: Any, starts: Any, wide: Any) -> Any:
+    """The sums of the runs of *rows* that begin at *starts*, the first of which is 0."""
+    count, runs = len(rows), len(starts)
+    each = count // runs
+    shape = rows.shape[1:]
+    if each * runs == count and (starts == np.arange(0, count, each)).all():
+        return np.add.reduce(rows.reshape(runs, each, *shape), 1, wide)
+    if rows.size < runs * LONG_RUN:
+        return np.add.reduceat(rows, starts, axis=0, dtype=wide)
+    # NumPy's reduceat goes down each column by itself.
+    out = np.empty((runs, *shape), wide)
+    for run, (start, end) in enumerate(itertools.pairwise([*starts.tolist(), count])):
+        np.add.reduce(rows[start:end], 0, wide, out[run])
+    return out
+
+
 def _add_slices(target: Any, index: Any, source: Any) -> None:
     """``target[index[i]] += source[i]`` for every i in order, along dimension 0."""
     if target.ndim == 1:
@@ -49,7 +68,14 @@ def _add_slices(target: Any, index: Any, source: Any) -> None:
     if len(starts) == len(index):
         target[index] += source
     else:
-        target[ordered[starts]] += np.add.reduceat(source[order], starts, axis=0, dtype=target.dtype)
+        target[ordered[starts]] += sum_runs(source[order], starts, target.dtype)
+
+
+def index_copy(array: Any, index: Any, source: Any, dim: int) -> Any:
+    _check("index_copy", index, array.shape[dim])
+    out = array.copy()
+    out[(*[slice(None)] * dim, index)] = source
+    return out
 
 
 def _accumulating(dtype: Any) -> Any:
@@ -272,6 +298,7 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
 KERNELS = {
     "index_select": Kernel(index_select),
     "index_add": Kernel(index_add),
+    "index_copy": Kernel(index_copy),
     "from_front": Kernel(from_front),
     "gather": Kernel(gather),
     "scatter": Kernel(scatter),

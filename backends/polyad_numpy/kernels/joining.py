@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,27 @@ def flip(array: Any, dims: tuple[int, ...]) -> Any:
     return arranged(np.array(array[places]), array)
 
 
+def roll(array: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    out = np.empty(array.shape, array.dtype)
+    if not array.size:
+        return out
+    total = [0] * array.ndim
+    for shift, dim in zip(shifts, dims, strict=True):
+        total[dim] += shift
+    pairs = []
+    for shift, size in zip(total, array.shape, strict=True):
+        cut = shift % size
+        whole = [(slice(cut, None), slice(None, size - cut)), (slice(None, cut), slice(size - cut, None))]
+        pairs.append(whole if cut else [(slice(None), slice(None))])
+    for parts in itertools.product(*pairs):
+        out[tuple([into for into, _ in parts])] = array[tuple([given for _, given in parts])]
+    return out
+
+
+def repeat_interleave(array: Any, times: int, dim: int) -> Any:
+    return np.ascontiguousarray(array).repeat(times, dim)
+
+
 def tril(array: Any, diagonal: int) -> Any:
     return np.ascontiguousarray(np.tril(array, diagonal))
 
@@ -54,6 +76,8 @@ KERNELS = {
     "cat": Kernel(cat),
     "stack": Kernel(stack),
     "flip": Kernel(flip),
+    "roll": Kernel(roll),
+    "repeat_interleave": Kernel(repeat_interleave),
     "tril": Kernel(tril),
     "triu": Kernel(triu),
 }

@@ -50,6 +50,12 @@ def dot(a: Any, b: Any) -> Any:
     return np.asarray(_dot(a, b))
 
 
+def vdot(a: Any, b: Any) -> Any:
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError("two vectors are wanted")
+    return np.asarray(np.vdot(a, b))
+
+
 def _product(multiply: Callable[..., Any]) -> Kernel:
     def in_float32(a: Any, b: Any) -> Any:
         return multiply(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
@@ -82,5 +88,6 @@ KERNELS = {
     "bmm": _product(bmm),
     "mv": _product(mv),
     "dot": _product(dot),
+    "vdot": _product(vdot),
     "cross": Kernel(cross),
 }

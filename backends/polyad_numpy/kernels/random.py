@@ -21,7 +21,8 @@ from polyad.errors import ShapeError
 from polyad.interop.numpy import numpy_dtype
 from polyad.random.philox import KEY_STEPS, MULTIPLIERS, ONE_WORD_RANGE, ROUNDS
 
-from .quiet import quiet
+from .quiet import thread
+from .workers import spread
 
 _STRETCH = 1 << 14
 """Blocks computed at once: rows of 128 KiB."""
@@ -90,14 +91,21 @@ def _next_words(seed: int, block: int, blocks: int) -> Any:
     return scratch.ahead[at : at + blocks].copy()
 
 
-@quiet
 def _draw(count: int, each: int, seed: int, offset: int, convert: Callable[[Any, Any], None], out: Any) -> Any:
     """Fill *out* (count elements, row-major), *each* a block: ``convert(words, part of out)`` a stretch at a time."""
     blocks = -(-count // each)
-    for start in range(0, blocks, _STRETCH):
+
+    def stretch(start: int) -> None:
         stop = min(start + _STRETCH, blocks)
         made = _next_words(seed, (offset + start) & 0xFFFFFFFFFFFFFFFF, stop - start)
         convert(made, out[start * each : stop * each])
+
+    if blocks <= _STRETCH:
+        thread.run(stretch, 0)
+    else:
+        # A word costs far more than an element of a cheap kernel: every stretch is a piece.
+        count = -(-blocks // _STRETCH)
+        spread(lambda first, end: [stretch(at * _STRETCH) for at in range(first, end)], count, count)
     return out
 
 
@@ -223,7 +231,18 @@ def permutation(n: int, generator: Any, dtype: DType, device: Device) -> Any:
         part[...] = _keys(made)[: len(part)]
 
     _draw(n, 2, *generator.take(2 * n), convert, keys)
-    return keys.argsort(kind="stable").astype(numpy_dtype(dtype), copy=False)
+    # Sorting numbers is many times faster than sorting places by them: each place rides in the low bits of its key.
+    # Where two keys agree in what is left of them, and in a stable sort of the whole keys alone, their order counts.
+    bits = max(n - 1, 1).bit_length()
+    packed = keys.view(np.uint64) >> np.uint64(bits - 1)
+    packed <<= np.uint64(bits)
+    packed |= np.arange(n, dtype=np.uint64)
+    packed.sort()
+    if ((packed[1:] ^ packed[:-1]) >> np.uint64(bits)).all():
+        order = (packed & np.uint64((1 << bits) - 1)).view(np.int64)
+    else:
+        order = keys.argsort(kind="stable")
+    return order.astype(numpy_dtype(dtype), copy=False)
 
 
 def chances(shape: tuple[int, ...], p: float, generator: Any, device: Device) -> Any:
@@ -242,8 +261,9 @@ def chances(shape: tuple[int, ...], p: float, generator: Any, device: Device) ->
 def chances_of(probabilities: Any, generator: Any) -> Any:
     from polyad.dtypes import float32, float64
 
-    wrong = ~((probabilities >= 0) & (probabilities <= 1))
-    if wrong.any():
+    least, most = (reduce(probabilities, None, initial=0.5) for reduce in (np.minimum.reduce, np.maximum.reduce))
+    if not (least >= 0 and most <= 1):
+        wrong = ~((probabilities >= 0) & (probabilities <= 1))
         place = np.unravel_index(wrong.argmax(), wrong.shape)
         raise ShapeError(
             f"bernoulli: input[{', '.join(map(str, place))}] = {probabilities[place]} is not in [0, 1]",

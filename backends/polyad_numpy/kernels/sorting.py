@@ -15,8 +15,16 @@ from polyad.backend import Kernel
 from .order import arranged
 from .quiet import quiet
 
+PACKED, LINE = 1 << 12, 32
+"""From how many elements, in lines of how many, `_order` sorts packed numbers."""
+
 
 def _order(array: Any, dim: int, descending: bool) -> Any:
+    """The places of a stable sort along *dim*; of a `comparable` array."""
+    if array.size >= PACKED and LINE <= array.shape[dim] < 1 << 31 and array.dtype.kind in "biuf":
+        lines = np.ascontiguousarray(np.moveaxis(array, dim, -1))
+        order = _packed_order(lines, descending) if array.itemsize <= 4 else _wide_order(lines, descending)
+        return np.moveaxis(order, -1, dim)
     if not descending:
         return np.argsort(array, axis=dim, kind="stable")
     # Sorting the reversed array and reversing the result keeps equal elements in their order and puts nan first.
@@ -24,14 +32,72 @@ def _order(array: Any, dim: int, descending: bool) -> Any:
     return np.subtract(array.shape[dim] - 1, np.flip(order, dim))
 
 
+def _packed_order(lines: Any, descending: bool) -> Any:
+    """`_order` of up to 32 bits along the last dimension: the value in the high half of an integer, its place in the
+    low one. Sorting these is faster than sorting places by values, and stable whatever the algorithm.
+    """
+    if lines.dtype.kind == "f":
+        # The bits of floats have the order of their magnitudes; adding 0 makes 0 of -0.
+        bits = (lines.astype(np.float32, copy=False) + np.float32(0)).view(np.int32)
+        ranks = bits >> np.int32(31)
+        ranks &= np.int32(0x7FFFFFFF)
+        ranks ^= bits
+        missing = lines != lines
+        if missing.any():
+            ranks[missing] = 0x7FFFFFFF
+        packed = ranks.astype(np.int64)
+    else:
+        packed = lines.astype(np.int64)
+    return _sorted_places(packed, descending)
+
+
+def _sorted_places(ranks: Any, descending: bool, places: Any = None) -> Any:
+    """The *places* of *ranks* (int64 of 32 bits, overwritten) in the order of a stable sort; 0, 1, ... by default."""
+    if descending:
+        np.bitwise_not(ranks, ranks)
+    ranks <<= 32
+    ranks |= np.arange(ranks.shape[-1]) if places is None else places
+    ranks.sort(axis=-1)
+    ranks &= 0xFFFFFFFF
+    return ranks
+
+
+def _wide_order(lines: Any, descending: bool) -> Any:
+    """`_order` of 64 bits along the last dimension: any sort, and another one where it met equal elements."""
+    if lines.dtype.kind == "i":
+        least, most = int(lines.min()), int(lines.max())
+        if most - least < 1 << 31:
+            return _sorted_places(np.subtract(lines, least, dtype=np.int64), descending)
+    order = np.argsort(lines, axis=-1)
+    values = np.take_along_axis(lines, order, -1)
+    later, earlier = values[..., 1:], values[..., :-1]
+    differ = later != earlier
+    if lines.dtype.kind == "f" and np.isnan(values[..., -1]).any():
+        differ &= earlier == earlier  # nan comes last, and counts as equal to nan
+    if not descending and differ.all():
+        return order
+    ranks = np.zeros(lines.shape, np.int64)
+    np.cumsum(differ, axis=-1, out=ranks[..., 1:])
+    return _sorted_places(ranks, descending, order)
+
+
 def comparable(array: Any) -> Any:
     """The array, in float32 if it is bfloat16, whose comparisons are slow and whose sort puts nan anywhere."""
     return array.astype(np.float32) if array.dtype.isbuiltin != 1 else array
 
 
+def _taken(array: Any, places: Any, dim: int) -> Any:
+    """``np.take_along_axis``, by flat positions where lines are rows: several times faster."""
+    rows = 1 < array.ndim == dim + 1 and array.size
+    if not rows or not array.flags.c_contiguous or not places.flags.c_contiguous:
+        return np.take_along_axis(array, places, dim)
+    starts = np.arange(0, array.size, array.shape[dim]).reshape(*array.shape[:-1], 1)
+    return array.reshape(-1).take(places + starts)
+
+
 def sort(array: Any, dim: int, descending: bool) -> Any:
     indices = _order(comparable(array), dim, descending)
-    values, indices = np.take_along_axis(array, indices, dim), np.ascontiguousarray(indices)
+    values, indices = _taken(array, indices, dim), np.ascontiguousarray(indices)
     # PyTorch leaves the dimensions in memory in the order that the input's have.
     return (values, indices) if array.flags.c_contiguous else (arranged(values, array), arranged(indices, array))
 

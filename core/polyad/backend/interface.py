@@ -114,6 +114,12 @@ class Backend(ABC):
     def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
         """A new row-major array with unspecified contents. Raises MemoryError or OutOfMemory if there is no room."""
 
+    def zeros(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
+        """As `empty`, but filled with zeros; to override where memory that is zero already can be had."""
+        made = self.empty(shape, dtype, device)
+        self.fill(made, 0)
+        return made
+
     @abstractmethod
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
         """A new array holding a copy of a NumPy array whose dtype is *dtype*'s twin."""

@@ -25,9 +25,10 @@ DEEPEST = 64
 """How deep lists may be nested: as many dimensions as a NumPy array may have."""
 
 
-def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
-    """*data* (numbers, nested sequences, arrays) as a new NumPy array, and the dtype it has by PyTorch's rules.
+def host_data(data: Any, dtype: DType | None, copy: bool = True) -> tuple[np.ndarray[Any, Any], DType]:
+    """*data* (numbers, nested sequences, arrays) as a row-major NumPy array, and the dtype it has by PyTorch's rules.
 
+    The array is new, unless *copy* is False and data is such an array.
     Raises `DataError` for what is no array of numbers.
     """
     met: set[Any] = set()
@@ -52,7 +53,7 @@ def host_data(data: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
     elif dtype.category == dtypes.INTEGER and not is_array and array.dtype.kind != "b":
         _check_range(array, dtype)
     with np.errstate(all="ignore"):
-        return np.array(array, dtype=numpy_dtype(dtype), order="C"), dtype
+        return np.array(array, dtype=numpy_dtype(dtype), order="C", copy=copy or None), dtype
 
 
 def _read(data: Any, met: set[Any], depth: int = 0) -> Any:

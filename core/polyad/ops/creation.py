@@ -41,11 +41,12 @@ def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
 @composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
 def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     """A tensor filled with one number: tier 0's allocate and fill."""
-    if value:  # 0 fits everywhere
-        from .conversion import check_fits
-
-        check_fits("full", value, dtype)
     kind = registry.tensor_type(dtype, device, not shape)
+    if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
+        return Tensor._of(kind.backend.zeros(shape, dtype, device), kind)
+    from .conversion import check_fits
+
+    check_fits("full", value, dtype)
     array = kind.backend.empty(shape, dtype, device)
     kind.backend.fill(array, value)
     return Tensor._of(array, kind)
@@ -391,7 +392,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         made = data.detach().to(dtype=dtype, device=device, copy=True)
         return _made(made.clone() if made._storage is not None else made, requires_grad)
     where = registry.resolve_device(device)
-    values, found = host_data(data, dtype)
+    values, found = host_data(data, dtype, copy=bool(state.modes))  # what a mode sees is not the caller's memory
     return _made(_bring(values, found, where), requires_grad)
 
 

@@ -262,6 +262,29 @@ def index_add(
     return _index_add(input, index, source if alpha == 1 else source * alpha, at)
 
 
+def _slices(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
+    return input
+
+
+@composite(dtype=typed_like_input(index=1, values=2), shape=_slices, method=False)
+def _index_copy(input: Tensor, index: Tensor, source: Tensor, dim: int) -> Tensor:
+    """*input* with the slices of *source* written at the positions *index* of *dim*."""
+    shape = source._array.shape
+    places = _expand(_reshape(index, (index._array.shape[0], *[1] * (len(shape) - dim - 1))), shape)
+    return _scatter(input, places, source, dim)
+
+
+def _index_cleared(g: Tensor, index: Tensor, source_shape: Shape, dim: int) -> Tensor:
+    return _index_copy(g, index, _zeros_like(g, source_shape), dim)
+
+
+gradient(
+    _index_copy,
+    input=_index_cleared,
+    source=lambda g, index, dim: _index_select(g, index, dim),
+)
+
+
 @function(inplace=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """*input* with the slices of *source* written at the positions *index* of *dim*.
@@ -284,8 +307,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
     target = input if input.ndim else input.reshape(1)
     source = source if input.ndim else source.reshape(1)
     check_source("index_copy", target, index, source, at)
-    places = _expand(_reshape(index, (index._array.shape[0], *[1] * (target.ndim - at - 1))), source._array.shape)
-    return _scatter(target, places, source, at).reshape(input.shape)
+    return _index_copy(target, index, source, at).reshape(input.shape)
 
 
 @function(inplace=True)

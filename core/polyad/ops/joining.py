@@ -331,6 +331,27 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return repeat(input, (1,) * (check_tensor(input, "tile", "input").ndim - len(times)) + times)
 
 
+def _interleaved(shape: Shape, times: int, dim: int) -> Shape:
+    return (*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
+
+
+@composite(shape=_interleaved, method=False, grad_name="RepeatInterleaveBackward0")
+def _repeat_interleave(input: Tensor, times: int, dim: int) -> Tensor:
+    """Each position of *dim* *times* times in a row."""
+    shape = input._array.shape
+    spread = _expand(_unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
+    return _reshape(spread.clone(), _interleaved(shape, times, dim))
+
+
+def _interleaved_grad(g: Tensor, input_shape: Shape, times: int, dim: int) -> Tensor:
+    from .reduction import _sum
+
+    return _sum(_reshape(g, (*input_shape[: dim + 1], times, *input_shape[dim + 1 :])), (dim + 1,), False)
+
+
+gradient(_repeat_interleave, input=_interleaved_grad)
+
+
 @function()
 def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = None) -> Tensor:
     """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened
@@ -351,8 +372,7 @@ def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = No
         (times,) = normalize_shape((repeats,), "repeat_interleave")
         if times < 0:
             raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
-        spread = _expand(_unsqueeze(input, at + 1), (*shape[: at + 1], times, *shape[at + 1 :]))
-        return _reshape(spread.clone(), (*shape[:at], shape[at] * times, *shape[at + 1 :]))
+        return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
     from .creation import _full
     from .cumulative import _cumsum
     from .indexing import _index_add, _index_select

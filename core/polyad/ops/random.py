@@ -561,7 +561,10 @@ def multinomial(
         height = _uniform((*shape[:-1], num_samples), 0, 1, source, float64, kind.device) * steps.narrow(
             -1, shape[-1] - 1, 1
         )
-        return (steps.unsqueeze(-2) <= height.unsqueeze(-1)).sum(-1)
+        from .searching import searchsorted
+
+        drawn: Tensor = searchsorted(steps, height, right=True)
+        return drawn
     # The first to arrive of C exponential clocks are a sample without replacement (Efraimidis and Spirakis 2006).
     clocks = _exponential(shape, 1.0, source, float64, kind.device) / weights
     return clocks.argsort(-1, stable=True).narrow(-1, 0, num_samples)

@@ -43,10 +43,8 @@ def _memory(
     lead = max(0, -offset)
     extent = max(lead + reach(shape, strides), lead + offset + reach(window_shape, window_strides), 1)
     backend, dtype = kind.backend, kind.dtype
-    memory = backend.empty((extent,), dtype, kind.device)
     gaps = extent != math.prod(shape)
-    if zero or gaps:
-        backend.fill(memory, 0)
+    memory = (backend.zeros if zero or gaps else backend.empty)((extent,), dtype, kind.device)
     root = backend.root(memory)
     return (
         backend.as_strided(root, dtype, shape, strides, lead),

@@ -183,7 +183,7 @@ def kaiser_window(
     def formula(place: Tensor, last: int) -> Tensor:
         ratio = place * (2 / last) - 1
         inside = (1 - ratio * ratio).clamp(min=0).sqrt() * beta
-        return bessel_i0(inside) / bessel_i0(inside * 0 + beta)
+        return bessel_i0(inside) / bessel_i0(_full((), beta, place._type.dtype, place._type.device))
 
     return _window("kaiser_window", window_length, periodic, formula, options)
 
