@@ -78,6 +78,8 @@ def run(
     """
     captured: list[Tensor | None] = [None] * (len(capture) if capture else 0)
     needed = None if only is None else _leading_to(only, [node for node, _ in roots])
+    # Wanted nodes that lead to no other: what is wanted has arrived there, and the node itself has no work.
+    ends = {node for node in only or () if needed is not None and not _any_needed(node.targets(), needed)}
     arrived: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
     # Gradients that something else may hold: a leaf that gets one of these must copy it.
@@ -110,6 +112,8 @@ def run(
                 captured[capture[node]] = gradient
                 shared.add(id(gradient))
             kind = node.__class__
+            if node in ends and kind is not Leaf:
+                continue
             if kind is Output:
                 parent = node.parent  # type: ignore[attr-defined]
                 if needed is not None and parent not in needed:

@@ -236,6 +236,22 @@ def test_a_hook_runs_backward_itself() -> None:
     assert w.grad.tolist() == [2.0, 2.0]
 
 
+def test_a_node_at_which_nothing_is_left_to_do_is_not_run() -> None:
+    x = leaf(3.0)
+    y = x * x
+    seen = []
+    y.grad_fn.register_prehook(lambda outputs: seen.append("before"))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append("after"))
+    z = (y * 3).sum()
+    assert grad(z, y, retain_graph=True)[0].tolist() == [3.0]
+    z.backward(inputs=[y])
+    assert y.grad.tolist() == [3.0]
+    assert seen == []
+    y.sum().backward()  # its part of the graph was not freed
+    assert x.grad.tolist() == [6.0]
+    assert seen == ["before", "after"]
+
+
 def test_hooks_make_no_cycles() -> None:
     gc.collect()
     gc.disable()
