@@ -22,7 +22,14 @@ M = TypeVar("M", bound="Mode")
 
 
 class Mode:
-    """Base of all modes: a context manager, active in its thread while entered. Modes nest, also with themselves."""
+    """Base of all modes: a context manager, active in its thread while entered. Modes nest, also with themselves.
+
+    Attributes:
+        alters: whether results are others under it, as under autocast; what is computed again later
+            (`polyad.utils.checkpoint`) is computed under such modes again.
+    """
+
+    alters = False
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on.

@@ -132,12 +132,16 @@ class Session(Mode):
         with unseen():
             for rule in self._rules:
                 rule.before_backward(roots, accumulates)
+        # What backward calls, hooks and checkpointed modules, is no step of the program's own.
+        watchers, state.watchers = state.watchers, ()
         try:
             result = op.call(*args)
         except Exception as error:
             for rule in self._rules:
                 rule.backward_failed(roots, error)
             raise
+        finally:
+            state.watchers = watchers
         with unseen():
             for rule in self._rules:
                 rule.after_backward(roots, accumulates)

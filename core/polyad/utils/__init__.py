@@ -1,5 +1,6 @@
 """Tools around training that are not tensors.
 
+checkpoint  forgetting what a part of a network saves for backward, and computing it again
 data        datasets, samplers, loaders
 dlpack      tensors of other libraries
 viz         pictures of graphs
@@ -8,6 +9,6 @@ Keeps PyTorch's import paths (``polyad.utils.data.DataLoader``). To add a tool, 
 PyTorch; nothing is defined in this file.
 """
 
-from polyad.utils import data, dlpack, viz
+from polyad.utils import checkpoint, data, dlpack, viz
 
-__all__ = ["data", "dlpack", "viz"]
+__all__ = ["checkpoint", "data", "dlpack", "viz"]

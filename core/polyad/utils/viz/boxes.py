@@ -87,11 +87,11 @@ def of_tensors(outputs: Any, names: dict[int, str], most: int, fold: bool | None
             number_of(tensor._node)
     while waiting:
         node = waiting.popleft()
-        if isinstance(node, Leaf):
+        if isinstance(node, Leaf) and not node.calls:
             continue
         if node.calls is None:
             raise AutogradError(
-                f"viz.graph: the graph was freed: {node.name} has been run backward",
+                f"viz.graph: the graph was freed: {node.name()} has been run backward",
                 fix="draw before backward, or pass retain_graph=True to it",
             )
         here = numbers[node]
@@ -160,10 +160,10 @@ def _box(node: Any, names: dict[int, str]) -> Box:
         title = name or "leaf"
         about = _about(title, node.shape, node.type)
         return Box(title, [_shape(node.shape)], "parameter" if name else "leaf", about)
-    title = re.sub(r"Backward\d*$", "", node.name) or node.name
+    title = re.sub(r"Backward\d*$", "", node.name()) or node.name()
     shape = getattr(node, "count", None)
     lines = [_shape(node.shape)] if shape is None else [f"{shape} results"]
-    return Box(title, lines, "op", _about(node.name, node.shape, node.type))
+    return Box(title, lines, "op", _about(node.name(), node.shape, node.type))
 
 
 def _shape(shape: Any) -> str:
