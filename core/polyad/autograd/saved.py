@@ -91,11 +91,18 @@ class PackedCalls(list[Any]):
                 if id(value) not in opened:
                     opened[id(value)] = value.open(node)
                 return opened[id(value)]
-            if value.__class__ is list or value.__class__ is tuple:
-                return value.__class__(map(tensor_of, value))
             return value
 
-        return [(target, formula, tuple(map(tensor_of, saved))) for target, formula, saved in self]
+        return [(target, formula, _mapped(tensor_of, saved)) for target, formula, saved in self]
+
+
+def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """*value* with *function* applied within its lists and tuples. A function that called itself by its own name would
+    be a reference cycle, and keep saved tensors until the collector comes.
+    """
+    if value.__class__ is list or value.__class__ is tuple:
+        return value.__class__([_mapped(function, one) for one in value])
+    return function(value)
 
 
 def _pack(node: Node) -> None:
@@ -114,11 +121,9 @@ def _pack(node: Node) -> None:
                 number = next((number for number, out in enumerate(outs) if out is value), None)
                 made[id(value)] = Packed(value, hooks[-1], number)
             return made[id(value)]
-        if value.__class__ is list or value.__class__ is tuple:
-            return value.__class__(map(packed, value))
         return value
 
-    calls = PackedCalls((target, formula, tuple(map(packed, saved))) for target, formula, saved in node.calls)
+    calls = PackedCalls((target, formula, _mapped(packed, saved)) for target, formula, saved in node.calls)
     if made:
         node.calls = calls
         node.out = None
