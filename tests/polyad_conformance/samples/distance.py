@@ -278,7 +278,7 @@ ERRORS = [
         name="p that is no number",
         call=lambda op, tensor: op(tensor(3), tensor(3), "fro"),
         raises=TypeError,
-        match=r"dist: p is 'fro'",
+        match=r"dist: p is str, not a number",
     ),
     ErrorCase(
         op="nn.functional.pairwise_distance",

@@ -161,7 +161,7 @@ ERRORS = [
             name="a list",
             call=lambda op, tensor: op([0, 1]),
             raises=TypeError,
-            match=rf"{op}: input is list",
+            match=rf"{op}: input is not a tensor",
         )
         for op in ("nonzero", "argwhere")
     ],

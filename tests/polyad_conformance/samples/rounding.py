@@ -101,7 +101,7 @@ ERRORS = [
         name="decimals",
         call=lambda op, tensor: op(tensor(3), decimals=1.5),
         raises=TypeError,
-        match=r"round: decimals is 1.5",
+        match=r"round: decimals is float, not an int",
     ),
     ErrorCase(
         op="frac",
