@@ -245,7 +245,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> polyad.nn.functional.softmax(polyad.zeros(4), dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
-    return _softmax.softmax(input, _softmax.implicit_dim("softmax", input, _stacklevel) if dim is None else dim, dtype)
+    return _softmax.softmax(input, _softmax.implicit_dim("softmax", input) if dim is None else dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -256,5 +256,5 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     tensor([0.])
     """
     return _softmax.log_softmax(
-        input, _softmax.implicit_dim("log_softmax", input, _stacklevel) if dim is None else dim, dtype
+        input, _softmax.implicit_dim("log_softmax", input) if dim is None else dim, dtype
     )

@@ -8,7 +8,6 @@ gets 0, here as in PyTorch.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import composite, function, joint_gradient
@@ -16,6 +15,7 @@ from ..dispatch.promotion import Typing
 from ..dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
 from ..errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ..layout import Shape, broadcast_shapes
+from ..state import warn_user
 from ..tensor import Tensor, check_tensor
 from .activation.softmax import softmax
 from .creation import ones, zeros
@@ -297,9 +297,8 @@ def _added(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None)
             fix=f"compare it: {name} != 0",
         )
     if beside is not None and beside._type.dtype is not dtype:
-        warnings.warn(
-            f"multi_head_attention_forward: {name} and the other mask differ in dtype, which is deprecated",
-            stacklevel=4,
+        warn_user(
+            f"multi_head_attention_forward: {name} and the other mask differ in dtype, which is deprecated", UserWarning
         )
     if dtype is not bool_:
         return mask

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..dispatch.op import function
 from ..dtypes import BOOL, FLOATING
 from ..errors import DTypeError, ShapeError
+from ..state import warn_user
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _div, _mul, _sub, conjugate
 from .linear_algebra import _gemm
@@ -76,7 +76,7 @@ def cov(
     else:
         freedom = total - correction
     if (freedom.item() if isinstance(freedom, Tensor) else freedom) <= 0:
-        warnings.warn("cov: there are no degrees of freedom left; the result is infinite or nan", stacklevel=3)
+        warn_user("cov: there are no degrees of freedom left; the result is infinite or nan", UserWarning)
         freedom = 0
     deviation = _sub(x, _unsqueeze(centre, 1))
     weighted = deviation if weights is None else _mul(deviation, weights)

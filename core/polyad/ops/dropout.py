@@ -7,7 +7,6 @@ was drawn.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.inplace import check_writable, write
@@ -17,6 +16,7 @@ from ..dtypes import FLOATING, bool_
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Shape
 from ..random.generator import Generator, default_generator
+from ..state import warn_user
 from ..tensor import Tensor, check_tensor
 from .activation.arguments import finished
 from .random import _chances
@@ -155,8 +155,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _probability("dropout2d", input, p)
     if input.ndim != 4:
-        warnings.warn(
-            f"dropout2d: an input of {input.ndim} dimensions is read as (N, C, ...); give (N, C, H, W)", stacklevel=2
+        warn_user(
+            f"dropout2d: an input of {input.ndim} dimensions is read as (N, C, ...); give (N, C, H, W)", UserWarning
         )
     return _zeroed("dropout2d", input, p, training, inplace, True)
 
@@ -174,8 +174,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _probability("dropout3d", input, p)
     if input.ndim not in (4, 5):
-        warnings.warn(
-            f"dropout3d: an input of {input.ndim} dimensions is read as (C, ...); give (N, C, D, H, W)", stacklevel=2
+        warn_user(
+            f"dropout3d: an input of {input.ndim} dimensions is read as (C, ...); give (N, C, D, H, W)", UserWarning
         )
     return _zeroed("dropout3d", input, p, training, inplace, input.ndim == 5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 from ...dispatch.op import alias, composite, function, gradient
@@ -10,6 +9,7 @@ from ...dtypes import FLOATING, DType
 from ...errors import DTypeError
 from ...layout import normalize_dim
 from ...random.generator import default_generator
+from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..arithmetic import _div, _mul, _sub
 from ..creation import zeros_like
@@ -103,9 +103,9 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Ten
     return _along("log_softmax", _log_softmax, input, dim, dtype)
 
 
-def implicit_dim(op: str, input: Tensor, stacklevel: int) -> int:
+def implicit_dim(op: str, input: Tensor) -> int:
     """The dim that PyTorch takes, with a warning, where none is given: 0 for 0, 1 or 3 dimensions, else 1."""
-    warnings.warn(f"{op}: leaving out dim is deprecated; pass dim=1, or the one you mean", stacklevel=stacklevel)
+    warn_user(f"{op}: leaving out dim is deprecated; pass dim=1, or the one you mean", UserWarning)
     return 0 if check_tensor(input, op, "input").ndim in (0, 1, 3) else 1
 
 
@@ -121,7 +121,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     tensor([0.7311, 0.2689])
     """
     if dim is None:
-        dim = implicit_dim("softmin", input, _stacklevel)
+        dim = implicit_dim("softmin", input)
     return _along("softmin", _softmax, -check_tensor(input, "softmin", "input").contiguous(), dim, dtype)
 
 
@@ -140,7 +140,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     tensor([1., 1.])
     """
     if eps != 1e-10:
-        warnings.warn("gumbel_softmax: eps is deprecated and has no effect", stacklevel=2)
+        warn_user("gumbel_softmax: eps is deprecated and has no effect", UserWarning)
     kind = check_tensor(logits, "gumbel_softmax", "logits")._type
     if kind.dtype.category != FLOATING:
         raise DTypeError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.promotion import Typing, common_dtype
 from ...dtypes import FLOATING
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
 from ...layout import broadcast_shapes
+from ...state import warn_user
 from ...tensor import check_tensor
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def reduction_of(
     reduce: bool | None,
     reduction: str,
     allowed: tuple[str, ...] = REDUCTIONS,
-    stacklevel: int = 3,
 ) -> str:
     """How the elements' losses are put together, by the older arguments if one of them is given.
 
@@ -34,9 +33,7 @@ def reduction_of(
     """
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(
-            f"{op}: size_average and reduce are deprecated; use reduction={reduction!r}", stacklevel=stacklevel
-        )
+        warn_user(f"{op}: size_average and reduce are deprecated; use reduction={reduction!r}", UserWarning)
     if reduction not in allowed:
         raise ArgumentError(
             f"{op}: reduction {reduction!r} is unknown", fix=f"use one of {', '.join(map(repr, allowed))}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import promoted
 from ...errors import ArgumentError
+from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation import ones_like
 from ..exponential import xlogy
@@ -163,9 +163,7 @@ def kl_div(
     check_pair("kl_div", input, target)
     check_floating("kl_div", input, target)
     if reduction == "mean":
-        warnings.warn(
-            'kl_div: the mean over elements is not the divergence; "batchmean", over the batch, is', stacklevel=2
-        )
+        warn_user('kl_div: the mean over elements is not the divergence; "batchmean", over the batch, is', UserWarning)
     loss = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0] if input.ndim else loss.sum()
