@@ -11,36 +11,42 @@ from polyad.backend import Kernel
 from polyad.backend.interface import Signature
 
 from .products import bmm, is_half
-from .quiet import quiet
+from .quiet import quiet, thread
 
 _RANKS = {"addmm": (2, 2), "baddbmm": (3, 3), "addmv": (2, 1)}
 
 
+def _dot(a: Any, b: Any) -> Any:
+    return thread.run(np.dot, a, b)
+
+
+@quiet
+def _plus(out: Any, input: Any, beta: Any, alpha: Any, dtype: Any) -> Any:
+    if alpha not in (0, 1):
+        out *= alpha
+    if beta:
+        out += input if beta == 1 else input * beta
+    return out.astype(dtype, copy=False)
+
+
 def _added(name: str) -> Kernel:
     ranks = _RANKS[name]
-    multiply: Callable[..., Any] = bmm if name == "baddbmm" else np.dot
+    multiply: Callable[..., Any] = bmm if name == "baddbmm" else _dot
 
-    def compute(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    def kernel(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         if (a.ndim, b.ndim) != ranks or (a.ndim == 3 and len(a) != len(b)):
             raise ValueError("the operands have other numbers of dimensions")
         if alpha:
             out = np.asarray(multiply(a, b))
-            if alpha != 1:
-                out *= alpha
         else:
             if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
                 raise ValueError("the summed sizes differ")
             out = np.zeros((*a.shape[:-1], *b.shape[a.ndim - 1 :]), a.dtype)
-        if beta:
-            out += input if beta == 1 else input * beta
-        return out
+        return _plus(out, input, beta, alpha, input.dtype)
 
-    kernel = quiet(compute)
-
-    @quiet
     def wide(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
-        a, b = a.astype(np.float32), b.astype(np.float32)
-        return compute(input.astype(np.float32), a, b, beta, alpha).astype(input.dtype)
+        made = kernel(input.astype(np.float32), a.astype(np.float32), b.astype(np.float32), beta, alpha)
+        return thread.run(made.astype, input.dtype)
 
     def specialize(types: Signature) -> Any:
         return wide if is_half(types) else kernel

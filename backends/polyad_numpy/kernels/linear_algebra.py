@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,37 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, bool_, float16
 
 from .quiet import thread
+from .workers import spread
 
 _dot, _matmul = np.dot, np.matmul
+
+
+THREADED = 1 << 18
+"""From how many multiplications on BLAS starts threads for a product of two matrices."""
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """The products of a batch of matrices, row-major: by itself ``numpy.matmul`` lays them out as the operands are.
+
+    Matrices for which BLAS would start its threads one by one are shared out among the workers instead, who multiply
+    each in one.
+    """
+    rows, columns = a.shape[-2], b.shape[-1]
+    batch, work = a.shape[:-2], rows * columns * a.shape[-1]
+    if work < THREADED or batch != b.shape[:-2] or math.prod(batch) < 2 or a.shape[-1] != b.shape[-2]:
+        return thread.run(_matmul, a, b, order="C")
+    out = np.empty((*batch, rows, columns), np.result_type(a, b))
+    if out.dtype.kind not in "fc":  # BLAS has no part in it
+        return thread.run(_matmul, a, b, out)
+    # Along the longer of the first dimensions, so that there is something for everyone.
+    lead: tuple[slice, ...] = (slice(None),) if len(batch) > 1 and batch[0] < batch[1] else ()
+
+    def multiply(first: int, end: int) -> None:
+        part = (*lead, slice(first, end))
+        _matmul(a[part], b[part], out[part])
+
+    spread(multiply, batch[len(lead)], cost=work * math.prod(batch))
+    return out
 
 
 def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
@@ -23,8 +53,7 @@ def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     # dot has a third of matmul's overhead on small matrices and calls the same BLAS.
     if a.ndim == 2 and b.ndim == 2:
         return thread.run(_dot, a, b)
-    # By itself matmul lays its result out as its operands are; PyTorch's is row-major.
-    return thread.run(_matmul, a, b, order="C")
+    return matmul(a, b)
 
 
 def _specialize(types: Signature) -> Any:

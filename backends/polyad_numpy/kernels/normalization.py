@@ -25,37 +25,47 @@ def _wide(array: Any) -> Any:
 
 
 def _planes(x: Any) -> Any:
-    """(images, channels, all else together), in float32 at least."""
-    return _wide(x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
+    """(images, channels, all else together), in float32 at least; (images, channels) if there is nothing else."""
+    positions = math.prod(x.shape[2:])
+    return _wide(x.reshape(x.shape[:2] if positions == 1 else (*x.shape[:2], positions)))
+
+
+def _channels(planes: Any) -> tuple[Any, str, Any]:
+    """Of `_planes`: the axes that are no channels, the sum over them in einsum's letters, the subscript that makes a
+    vector of channels broadcast.
+    """
+    return (0, "nk,nk->k", slice(None)) if planes.ndim == 2 else ((0, 2), "nkl,nkl->k", (slice(None), None))
 
 
 def batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
     planes = _planes(x)
     count, channels = planes.size // max(planes.shape[1], 1), planes.shape[1]
+    axes, summed, each = _channels(planes)
     out = np.empty(planes.shape, planes.dtype)
     mean, variance = np.empty(channels, planes.dtype), np.empty(channels, planes.dtype)
 
     def work(first: int, end: int) -> None:
         here = slice(first, end)
         values, centred = planes[:, here], out[:, here]
-        average = np.add.reduce(values, axis=(0, 2)) / count
-        np.subtract(values, average[:, None], out=centred)
-        spreads = np.einsum("nkl,nkl->k", centred, centred) / count
+        average = np.add.reduce(values, axis=axes) / count
+        np.subtract(values, average[each], out=centred)
+        spreads = np.einsum(summed, centred, centred) / count
         mean[here], variance[here] = average, spreads
         scale = 1 / np.sqrt(spreads + eps)
         if weight is not None:
             scale = scale * weight[here]
-        centred *= scale.astype(out.dtype, copy=False)[:, None]
+        centred *= scale.astype(out.dtype, copy=False)[each]
         if bias is not None:
-            centred += bias[here].astype(out.dtype, copy=False)[:, None]
+            centred += bias[here].astype(out.dtype, copy=False)[each]
 
-    spread(work, channels, _PARTS, 2 * x.size)
+    spread(work, channels, _PARTS if planes.ndim == 3 else 1, 2 * x.size)  # parts of rows take longer than rows
     return out.astype(x.dtype, copy=False).reshape(x.shape), mean, variance
 
 
 def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, eps: float) -> tuple[Any, Any, Any]:
     planes, arriving = _planes(x), _planes(g)
     count, channels = planes.size // max(planes.shape[1], 1), planes.shape[1]
+    axes, summed, each = _channels(planes)
     out = np.empty(planes.shape, planes.dtype)
     of_weight, of_bias = np.empty(channels, planes.dtype), np.empty(channels, planes.dtype)
 
@@ -63,18 +73,18 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
         here = slice(first, end)
         gradient, centred = arriving[:, here], out[:, here]
         inverse = 1 / np.sqrt(variance[here] + eps)
-        np.subtract(planes[:, here], mean[here][:, None], out=centred)
-        total = np.add.reduce(gradient, axis=(0, 2))
-        along = np.einsum("nkl,nkl->k", gradient, centred) * inverse
+        np.subtract(planes[:, here], mean[here][each], out=centred)
+        total = np.add.reduce(gradient, axis=axes)
+        along = np.einsum(summed, gradient, centred) * inverse
         of_weight[here], of_bias[here] = along, total
         scale = inverse if weight is None else inverse * weight[here]
         scale = scale.astype(out.dtype, copy=False)
         # scale * (gradient - total / count - centred * inverse * along / count)
-        centred *= (-scale * inverse * along / count)[:, None]
-        centred -= (scale * total / count)[:, None]
-        centred += gradient * scale[:, None]
+        centred *= (-scale * inverse * along / count)[each]
+        centred -= (scale * total / count)[each]
+        centred += gradient * scale[each]
 
-    spread(work, channels, _PARTS, 2 * x.size)
+    spread(work, channels, _PARTS if planes.ndim == 3 else 1, 2 * x.size)  # parts of rows take longer than rows
     dtype = mean.dtype if weight is None else weight.dtype
     return (
         out.astype(x.dtype, copy=False).reshape(x.shape),
@@ -90,7 +100,8 @@ def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps:
     if weight is not None:
         scale = scale * _wide(weight)
     shift = -_wide(mean) * scale if bias is None else _wide(bias) - _wide(mean) * scale
-    scale, shift = scale.astype(out.dtype, copy=False)[:, None], shift.astype(out.dtype, copy=False)[:, None]
+    each = _channels(planes)[2]
+    scale, shift = scale.astype(out.dtype, copy=False)[each], shift.astype(out.dtype, copy=False)[each]
 
     def work(first: int, end: int) -> None:
         part = out[first:end]

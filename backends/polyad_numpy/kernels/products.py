@@ -14,9 +14,10 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.dtypes import bfloat16, float16
 
+from .linear_algebra import matmul
 from .quiet import quiet, thread
 
-_dot, _matmul = np.dot, np.matmul
+_dot = np.dot
 
 
 def is_half(types: Signature) -> bool:
@@ -35,7 +36,7 @@ def mm(a: Any, b: Any) -> Any:
 def bmm(a: Any, b: Any) -> Any:
     if a.ndim != 3 or b.ndim != 3 or len(a) != len(b):
         raise ValueError("two batches of as many matrices are wanted")
-    return _matmul(a, b, order="C")  # by itself matmul lays its result out as its operands are
+    return matmul(a, b)
 
 
 def mv(a: Any, v: Any) -> Any:
@@ -67,6 +68,16 @@ def _product(multiply: Callable[..., Any]) -> Kernel:
     return Kernel(kernel, specialize=lambda types: wide if is_half(types) else kernel)
 
 
+def _batched(types: Signature) -> Any:
+    if not is_half(types):
+        return bmm
+
+    def in_float32(a: Any, b: Any) -> Any:
+        return thread.run(bmm(a.astype(np.float32), b.astype(np.float32)).astype, a.dtype)
+
+    return in_float32
+
+
 @quiet
 def cross(a: Any, b: Any, dim: int) -> Any:
     a, b = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
@@ -85,7 +96,7 @@ def cross(a: Any, b: Any, dim: int) -> Any:
 
 KERNELS = {
     "mm": _product(mm),
-    "bmm": _product(bmm),
+    "bmm": Kernel(bmm, specialize=_batched),
     "mv": _product(mv),
     "dot": _product(dot),
     "vdot": _product(vdot),

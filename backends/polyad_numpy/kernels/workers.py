@@ -19,6 +19,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,9 @@ def _allowed() -> int:
 
 
 class _Blas:
-    """NumPy's OpenBLAS, held to one thread while anyone asks for it."""
+    """The OpenBLAS that an extension module is linked with, held to one thread while anyone asks for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, extension: str) -> None:
         self.lock = threading.Lock()
         self.holders = 0
         self.before = 1
@@ -49,8 +50,8 @@ class _Blas:
         self.set: Any = None
         try:
             # Symbols of a library that NumPy's extension is linked with are found through the extension.
-            library = ctypes.CDLL(np._core._multiarray_umath.__file__)
-        except (AttributeError, OSError):
+            library = ctypes.CDLL(extension)
+        except OSError:
             return
         for pattern in (
             "scipy_openblas_%s_num_threads64_",
@@ -65,6 +66,8 @@ class _Blas:
                 continue
 
     def __enter__(self) -> None:
+        if self.set is None:
+            return
         with self.lock:
             self.holders += 1
             if self.holders == 1:
@@ -73,12 +76,16 @@ class _Blas:
 
     def limit(self, threads: int) -> None:
         """Let BLAS use *threads* threads; while it is held, once it is let go."""
+        if self.set is None:
+            return
         with self.lock:
             self.before = threads
             if not self.holders:
                 self.set(threads)
 
     def __exit__(self, *error: Any) -> None:
+        if self.set is None:
+            return
         with self.lock:
             self.holders -= 1
             if not self.holders:
@@ -90,11 +97,14 @@ class _Workers:
 
     def __init__(self) -> None:
         self.blas: _Blas | None = None
+        self.scipys: _Blas | None = None
         self.pool: ThreadPoolExecutor | None = None
         self.threads = 1
+        self.lock = threading.Lock()
+        self.held = 0
 
     def start(self) -> None:
-        self.blas = _Blas()
+        self.blas = _Blas(np._core._multiarray_umath.__file__)
         self.use(_wanted or _allowed())
 
     def use(self, threads: int) -> None:
@@ -107,6 +117,34 @@ class _Workers:
         self.pool = ThreadPoolExecutor(threads - 1, thread_name_prefix="polyad-numpy") if threads > 1 else None
         if _wanted is not None:
             blas.limit(threads)
+            if self.scipys is not None:
+                self.scipys.limit(threads)
+
+    def know_scipys(self, extension: str) -> None:
+        """Hold and limit the BLAS of SciPy too, which brings one of its own."""
+        found = _Blas(extension)
+        if _wanted is not None:
+            found.limit(_wanted)
+        with self.lock:
+            for _ in range(self.held):  # by who imports SciPy just now, for one
+                found.__enter__()
+            self.scipys = found
+
+    def __enter__(self) -> None:
+        if self.blas is None:
+            self.start()
+        with self.lock:
+            self.held += 1
+            self.blas.__enter__()  # type: ignore[union-attr]
+            if self.scipys is not None:
+                self.scipys.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        with self.lock:
+            self.held -= 1
+            self.blas.__exit__()  # type: ignore[union-attr]
+            if self.scipys is not None:
+                self.scipys.__exit__()
 
 
 _wanted: int | None = None
@@ -114,6 +152,20 @@ _wanted: int | None = None
 _workers = _Workers()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _workers.__init__())  # type: ignore[misc]
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """While this is entered, each BLAS computes in the thread that calls it.
+
+    OpenBLAS's threads spin while they wait for each other. Where the cores are not all its own (another program runs,
+    or the other BLAS's threads still spin) a call can take a hundred times as long as in one thread.
+    """
+    return _workers
+
+
+def know_scipys_blas(extension: str) -> None:
+    """Count in the BLAS that SciPy's *extension* module is linked with; for who imports SciPy's linear algebra."""
+    _workers.know_scipys(extension)
 
 
 def num_threads() -> int:

@@ -9,6 +9,9 @@ import numpy as np
 
 from ..fused import fused
 
+ONE_THREAD = 9216
+"""Up to this many elements OpenBLAS multiplies a matrix with a vector in one thread."""
+
 
 @functools.lru_cache(maxsize=64)
 def _ones(count: int, dtype: Any) -> Any:
@@ -16,9 +19,15 @@ def _ones(count: int, dtype: Any) -> Any:
 
 
 def _sums(a: Any, dim: int) -> Any:
-    """The sums along *dim*, which stays as 1; those of a matrix's rows as a product with ones, which is the fastest."""
+    """The sums along *dim*, which stays as 1.
+
+    Those of a matrix's rows are a product with ones, which is the fastest, unless BLAS would start threads for it:
+    einsum adds as fast as one of them, and does not wait for another.
+    """
     if dim == 1 and a.ndim == 2:
-        return a.dot(_ones(a.shape[1], a.dtype.char))[:, None]
+        if a.size < ONE_THREAD:
+            return a.dot(_ones(a.shape[1], a.dtype.char))[:, None]
+        return np.einsum("ij->i", a)[:, None]
     return np.add.reduce(a, dim, None, None, True)
 
 

@@ -9,10 +9,18 @@ LAPACK works in column-major memory, and so do results: the strides are those th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+from ..workers import know_scipys_blas, one_thread
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ALONE = range(33, 512)
+"""Sizes of matrices for which LAPACK's threads cost more than they bring; below, it starts none."""
 
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
 _REAL_NAMES = {"heevd": "syevd", "hetrf": "sytrf", "hetrs": "sytrs", "ungqr": "orgqr", "unmqr": "ormqr"}
@@ -23,13 +31,28 @@ def routine(name: str, dtype: Any) -> Any:
     """The routine called *name* in LAPACK's and BLAS's complex naming ("getrf", "ungqr") for arrays of *dtype*."""
     found = _found.get((name, dtype.char))
     if found is None:
-        from scipy.linalg import blas, lapack
+        from scipy.linalg import _flapack, blas, lapack
 
+        if not _found:
+            know_scipys_blas(_flapack.__file__)
         letter = _LETTERS[dtype.char]
         full = letter + (_REAL_NAMES.get(name, name) if letter in "sd" else name)
         found = getattr(lapack, full, None) or getattr(blas, full)
         _found[name, dtype.char] = found
     return found
+
+
+def alone(kernel: F) -> F:
+    """*kernel*, in one thread where its first operand's matrices have such a size that it is faster."""
+
+    @functools.wraps(kernel)
+    def call(a: Any, *rest: Any) -> Any:
+        if max(a.shape[-2:]) not in ALONE:
+            return kernel(a, *rest)
+        with one_thread():
+            return kernel(a, *rest)
+
+    return call  # type: ignore[return-value]
 
 
 def column_major(shape: Sequence[int], dtype: Any) -> Any:

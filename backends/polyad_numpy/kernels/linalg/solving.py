@@ -11,8 +11,7 @@ from polyad.errors import LinAlgError
 
 from ..quiet import quiet
 from .factorizations import VECTORIZED_UNTIL, lu_permutation
-from .lapack import batched, routine
-
+from .lapack import alone, batched, routine
 
 GETRI_UNTIL = 200
 """Up to this size LAPACK's getri is faster than solving for the columns of the identity, on two cores."""
@@ -175,11 +174,11 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> Any:
 
 
 KERNELS = {
-    "linalg_solve_triangular": Kernel(solve_triangular),
-    "linalg_lu_solve": Kernel(lu_solve),
-    "linalg_solve_ex": Kernel(solve_ex),
-    "linalg_inv_ex": Kernel(inv_ex),
-    "linalg_det": Kernel(det),
-    "linalg_slogdet": Kernel(slogdet),
-    "linalg_lstsq": Kernel(lstsq),
+    "linalg_solve_triangular": Kernel(alone(solve_triangular)),
+    "linalg_lu_solve": Kernel(alone(lu_solve)),
+    "linalg_solve_ex": Kernel(alone(solve_ex)),
+    "linalg_inv_ex": Kernel(alone(inv_ex)),
+    "linalg_det": Kernel(alone(det)),
+    "linalg_slogdet": Kernel(alone(slogdet)),
+    "linalg_lstsq": Kernel(alone(lstsq)),
 }

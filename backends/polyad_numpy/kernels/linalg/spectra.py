@@ -11,6 +11,7 @@ from polyad.backend import Kernel
 from polyad.errors import LinAlgError
 
 from ..quiet import thread
+from .lapack import alone
 
 
 def _converging(op: str, work: Callable[..., Any], a: Any, *options: Any) -> Any:
@@ -86,10 +87,10 @@ def svdvals(a: Any) -> Any:
 
 
 KERNELS = {
-    "linalg_eigh": Kernel(eigh),
-    "linalg_eigvalsh": Kernel(eigvalsh),
-    "linalg_eig": Kernel(eig),
-    "linalg_eigvals": Kernel(eigvals),
-    "linalg_svd": Kernel(svd),
-    "linalg_svdvals": Kernel(svdvals),
+    "linalg_eigh": Kernel(alone(eigh)),
+    "linalg_eigvalsh": Kernel(alone(eigvalsh)),
+    "linalg_eig": Kernel(alone(eig)),
+    "linalg_eigvals": Kernel(alone(eigvals)),
+    "linalg_svd": Kernel(alone(svd)),
+    "linalg_svdvals": Kernel(alone(svdvals)),
 }
