@@ -214,6 +214,15 @@ SAMPLES = [
     ),
     Sample(
         op="nan_to_num",
+        name="finite",
+        inputs=lambda make: (make((3, 4)),),
+        reference=lambda x: x,
+        dtypes=(float64,),
+        gradient=True,
+        second_gradient=False,
+    ),
+    Sample(
+        op="nan_to_num",
         name="integers",
         inputs=lambda make: (make((5,)),),
         reference=lambda x: x,
