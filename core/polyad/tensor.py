@@ -555,7 +555,8 @@ class Tensor(TensorMethods):
         copied = memo[id(whole)]
         if copied.dtype is not self.dtype:
             copied = copied.view(self.dtype)
-        return copied.as_strided(self.shape, self.stride(), self.storage_offset())
+        placed: Tensor = copied.as_strided(self.shape, self.stride(), self.storage_offset())
+        return placed
 
     # ------------------------------------------------------------------------------------------------ to the host
 

@@ -102,9 +102,9 @@ def arranged(result: Any, *operands: Any) -> Any:
     if rank < 2 or not result.size:
         return result
     first = operands[0]
-    if isinstance(first, np.ndarray) and first.shape == shape and first.strides == result.strides:
-        if first.itemsize == result.itemsize:
-            return result
+    like = isinstance(first, np.ndarray) and first.shape == shape and first.strides == result.strides
+    if like and first.itemsize == result.itemsize:
+        return result
     steps = [_steps(operand, shape) for operand in operands if isinstance(operand, np.ndarray)]
     order = list(range(rank - 1, -1, -1))  # the innermost first
     for position in range(1, rank):

@@ -255,6 +255,4 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> polyad.nn.functional.log_softmax(polyad.zeros(1), dim=0)
     tensor([0.])
     """
-    return _softmax.log_softmax(
-        input, _softmax.implicit_dim("log_softmax", input) if dim is None else dim, dtype
-    )
+    return _softmax.log_softmax(input, _softmax.implicit_dim("log_softmax", input) if dim is None else dim, dtype)

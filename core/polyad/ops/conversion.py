@@ -231,7 +231,9 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
             result = _expand(result, self._array.shape)
         # What is written gets a node of its own: hooks on src are not hooks on the copy. What was there before gets a
         # gradient of zeros.
-        calls = [(node, formula, ()) for node, formula in ((result._node, _same), (self._node, _zeros)) if node is not None]
+        calls = [
+            (node, formula, ()) for node, formula in ((result._node, _same), (self._node, _zeros)) if node is not None
+        ]
         if result is src:
             result = src._alias()
         result._node = make_node("CopyBackwards", calls, result._array.shape, result._type)

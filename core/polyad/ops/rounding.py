@@ -99,6 +99,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     scale = 10.0 ** (decimals if decimals > 0 else -decimals)
     return _div(_round(_mul(input, scale)), scale) if decimals > 0 else _mul(_round(_div(input, scale)), scale)
 
+
 alias("round", round, namespace="special")
 
 

@@ -240,7 +240,11 @@ ERRORS = [
     ),
     *[
         ErrorCase(
-            op=op, name="no tensor", call=lambda op, tensor: op([1, 2]), raises=TypeError, match=rf"{op}: input is not a tensor"
+            op=op,
+            name="no tensor",
+            call=lambda op, tensor: op([1, 2]),
+            raises=TypeError,
+            match=rf"{op}: input is not a tensor",
         )
         for op in ("zeros_like", "ones_like", "empty_like")
     ],

@@ -104,7 +104,16 @@ def refused(op, name, raises, match, *shape, **settings):
 ERRORS = [
     refused("unfold", "rank", RuntimeError, r"unfold: input is \(4, 4\)", 4, 4, kernel_size=2),
     refused("unfold", "kernel too large", RuntimeError, r"unfold: no window .*\n.*input", 1, 2, 2, kernel_size=3),
-    refused("unfold", "kernel of a float", TypeError, r"unfold: kernel_size is float, not an int or ints", 1, 2, 2, kernel_size=2.0),
+    refused(
+        "unfold",
+        "kernel of a float",
+        TypeError,
+        r"unfold: kernel_size is float, not an int or ints",
+        1,
+        2,
+        2,
+        kernel_size=2.0,
+    ),
     refused("fold", "rows", RuntimeError, r"fold: input has 6 rows.*\n.*input", 6, 4, output_size=3, kernel_size=2),
     refused(
         "fold", "columns", RuntimeError, r"fold: input has 5 columns.*4\n.*input", 4, 5, output_size=3, kernel_size=2
@@ -113,5 +122,14 @@ ERRORS = [
     refused("pixel_shuffle", "rank", RuntimeError, r"pixel_shuffle: input has 2 dimensions", 4, 2, upscale_factor=2),
     refused("pixel_unshuffle", "height", RuntimeError, r"pixel_unshuffle: height 3", 1, 3, 2, downscale_factor=2),
     refused("channel_shuffle", "groups", RuntimeError, r"channel_shuffle: 5 channels", 1, 5, 2, groups=2),
-    refused("channel_shuffle", "groups of a float", TypeError, r"channel_shuffle: groups is float, not an int", 1, 4, 2, groups=2.0),
+    refused(
+        "channel_shuffle",
+        "groups of a float",
+        TypeError,
+        r"channel_shuffle: groups is float, not an int",
+        1,
+        4,
+        2,
+        groups=2.0,
+    ),
 ]

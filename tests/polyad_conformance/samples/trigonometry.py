@@ -118,10 +118,18 @@ SAMPLES = [
 
 ERRORS = [
     ErrorCase(
-        op="sinc", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"sinc: input is (list, )?not a tensor"
+        op="sinc",
+        name="a list",
+        call=lambda op, tensor: op([1.0]),
+        raises=TypeError,
+        match=r"sinc: input is (list, )?not a tensor",
     ),
     ErrorCase(
-        op="sin", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"sin: input is (list, )?not a tensor"
+        op="sin",
+        name="a list",
+        call=lambda op, tensor: op([1.0]),
+        raises=TypeError,
+        match=r"sin: input is (list, )?not a tensor",
     ),
     ErrorCase(
         op="atan2",

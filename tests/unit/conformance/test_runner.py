@@ -153,7 +153,10 @@ def test_a_known_bug_needs_a_link(run: Any) -> None:
     ("options", "words"),
     [
         ({"device": "nosuch"}, "device 'nosuch'"),
-        ({"options": ("--polyad-family=nosuch",)}, "no family is called nosuch; there are activation.piecewise, activation.rectifiers"),
+        (
+            {"options": ("--polyad-family=nosuch",)},
+            "no family is called nosuch; there are activation.piecewise, activation.rectifiers",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused_before_anything_runs(run: Any, options: dict[str, Any], words: str) -> None:

@@ -55,7 +55,8 @@ def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:
         for order, weight in enumerate(weights[1:], 1):
             wave = (place * (2 * math.pi * order / last)).cos_()
             made = wave.mul_(-weight if order % 2 else weight).add_(made)
-        return made
+        whole: Tensor = made
+        return whole
 
     return formula
 

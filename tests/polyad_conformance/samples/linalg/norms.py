@@ -184,7 +184,9 @@ ERRORS = [
     refused("norm", "an unknown name", lambda op, tensor: op(tensor(3), "max"), r"norm: p is 'max'.*\n.*input"),
     refused("norm", "nuc of a vector", lambda op, tensor: op(tensor(3), "nuc"), r"\n.*input"),
     refused("linalg.vector_norm", "integers", lambda op, tensor: op(tensor(3, dtype=int64)), r"is int64"),
-    refused("linalg.vector_norm", "a name", lambda op, tensor: op(tensor(3), "fro"), r"ord is str, not a number", TypeError),
+    refused(
+        "linalg.vector_norm", "a name", lambda op, tensor: op(tensor(3), "fro"), r"ord is str, not a number", TypeError
+    ),
     refused("linalg.vector_norm", "inf of nothing", lambda op, tensor: op(tensor(0), math.inf), r"no elements.*\n.*x "),
     refused(
         "linalg.vector_norm",
@@ -195,7 +197,9 @@ ERRORS = [
     refused("linalg.matrix_norm", "a vector", lambda op, tensor: op(tensor(3)), r"fewer than two.*\n.*A "),
     refused("linalg.matrix_norm", "order", lambda op, tensor: op(tensor(2, 2), 3), r"ord is 3"),
     refused("linalg.matrix_norm", "equal dims", lambda op, tensor: op(tensor(2, 2), dim=(0, 0)), r"twice\n.*A "),
-    refused("linalg.matrix_norm", "one dim", lambda op, tensor: op(tensor(2, 2), dim=0), r"dim is int, not ints", TypeError),
+    refused(
+        "linalg.matrix_norm", "one dim", lambda op, tensor: op(tensor(2, 2), dim=0), r"dim is int, not ints", TypeError
+    ),
     refused(
         "linalg.matrix_norm", "smallest of nothing", lambda op, tensor: op(tensor(0, 2), -math.inf), r"A ", IndexError
     ),
