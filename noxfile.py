@@ -26,6 +26,9 @@ PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
 # Device type -> the extra that brings what its backend depends on.
 BACKENDS: dict[str, str | None] = {"cpu": None}
 
+# What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
+ORACLE = "torch==2.13.0"
+
 WHEEL_LIMIT_MB = 5
 PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
 
@@ -80,6 +83,14 @@ def conformance(session: nox.Session, backend: str) -> None:
     session.run(
         "pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", f"--polyad-backend={backend}", *session.posargs
     )
+
+
+@nox.session(default=False)
+def oracle(session: nox.Session) -> None:
+    """Compare every public function with PyTorch, by the conformance samples and by random calls and programs."""
+    install(session, extras="test")
+    session.install(ORACLE)
+    session.run("pytest", *PYTEST_PARALLEL, "tests/oracle", *session.posargs)
 
 
 @nox.session

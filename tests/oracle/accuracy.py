@@ -7,12 +7,12 @@ may be off in opposite directions:
 
     allowed = 2 * ((steps + 1) * eps(dtype) + length * eps(accumulator)) * magnitude + smallest_normal(dtype)
 
-A difference beyond that is excused in one case only: where PyTorch itself is that far from the truth. The truth is what
-the conformance sample's reference gives (NumPy, SciPy or mpmath, in wide arithmetic), and polyad's result must be within
-the bound of it. For a call in float16, bfloat16, float32 or complex64 it is also what PyTorch gives for the same call in
-float64 or complex128; polyad may be as far from that as the bound says, or twice as far as PyTorch is. In float64
-and complex128 there is the conditioning: where changing the inputs by a relative eps (which is what any rounding on the
-way in does) changes PyTorch's own result, polyad may be off by eight times that change.
+A difference beyond that is excused in one case only: where PyTorch itself is that far from the truth. The truth is
+what the conformance sample's reference gives (NumPy, SciPy or mpmath, in wide arithmetic), and polyad's result must be
+within the bound of it. For a call in float16, bfloat16, float32 or complex64 it is also what PyTorch gives for the same
+call in float64 or complex128; polyad may be as far from that as the bound says, or twice as far as PyTorch is. In
+float64 and complex128 there is the conditioning: where changing the inputs by a relative eps (which is what any
+rounding on the way in does) changes PyTorch's own result, polyad may be off by eight times that change.
 
 Gradients: the same with twice the steps, and the largest gradient plus 1 for magnitude, since incoming gradients are of
 size 1. Integers and bool are exact.

@@ -1,4 +1,4 @@
-"""What ends PyTorch's process, and therefore is not asked of it."""
+"""What ends PyTorch's process or never returns, and therefore is not asked of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .calls import Call
 CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "linalg.ldl_solve": ("pivots of no factorization are used as addresses", lambda call: True),
     "range": ("an integer dtype makes a fraction a step of 0", lambda call: _is_integer(call)),
+    "binomial": ("probabilities and counts without meaning keep it busy for ever", lambda call: not _is_binomial(call)),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
 }
@@ -28,6 +29,15 @@ def crashes(call: Call) -> bool:
 def _is_integer(call: Call) -> bool:
     dtypes = [call.kwargs.get("dtype"), *[given.dtype for given in call.givens()]]
     return any(isinstance(dtype, DType) and dtype.category <= INTEGER for dtype in dtypes)
+
+
+def _is_binomial(call: Call) -> bool:
+    givens = [wide(given.values).real for given in call.givens()]
+    if len(givens) < 2:
+        return False
+    with np.errstate(all="ignore"):
+        count, prob = givens[0], givens[1]
+        return bool(((count >= 0) & (count < 1e4)).all() and ((prob >= 0) & (prob <= 1)).all())
 
 
 def _is_finite(call: Call) -> bool:

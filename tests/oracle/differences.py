@@ -403,7 +403,7 @@ DIFFERENCES = [
     ),
     Difference(
         "which of several faults is told",
-        "libraries look at arguments in different orders; a single fault has PyTorch's exception, which error cases check",
+        "arguments are looked at in another order; a single fault has PyTorch's exception, which error cases check",
         _several_faults,
         Call("nn.functional.pad", (contiguous(_floats(2)), (1, 1, 1), "none")),
     ),

@@ -1,7 +1,7 @@
 """Calls of methods and properties that the conformance suite has no samples for, because they are no public functions.
 
-`MORE` maps ``"Tensor.<name>"`` to pairs of a drawing function, which gets a `polyad_conformance.sample.Maker` and returns
-the arguments (the tensor first, keyword arguments in a dict at the end), and the dtypes it is valid in.
+`MORE` maps ``"Tensor.<name>"`` to pairs of a drawing function, which gets a `polyad_conformance.sample.Maker` and
+returns the arguments (the tensor first, keyword arguments in a dict at the end), and the dtypes it is valid in.
 """
 
 from __future__ import annotations
@@ -70,27 +70,84 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
     ),
     **{
         f"Tensor.{name}": _every(lambda make: (make((2, 3)),), lambda make: (make(()),))
-        for name in (
-            "bool byte char short int long half bfloat16 float double cfloat cdouble detach cpu requires_grad_ dim "
-            "element_size stride size storage_offset is_contiguous tolist"
-        ).split()
+        for name in [
+            "bool",
+            "byte",
+            "char",
+            "short",
+            "int",
+            "long",
+            "half",
+            "bfloat16",
+            "float",
+            "double",
+            "cfloat",
+            "cdouble",
+            "detach",
+            "cpu",
+            "requires_grad_",
+            "dim",
+            "element_size",
+            "stride",
+            "size",
+            "storage_offset",
+            "is_contiguous",
+            "tolist",
+        ]
     },
     "Tensor.item": _every(lambda make: (make(()),), lambda make: (make((1, 1)),)),
     **{
         f"Tensor.{name}": _every(lambda make: (make((2, 3)),), lambda make: (make((3, 2)),))
-        for name in "T H mT mH ndim shape dtype is_leaf requires_grad itemsize nbytes".split()
+        for name in ["T", "H", "mT", "mH", "ndim", "shape", "dtype", "is_leaf", "requires_grad", "itemsize", "nbytes"]
     },
     "Tensor.data": _every(lambda make: (make((2, 3)),), dtypes=FLOATS),
     **{
         f"Tensor.{name}": _every(lambda make: (make((2, 3)), make((3,))), lambda make: (make((2, 3)), 2))
-        for name in (
-            "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ "
-            "__mod__ __rmod__ __pow__ __rpow__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __and__ __or__ __xor__ "
-            "__rand__ __ror__ __rxor__ __lshift__ __rshift__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ "
-            "__imod__ __ipow__ __iand__ __ior__ __ixor__"
-        ).split()
+        for name in [
+            "__add__",
+            "__radd__",
+            "__sub__",
+            "__rsub__",
+            "__mul__",
+            "__rmul__",
+            "__truediv__",
+            "__rtruediv__",
+            "__floordiv__",
+            "__rfloordiv__",
+            "__mod__",
+            "__rmod__",
+            "__pow__",
+            "__rpow__",
+            "__eq__",
+            "__ne__",
+            "__lt__",
+            "__le__",
+            "__gt__",
+            "__ge__",
+            "__and__",
+            "__or__",
+            "__xor__",
+            "__rand__",
+            "__ror__",
+            "__rxor__",
+            "__lshift__",
+            "__rshift__",
+            "__iadd__",
+            "__isub__",
+            "__imul__",
+            "__itruediv__",
+            "__ifloordiv__",
+            "__imod__",
+            "__ipow__",
+            "__iand__",
+            "__ior__",
+            "__ixor__",
+        ]
     },
-    **{f"Tensor.{name}": _every(lambda make: (make((2, 3)),)) for name in "__neg__ __pos__ __abs__ __invert__".split()},
+    **{
+        f"Tensor.{name}": _every(lambda make: (make((2, 3)),))
+        for name in ["__neg__", "__pos__", "__abs__", "__invert__"]
+    },
     "Tensor.__matmul__": _every(lambda make: (make((2, 3)), make((3, 2))), dtypes=NUMBERS),
     "Tensor.__getitem__": _every(
         lambda make: (make((4, 3, 2)), 1),
@@ -132,9 +189,17 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
     "is_nonzero": _every(lambda make: (make((1,)),), lambda make: (make(()),), lambda make: (make((2,)),)),
     **{
         name: _every(lambda make: (make((2, 3)),), lambda make: (make(()),))
-        for name in (
-            "is_floating_point is_inference is_complex is_signed is_tensor numel is_conj is_neg get_device"
-        ).split()
+        for name in [
+            "is_floating_point",
+            "is_inference",
+            "is_complex",
+            "is_signed",
+            "is_tensor",
+            "numel",
+            "is_conj",
+            "is_neg",
+            "get_device",
+        ]
     },
     "Tensor.__len__": _every(lambda make: (make((2, 3)),)),
     "Tensor.__contains__": _every(lambda make: (make((2, 3)), 1)),
@@ -146,5 +211,7 @@ MORE: dict[str, list[tuple[Draw, Any]]] = {
 }
 """By path, see the module's docstring."""
 
-PROPERTIES = frozenset("T H mT mH ndim shape dtype is_leaf requires_grad itemsize nbytes data".split())
+PROPERTIES = frozenset(
+    ["T", "H", "mT", "mH", "ndim", "shape", "dtype", "is_leaf", "requires_grad", "itemsize", "nbytes", "data"]
+)
 """Names in `MORE` that are read, not called."""

@@ -1,4 +1,4 @@
-"""Random programs: leaves, ops, views, writes in place, detaching, blocks without gradients, and a backward pass at the end.
+"""Random programs: leaves, ops, views, writes in place, blocks without gradients, and a backward pass at the end.
 
 A program is a list of `Step`, each the name of a step in `STEPS` and the numbers that decide its operands; it is the
 same list for both libraries, so a step finds the same tensors in both. A step that raises leaves the program as it is,
@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
 import polyad
-import torch
 from polyad.errors import AutogradError
-
 
 from .libraries import POLYAD, TORCH, Library
 from .outcomes import Mismatch, builtin
@@ -220,9 +219,9 @@ def run(library: Library, program: list[Step]) -> Run:
             errors.append(error)
         else:
             errors.append(None)
-            if isinstance(result, library.Tensor) and not any(result is one for one in pool.tensors):
-                if result.numel() <= 64:
-                    pool.tensors.append(result)
+            is_new = isinstance(result, library.Tensor) and not any(result is one for one in pool.tensors)
+            if is_new and result.numel() <= 64:
+                pool.tensors.append(result)
         states.append([_state(one) for one in pool.tensors])
     failure = None
     try:

@@ -126,9 +126,9 @@ def making_tensors_in_a_dtype(torch: Any) -> Any:
     for name in names:
         for one in data:
             # Floats outside an integer's range have no defined result.
-            if "int" in name and isinstance(one, (float, list, np.ndarray)) and not -2 < np.max(one) < 3:
-                if np.asarray(one).dtype.kind == "f":
-                    continue
+            array = np.asarray(one)
+            if "int" in name and array.dtype.kind == "f" and not -2 < array.max() < 3:
+                continue
             defined.append(raised(lambda one=one, name=name: torch.tensor(one, dtype=getattr(torch, name))))
     return defined
 

@@ -17,12 +17,38 @@ from .calls import Call, Given, leaves
 from .outcomes import Mismatch, Outcome, Result
 
 POSITIONS = frozenset(
-    "sort argsort topk kthvalue median nanmedian mode msort argmax argmin max min cummax cummin aminmax".split()
+    [
+        "sort",
+        "argsort",
+        "topk",
+        "kthvalue",
+        "median",
+        "nanmedian",
+        "mode",
+        "msort",
+        "argmax",
+        "argmin",
+        "max",
+        "min",
+        "cummax",
+        "cummin",
+        "aminmax",
+    ]
 )
 """Functions that return positions: of equal elements, any may be named."""
 
 OVERWRITING = frozenset(
-    "index_copy index_put index_put_ scatter put scatter_reduce index_reduce index_fill __setitem__".split()
+    [
+        "index_copy",
+        "index_put",
+        "index_put_",
+        "scatter",
+        "put",
+        "scatter_reduce",
+        "index_reduce",
+        "index_fill",
+        "__setitem__",
+    ]
 )
 """Functions that write to places given by indices: of several writes to one place, any may win."""
 
