@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +62,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"{count:9,} {name}")
 
 
-@pytest.fixture(autouse=True)
-def tally(request: pytest.FixtureRequest) -> Any:
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
     """Note in the test's report how many calls it compared and which differences it met."""
     from .judgement import TALLY
 
     TALLY.clear()
-    yield
-    request.node.user_properties.append(("oracle", dict(TALLY)))
+    try:
+        return (yield)
+    finally:
+        pyfuncitem.user_properties.append(("oracle", dict(TALLY)))

@@ -133,7 +133,8 @@ def _dtype_of(kind: Any) -> DType:
     """The dtype of what `_read` met: a Python number's type, NumPy's or polyad's dtype."""
     if isinstance(kind, DType):
         return kind
-    return dtypes.dtype_of_number(kind) if kind in _PYTHONS else polyad_dtype(kind)
+    # Not `kind in _PYTHONS`: NumPy's float64 equals Python's float.
+    return dtypes.dtype_of_number(kind) if isinstance(kind, type) else polyad_dtype(kind)
 
 
 def _no_dtype(data: Any, kinds: set[Any]) -> DataError:

@@ -262,7 +262,7 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
 
 
 @function()
-def take(input: Tensor, index: Tensor) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of the flattened *input* at *index*, in its shape; negative ones count from the end.
 
     Raises IndexError for an index out of range.

@@ -96,6 +96,7 @@ def scatter(
     *,
     value: Number | None = None,
     reduce: str | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
     """*input* with *src* (or one *value*) written where *index* says along *dim*: at ``(i, index[i, j])`` for dim 1 of
     two; with *reduce* "add" or "multiply" it changes what is there instead (`scatter_reduce` can do more).
@@ -136,7 +137,7 @@ def scatter(
 
 
 @function(inplace=True)
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """*input* with *src* added where *index* says along *dim*; the same place may come often. See `scatter`.
 
     >>> import polyad

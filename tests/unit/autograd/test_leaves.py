@@ -1,0 +1,104 @@
+"""Leaves and views that change between forward and backward."""
+
+import pytest
+
+import polyad
+
+
+def leaf(*values):
+    return polyad.tensor(values, requires_grad=True)
+
+
+def test_a_leaf_that_requires_no_gradient_any_more_gets_none():
+    x, y = leaf(1.0, 2.0), leaf(3.0)
+    loss = (x * y).sum()
+    x.requires_grad_(False)
+    loss.backward()
+    assert x.grad is None
+    assert y.grad.tolist() == [3.0]
+
+
+def test_a_leaf_that_requires_one_again_gets_it():
+    x = leaf(1.0, 2.0)
+    loss = (x * x).sum()
+    x.requires_grad_(False).requires_grad_(True)
+    loss.backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_detached_leaf_gets_no_gradient():
+    x = leaf(1.0)
+    loss = (x * 2).sum()
+    x.detach_()
+    loss.backward()
+    assert x.grad is None
+
+
+def test_a_leaf_with_a_history_of_its_own_cannot_take_a_gradient():
+    x, y = leaf(1.0), leaf(3.0)
+    loss = (x * 2).sum()
+    x.requires_grad_(False).mul_(y)
+    with pytest.raises(RuntimeError, match="a leaf was changed in place"):
+        loss.backward()
+
+
+def test_views_cannot_be_detached_in_place():
+    x = polyad.ones(2, 3)
+    with pytest.raises(RuntimeError, match="a view cannot be detached"):
+        x[0].detach_()
+    assert not x.detach().detach_().requires_grad
+
+
+def test_views_of_leaves_cannot_change_their_shape_in_place():
+    x = polyad.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a view of a leaf"):
+        x[0].unsqueeze_(0)
+
+
+def test_a_graph_without_saved_tensors_can_be_run_again():
+    x = leaf(1.0, 2.0)
+    added = (x + x).sum()
+    added.backward()
+    added.backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+    squared = (x * x).sum()
+    squared.backward()
+    with pytest.raises(RuntimeError, match="the graph was freed"):
+        squared.backward()
+
+
+def test_a_hook_on_a_written_view_sees_the_gradient_of_the_view_alone():
+    x = polyad.ones(2, 3, requires_grad=True)
+    base = x * 1
+    view = base[0]
+    view.mul_(2)
+    seen = []
+    view.register_hook(lambda gradient: seen.append(gradient.tolist()))
+    (base.sum() + (view * 3).sum()).backward()
+    assert seen == [[3.0, 3.0, 3.0]]
+    assert x.grad.tolist() == [[8.0, 8.0, 8.0], [1.0, 1.0, 1.0]]
+
+
+def test_a_view_keeps_retaining_its_gradient_when_it_is_written():
+    base = polyad.ones(2, 3, requires_grad=True) * 1
+    view = base[0]
+    view.retain_grad()
+    view.mul_(2)
+    base[1] = 0
+    (base.sum() + (view * 3).sum()).backward()
+    assert view.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_what_copy_overwrites_has_a_gradient_of_zeros():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    target = x * 1
+    target.copy_(y)
+    target.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0]
+    assert y.grad.tolist() == [1.0, 1.0]
+
+
+def test_what_cat_skips_has_an_empty_gradient():
+    nothing = polyad.zeros(0, requires_grad=True)
+    polyad.cat([polyad.ones(2, 2), nothing]).sum().backward()
+    assert nothing.grad.shape == (0,)
