@@ -50,8 +50,12 @@ def functions() -> str:
     """The reference of every public function of tensors, by family."""
     parts = []
     for module, members in families().items():
+        # nn.functional has a page of its own, nn.md; methods are on the page of Tensor.
+        shown = [f for f in members if f.namespace not in ("Tensor", "nn.functional")]
+        if not shown:
+            continue
         parts.append(f"## {title(module)}\n\n{summary(importlib.import_module(module))}\n")
-        entries = "\n".join(f".. autofunction:: polyad.{f.path}" for f in members if f.namespace != "Tensor")
+        entries = "\n".join(f".. autofunction:: polyad.{f.path}" for f in shown)
         parts.append(f"```{{eval-rst}}\n{entries}\n```\n")
     return "\n".join(parts)
 

@@ -234,7 +234,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @function()
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sums of products over the last dimension of both: (*a, n) and (*b, n) give (*a, *b); 0-d multiplies.
+    """Sums of products over the last dimensions: ``(*a, n)`` and ``(*b, n)`` give ``(*a, *b)``; 0-d multiplies.
 
     Raises RuntimeError when the last sizes differ, or the dtypes do (and neither is 0-d).
 

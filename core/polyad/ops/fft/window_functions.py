@@ -143,7 +143,7 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Bartlett's window, a triangle: 1 - |2 n / N - 1|.
+    """Bartlett's window, a triangle: 1 - ``|2 n / N - 1|``.
 
     Raises RuntimeError for a negative length or a dtype that is not floating point.
 
