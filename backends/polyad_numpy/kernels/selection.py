@@ -153,5 +153,5 @@ KERNELS = {
     "clamp": Kernel(np.clip, out=True, specialize=clamp),
     "clamp_backward": Kernel(_clamp_backward, specialize=_clamp_backward),
     "nan_to_num": Kernel(_nan_to_num),
-    "share": fused(_share, integers=True, halves=True),
+    "share": fused(_share, integers=True),
 }
