@@ -24,7 +24,7 @@ from .backend.interface import TensorType
 from .device import Device
 from .dispatch.effects import Effect
 from .dtypes import FLOATING, DType
-from .errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
+from .errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError, wrong_type
 from .layout import Size, element_strides, is_contiguous
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import state
@@ -552,10 +552,11 @@ class Tensor(TensorMethods):
         whole = storage.origin or storage
         if id(whole) not in memo:
             memo[id(whole)] = self.detach().as_strided((storage.nbytes // itemsize,), (1,), 0).clone()
-        copied = memo[id(whole)]
+        copied: Tensor = memo[id(whole)]
         if copied.dtype is not self.dtype:
             copied = copied.view(self.dtype)
-        return copied.as_strided(self.shape, self.stride(), self.storage_offset())
+        window: Tensor = copied.as_strided(self.shape, self.stride(), self.storage_offset())
+        return window
 
     # ------------------------------------------------------------------------------------------------ to the host
 
@@ -641,11 +642,7 @@ SET_DATA = Effect("set_data", _with_data)
 def check_tensor(value: Any, op: str, name: str) -> Tensor:
     """*value* itself if it is a tensor; raises TypeError naming op and argument otherwise."""
     if not isinstance(value, Tensor):
-        raise ArgumentTypeError(
-            f"{op}: {name} is {type(value).__name__}, not a tensor",
-            operands={name: value},
-            fix="wrap it in polyad.tensor(...)",
-        )
+        raise wrong_type(op, name, value, "a tensor")
     return value
 
 

@@ -28,6 +28,7 @@ from ..errors import (
     OptionError,
     OutOfMemory,
     PolyadError,
+    wrong_type,
 )
 from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
@@ -117,21 +118,60 @@ def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, 
             continue
         *most, last = (words for words, _ in kinds)
         wanted = f"{', '.join(most)} or {last}" if most else last
-        if isinstance(value, (Tensor, list, tuple)):
-            return ArgumentTypeError(
-                f"{function}: {name} is not {wanted}", operands={name: value}, fix=f"pass {wanted} as {name}"
-            )
-        return ArgumentTypeError(
-            f"{function}: {name} is {type(value).__name__}, not {wanted}",
-            operands={name: value},
-            fix="wrap it in polyad.tensor(...)" if wanted.startswith("a tensor") and _is_number(value)
-            else f"pass {wanted} as {name}",
-        )  # fmt: skip
+        return wrong_type(function, name, value, wanted)
     return None
 
 
 def _text(annotation: Any) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def _as_bool(function: str, name: str, value: Any) -> bool:
+    if not _is_bool(value):
+        raise wrong_type(function, name, value, "a bool")
+    return bool(value)
+
+
+def _as_int(function: str, name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if not _is_int(value):
+        raise wrong_type(function, name, value, "an int")
+    return int(value)
+
+
+def _as_float(function: str, name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if not _is_real(value):
+        raise wrong_type(function, name, value, "a number")
+    return value.item() if isinstance(value, Tensor) else float(value)
+
+
+def _as_number(function: str, name: str, value: Any) -> Any:
+    if isinstance(value, Tensor) and value.numel() == 1:
+        return value.item()
+    if not isinstance(value, Complex):
+        raise wrong_type(function, name, value, "a number")
+    return value
+
+
+def _as_dtype(function: str, name: str, value: Any) -> DType:
+    dtype = dtypes.of_python(value)
+    if not isinstance(dtype, DType):
+        raise wrong_type(function, name, value, "a dtype such as polyad.float32")
+    return dtype
+
+
+CHECKS: dict[str, Any] = {
+    "bool_": _as_bool,
+    "int_": _as_int,
+    "float_": _as_float,
+    "number_": _as_number,
+    "dtype_": _as_dtype,
+    "DType": DType,
+}
+"""What generated functions call for a flag, a count, a number or a dtype that is not of Python's own type."""
 
 
 _SPOKEN = (
@@ -146,6 +186,8 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     if isinstance(error, PolyadError):
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
             return error
+        if error.message.partition(":")[0] in (function, "out"):
+            return error  # told by this very call
         return misfit(function, signature, arguments) or error
     if not isinstance(error, _SPOKEN) or _is_users(error):
         return error
@@ -199,16 +241,3 @@ def _is_users(error: BaseException) -> bool:
         not name.startswith(("polyad", "numpy", "scipy", "ml_dtypes")) and name not in sys.stdlib_module_names
         for name in names[inside:]
     )
-
-
-def explained_call(
-    definition: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
-) -> Exception:
-    """`explained` for ``definition(*args, **kwargs)``, which may have failed for arguments that it does not have."""
-    name, signature = definition.__name__, inspect.signature(definition)
-    try:
-        arguments = dict(signature.bind(*args, **kwargs).arguments)
-    except TypeError as wrong:
-        known = ", ".join(signature.parameters)
-        return ArgumentTypeError(f"{name}: {wrong}", fix=f"its parameters are {known}")
-    return explained(name, signature, arguments, error)

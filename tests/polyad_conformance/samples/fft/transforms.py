@@ -191,7 +191,7 @@ ERRORS = [
             ("fftn", "twice", lambda op, tensor: op(tensor(3, 4), dim=(0, -2)), RuntimeError, r"fftn: dim .* twice"),
             ("fftn", "lengths", lambda op, tensor: op(tensor(3, 4), (2,), (0, 1)), RuntimeError, r"differ in length"),
             ("fftn", "sizes", lambda op, tensor: op(tensor(3), (2, 2)), RuntimeError, r"more sizes than"),
-            ("fftn", "no list", lambda op, tensor: op(tensor(3), 1.5), TypeError, r"fftn: s is float, not ints or None"),
+            ("fftn", "no list", lambda op, tensor: op(tensor(3), 1.5), TypeError, r"fftn: s is 1\.5"),
             ("rfftn", "none", lambda op, tensor: op(tensor(3), dim=()), RuntimeError, r"rfftn: no dimension is named"),
             ("irfftn", "none", lambda op, tensor: op(tensor(3), dim=()), RuntimeError, r"irfftn: no dimension"),
             ("fft", "out", lambda op, tensor: op(tensor(3), out=tensor(3, dtype=int64)), RuntimeError, r"out: .*dtype"),
