@@ -100,6 +100,7 @@ _FRONTS: dict[str, Callable[..., Any]] = {
     "negative": arithmetic._neg,
     "pow": powers._pow,
     "round": rounding._round,
+    "clamp": selection._clamp,
 }
 """Public functions by the op that they call, where it takes the same operands."""
 
