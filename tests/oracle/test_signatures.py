@@ -61,6 +61,7 @@ LACKING: dict[str, str] = {
 }  # fmt: skip
 """Functions that lack a parameter, with the reason."""
 
+
 @cache
 def stubs() -> dict[str, list[ast.arguments]]:
     """The overloads of PyTorch's compiled functions, by name."""
@@ -70,6 +71,7 @@ def stubs() -> dict[str, list[ast.arguments]]:
         if isinstance(node, ast.FunctionDef):
             found.setdefault(node.name, []).append(node.args)
     return found
+
 
 def overloads(path: str) -> list[list[str]]:
     """The parameters of each form of PyTorch's function for *path*; empty if they are not to be had."""
@@ -88,6 +90,7 @@ def overloads(path: str) -> list[list[str]]:
     parts = re.split(r",\s*(?![^()\[\]]*[)\]])", described[1].replace("\n", " "))
     return [[word[0] for part in parts if (word := re.match(r"\w+", part.strip()))]]
 
+
 def missing(path: str) -> list[str]:
     """PyTorch's parameters that polyad's function does not have."""
     ours = inspect.signature(PUBLIC[path].call).parameters
@@ -96,10 +99,12 @@ def missing(path: str) -> list[str]:
     found = {name for names in overloads(path) for name in names}
     return sorted(found - set(ours) - UNUSED)
 
+
 @pytest.mark.parametrize("path", [path for path in PUBLIC if twin(path) is not None])
 def test_parameters(path: str) -> None:
     lacking = missing(path)
     assert not lacking or path in LACKING, f"polyad.{path} has no parameter {', '.join(lacking)}"
+
 
 @pytest.mark.parametrize("path", [path for path in PUBLIC if twin(path) is not None])
 def test_order(path: str) -> None:
@@ -109,6 +114,7 @@ def test_order(path: str) -> None:
     forms = [[name for name in names if name in ours] for names in overloads(path)]
     ordered = any(names == [name for name in ours if name in names] for names in forms)
     assert not forms or ordered, f"polyad.{path}{tuple(ours)}, PyTorch's {forms}"
+
 
 def test_the_list_is_up_to_date() -> None:
     stale = [path for path in LACKING if path not in PUBLIC or not missing(path)]
