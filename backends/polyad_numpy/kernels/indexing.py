@@ -13,6 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
+from polyad.errors import ShapeError
 
 from .order import arranged
 from .quiet import quiet, thread
@@ -251,6 +252,11 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
             _add_anywhere(out, key, values)
     except IndexError as error:
         raise _wrong_index("index_put", array, indices, error) from error
+    except ValueError:
+        raise ShapeError(
+            f"index_put: values {values.shape} cannot be broadcast to the indexed part {array[key].shape}",
+            fix="give one value, or values of the indexed part's shape",
+        ) from None
     return out
 
 

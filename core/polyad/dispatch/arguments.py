@@ -28,6 +28,7 @@ from ..errors import (
     OptionError,
     OutOfMemory,
     PolyadError,
+    ShapeError,
     wrong_type,
 )
 from ..memory_formats import MemoryFormat
@@ -183,6 +184,9 @@ _SPOKEN = (
 
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
     """The error to raise for *error*, which left a call of *function*; *error* itself if it says enough."""
+    untold = getattr(error, "untold", None)
+    if untold is not None:  # told generically by an inner function; the outermost one says it in its own words
+        return explained(function, signature, arguments, untold)
     if isinstance(error, PolyadError):
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
             return error
@@ -202,13 +206,18 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
+    if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
+        return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
     fix = f"compare the call with help(polyad.{function}); if it is right, report a defect of polyad"
+    kind: type[PolyadError] = OptionError
     if isinstance(error, IndexError):
-        return IndexOutOfRange(told, operands=operands, fix=fix)
-    if isinstance(error, (TypeError, AttributeError, NameError)):
-        return ArgumentTypeError(told, operands=operands, fix=fix)
-    return OptionError(told, operands=operands, fix=fix)
+        kind = IndexOutOfRange
+    elif isinstance(error, (TypeError, AttributeError, NameError)):
+        kind = ArgumentTypeError
+    made = kind(told, operands=operands, fix=fix)
+    made.untold = error  # type: ignore[attr-defined]
+    return made
 
 
 def is_out_of_memory(error: Exception) -> bool:

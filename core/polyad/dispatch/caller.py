@@ -217,7 +217,7 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
             return apply_view(op, input, params)
         except Exception as error:
             arguments = dict(zip(op.names, (input, *params), strict=False))
-            problem = explained(definition.__name__, op.signature, arguments, error)
+            problem = explained(op.name, op.signature, arguments, error)
             if problem is error:
                 raise
             raise problem from error
