@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,10 @@ class NumpyBackend(Backend):
         return 1
 
     def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
-        try:
-            return np.empty(shape, numpy_dtype(dtype))
-        except ValueError as error:  # more bytes than an address has
-            raise MemoryError(str(error)) from error
+        return _allocated(np.empty, shape, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
-        try:
-            return np.zeros(shape, numpy_dtype(dtype))
-        except ValueError as error:
-            raise MemoryError(str(error)) from error
+        return _allocated(np.zeros, shape, dtype)
 
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
         return np.array(data, numpy_dtype(dtype), order="C")
@@ -76,3 +71,12 @@ class NumpyBackend(Backend):
     @property
     def kernels(self) -> KernelTable:
         return KERNELS
+
+
+def _allocated(make: Callable[..., Any], shape: tuple[int, ...], dtype: DType) -> Any:
+    try:
+        return make(shape, numpy_dtype(dtype))
+    except ValueError as error:
+        if "supported dimension" in str(error):
+            raise
+        raise MemoryError(str(error)) from error  # more bytes than an address can tell apart

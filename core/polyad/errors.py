@@ -143,6 +143,22 @@ class ArgumentTypeError(PolyadError, TypeError):
     """An argument of the wrong Python type."""
 
 
+def wrong_type(function: str, name: str, value: Any, wanted: str) -> ArgumentTypeError:
+    """The error for an argument that is not *wanted* ("an int").
+
+    >>> print(wrong_type("sum", "dim", "a", "an int"))
+    sum: dim is str, not an int
+        dim  str 'a'
+        fix  pass an int as dim
+    """
+    fix = f"pass {wanted} as {name}"
+    if "a tensor" in wanted and isinstance(value, (bool, int, float, complex)):
+        fix = "wrap it in polyad.tensor(...)"
+    return ArgumentTypeError(
+        f"{function}: {name} is {type(value).__name__}, not {wanted}", operands={name: value}, fix=fix
+    )
+
+
 class ArgumentError(PolyadError, ValueError):
     """An argument of the right type with a value outside what is allowed."""
 

@@ -16,6 +16,7 @@ Invariant: ``_node is not None`` means exactly ``requires_grad``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,16 @@ from .backend.interface import TensorType
 from .device import Device
 from .dispatch.effects import Effect
 from .dtypes import FLOATING, DType
-from .errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, NotSupported, ShapeError
+from .errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DTypeError,
+    NotSupported,
+    OutOfMemory,
+    ShapeError,
+    wrong_type,
+)
 from .layout import Size, element_strides, is_contiguous
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import state
@@ -479,7 +489,7 @@ class Tensor(TensorMethods):
             raise ArgumentTypeError(
                 "iteration: a 0-d tensor cannot be iterated", operands={"self": self}, fix="use .item()"
             )
-        return iter([self[position] for position in range(len(self))])
+        return (self[position] for position in range(len(self)))
 
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (Tensor, bool, int, float, complex)):
@@ -552,11 +562,11 @@ class Tensor(TensorMethods):
         whole = storage.origin or storage
         if id(whole) not in memo:
             memo[id(whole)] = self.detach().as_strided((storage.nbytes // itemsize,), (1,), 0).clone()
-        copied = memo[id(whole)]
+        copied: Tensor = memo[id(whole)]
         if copied.dtype is not self.dtype:
             copied = copied.view(self.dtype)
-        placed: Tensor = copied.as_strided(self.shape, self.stride(), self.storage_offset())
-        return placed
+        window: Tensor = copied.as_strided(self.shape, self.stride(), self.storage_offset())
+        return window
 
     # ------------------------------------------------------------------------------------------------ to the host
 
@@ -576,7 +586,14 @@ class Tensor(TensorMethods):
         """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
         if state.modes:
             return TOLIST.through_modes(self)
-        return self._type.backend.to_host(self._array).tolist()
+        try:
+            return self._type.backend.to_host(self._array).tolist()
+        except MemoryError as error:
+            raise OutOfMemory(
+                f"tolist: there is no memory for {self.numel()} numbers",
+                operands={"self": self},
+                fix="take a part of the tensor",
+            ) from error
 
     def numpy(self, *, force: bool = False) -> Any:
         """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
@@ -642,12 +659,25 @@ SET_DATA = Effect("set_data", _with_data)
 def check_tensor(value: Any, op: str, name: str) -> Tensor:
     """*value* itself if it is a tensor; raises TypeError naming op and argument otherwise."""
     if not isinstance(value, Tensor):
-        raise ArgumentTypeError(
-            f"{op}: {name} is {type(value).__name__}, not a tensor",
-            operands={name: value},
-            fix="wrap it in polyad.tensor(...)",
-        )
+        raise wrong_type(op, name, value, "a tensor")
     return value
+
+
+def check_room(op: str, shape: tuple[int, ...], like: Tensor) -> None:
+    """Raise OutOfMemory if the device of *like* has no memory for a result of *shape*: asked before work that grows
+    with the shape is done on the host. Costs nothing for results of less than a gigabyte.
+    """
+    kind = like._type
+    if math.prod(shape) * kind.dtype.itemsize >= 2**30:
+        try:
+            kind.backend.empty(shape, kind.dtype, kind.device)
+        except (MemoryError, OverflowError) as error:
+            raise OutOfMemory(
+                f"{op}: there is no memory for a result of shape {shape}",
+                operands={"like": like},
+                notes={"device said": str(error)},
+                fix="ask for a smaller result",
+            ) from error
 
 
 def check_same_device(op: str, **tensors: Tensor | None) -> None:

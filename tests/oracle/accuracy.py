@@ -75,7 +75,7 @@ def difference(kind: str, where: str, ours: np.ndarray, theirs: np.ndarray, call
         return []
     if kind == "gradient" and not np.isfinite(right[wrong]).any():
         kind = "gradient that is lost"
-    return [Mismatch(kind, _text(where, left, right, wrong, allowed))]
+    return [Mismatch(kind, _text(where, left, right, wrong, allowed), wrong)]
 
 
 def computed_in(call: Call, dtype: DType) -> DType:
@@ -150,16 +150,16 @@ def _excused(
         return nothing
     reference = _referenced(call, kind, where)
     if reference is not None and reference.shape == left.shape:
-        near = ~unequal(left, reference, allowance(dtype, reference, call, bound, kind), dtype)
-        if near.all():
-            return near
+        nothing = ~unequal(left, reference, allowance(dtype, reference, call, bound, kind), dtype)
+        if nothing.all():
+            return nothing
     if dtype in (float64, complex128):
         moved = [_again(call, kind, where, factor) for factor in (1 + 2 * eps(float64), 1 - 2 * eps(float64))]
         if any(one is None or one.shape != right.shape for one in moved):
             return nothing
         with np.errstate(all="ignore"):
             change = np.maximum(*[np.abs(one - right) for one in moved])
-            return np.abs(left - right) <= allowed + 8 * change
+            return nothing | (np.abs(left - right) <= allowed + 8 * change)
     truth = _again(call, kind, where, None)
     if truth is None or truth.shape != right.shape:
         return nothing
@@ -167,7 +167,7 @@ def _excused(
         theirs = np.abs(right - truth)
         worst = np.nanmax(np.where(np.isfinite(theirs), theirs, 0), initial=0.0)
         ours_near = ~unequal(left, truth, allowed, dtype)
-        return ours_near | (np.abs(left - truth) <= 2 * worst)
+        return nothing | ours_near | (np.abs(left - truth) <= 2 * worst)
 
 
 def _referenced(call: Call, kind: str, where: str) -> np.ndarray | None:

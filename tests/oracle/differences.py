@@ -21,7 +21,7 @@ from polyad.dtypes import complex128
 from polyad_conformance.tolerance import wide
 
 from .calls import Call, Given, contiguous, expanded, leaves, transposed
-from .outcomes import Mismatch, Outcome
+from .outcomes import Mismatch, Outcome, Result
 
 Rule = Callable[[Call, Mismatch, Outcome, Outcome], bool]
 
@@ -57,6 +57,7 @@ def _numbers(call: Call) -> bool:
 
 def _no_kernel(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     words = ("not implemented for", "not supported for", "not support", "Unsupported dtype", "but got Half", "BFloat16")
+    words = (*words, "LongTensor", "Unsupported input type", "desired output type")
     return mismatch.kind == "accepted" and any(word in _message(theirs.error) for word in words)
 
 
@@ -103,7 +104,7 @@ def _wrong_type(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) 
     return (
         mismatch.kind == "exception"
         and isinstance(ours.error, TypeError)
-        and isinstance(theirs.error, (AttributeError, RuntimeError))
+        and isinstance(theirs.error, (AttributeError, RuntimeError, IndexError, ValueError))
     )
 
 
@@ -119,13 +120,20 @@ def _expanded_target(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outc
     return mismatch.kind == "refused" and "several elements of an expanded tensor" in _message(ours.error)
 
 
-def _nothing_to_compute(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    checked = (errors.DTypeError, errors.IndexOutOfRange, errors.ArgumentError)
-    return (
-        mismatch.kind == "refused"
-        and isinstance(ours.error, checked)
-        and any(0 in given.shape for given in call.givens())
+def _is_empty(call: Call, theirs: Outcome) -> bool:
+    return any(0 in given.shape for given in call.givens()) or any(
+        isinstance(one, Result) and one.values.size <= 1 for one in theirs.results
     )
+
+
+def _nothing_to_compute(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    checked = (errors.DTypeError, errors.IndexOutOfRange, errors.ArgumentError, errors.MissingKernel)
+    return mismatch.kind == "refused" and isinstance(ours.error, checked) and _is_empty(call, theirs)
+
+
+def _more_empty(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    none = any(0 in given.shape for given in call.givens())
+    return mismatch.kind == "accepted" and none and isinstance(theirs.error, RuntimeError)
 
 
 def _dtype_refused(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -161,8 +169,31 @@ def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
 
 def _order_in_memory(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     module = PUBLIC[call.path].module if call.path in PUBLIC else ""
-    row_major = any(part in module for part in (".linalg", ".fft", ".view_scatter", ".products", ".added_products"))
-    return mismatch.kind == "strides" and (row_major or (call.name == "pow" and not isinstance(call.args[0], Given)))
+    families = ("linalg", "fft", "view_scatter", "products", "added_products", "coordinates", "convolution", "random")
+    row_major = any(f".{family}" in module for family in families)
+    power = call.name in ("pow", "__rpow__") and not all(isinstance(one, Given) for one in call.args)
+    return mismatch.kind == "strides" and (row_major or power or call.name in ("complex", "polar", "put", "rot90"))
+
+
+def _assertions(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "exception" and isinstance(theirs.error, (AssertionError, ZeroDivisionError))
+
+
+def _mixed_losses(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    dtypes = {given.dtype for given in call.givens()}
+    return mismatch.kind in ("value", "gradient", "dtype") and len(dtypes) > 1 and ".losses" in _module(call)
+
+
+def _number_for_a_weight(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "refused" and isinstance(ours.error, errors.ArgumentTypeError) and _numbers(call)
+
+
+def _ldexp_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "gradient" and call.name == "ldexp"
+
+
+def _scattered_complex(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "gradient" and call.name == "as_strided_scatter"
 
 
 def _losses(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -180,10 +211,6 @@ def _result_does_not_fit(call: Call, mismatch: Mismatch, ours: Outcome, theirs: 
 
 def _narrower_target(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     return mismatch.kind == "accepted" and call.form == "in place" and "requires dtype" in _message(theirs.error)
-
-
-def _ctc_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    return mismatch.kind == "gradient" and call.name == "ctc_loss"
 
 
 def _singular_determinant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -207,11 +234,38 @@ MEANINGLESS = {
     "index_add": "a fraction of integers",
     "linalg.eigh": "matrices with nan",
     "linalg.eigvalsh": "matrices with nan",
+    "linalg.lstsq": "matrices with nan",
+    "lu_unpack": "more pivots than rows",
+    "nn.functional.conv2d": "kernels without elements",
+    "nn.functional.dropout1d": "integers",
+    "nn.functional.dropout2d": "integers, one dimension",
+    "nn.functional.dropout3d": "integers",
+    "nn.functional.local_response_norm": "a size below 1",
+    "linalg.ldl_factor": "an operand that requires a gradient, where there is none",
+    "linalg.solve_triangular": "operands of two dtypes",
+    "geqrf": "an operand that requires a gradient, where there is none",
+    "addbmm": "self of another shape than the result, in place",
     "nn.functional.ctc_loss": "labels that are no classes",
     "nn.functional.softplus": "beta of 0",
     "take_along_dim": "an index past the end, where PyTorch reads what lies there",
 }
 """Arguments that have no meaning, by function, which PyTorch takes without a word."""
+
+
+CORNERS = {
+    "fft.ifftshift": ("accepted", "a 0-d tensor has nothing to shift; PyTorch refuses it"),
+    "ormqr": ("accepted", "more reflectors than columns are left out; PyTorch refuses them"),
+    "nn.functional.cross_entropy": ("value", "no classes and no elements give 0; PyTorch gives nan in half types"),
+    "nn.functional.fractional_max_pool3d": ("accepted", "PyTorch's check of the sizes is off by one"),
+    "nn.functional.local_response_norm": ("dtype", "integers become floats also if there are none"),
+    "nn.functional.pixel_unshuffle": ("shape", "a tensor without elements has the shape that others would have"),
+    "nn.functional.dropout": ("dtype", "bool becomes an integer also if there are no elements"),
+}
+"""By function, what differs where hardly anybody goes: the kind of mismatch, and both sides."""
+
+
+def _corner(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return call.path in CORNERS and mismatch.kind == CORNERS[call.path][0]
 
 
 def _several_faults(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -350,10 +404,59 @@ DIFFERENCES = [
         Call("norm", (contiguous(_floats(2)), 0)).with_gradients(),
     ),
     Difference(
-        "order in memory of factorizations, transforms and products",
-        "row-major, where PyTorch shows the order of LAPACK's, BLAS's or the FFT's buffers",
+        "order in memory of factorizations, transforms, products and convolutions",
+        "row-major, where PyTorch shows the order of the buffers of the library below",
         _order_in_memory,
         Call("linalg.inv", (contiguous(np.eye(3)[None] * 2),)),
+    ),
+    Difference(
+        "tensors without elements in more functions",
+        "what is defined for them is computed; PyTorch's kernels refuse many",
+        _more_empty,
+        Call("fft.fft", (contiguous(np.zeros((0, 3))),)),
+    ),
+    Difference(
+        "assertions",
+        "a RuntimeError that names the arguments, where PyTorch fails an assertion or divides by zero",
+        _assertions,
+        Call(
+            "nn.functional.group_norm",
+            (contiguous(np.zeros((1, 0, 4))), 0, contiguous(np.zeros(0)), contiguous(np.zeros(0))),
+        ),
+    ),
+    Difference(
+        "losses of several dtypes",
+        "all operands are promoted together; PyTorch promotes them in pairs, and rounds on the way",
+        _mixed_losses,
+        Call(
+            "nn.functional.triplet_margin_loss",
+            (
+                contiguous(np.array([[-1.0, 0.0]], np.float16)),
+                contiguous(np.array([[10000.0, 1.5]], np.float16)),
+                contiguous(np.array([[2.0, 0.5]])),
+            ),
+        ),
+    ),
+    Difference(
+        "a number for a tensor of weights",
+        "is refused where a tensor is asked for",
+        _number_for_a_weight,
+        Call("nn.functional.multilabel_soft_margin_loss", (contiguous(_floats(2, 2)), contiguous(_floats(2, 2)), 1)),
+    ),
+    Difference(
+        "the gradient of ldexp",
+        "is 2**other, where PyTorch's is 0 for negative integers",
+        _ldexp_gradient,
+        Call("ldexp", (contiguous(_floats(2)), contiguous(np.array([-1, -2])))).with_gradients(),
+    ),
+    Difference(
+        "the gradient of as_strided_scatter of complex numbers",
+        "reaches the elements that are not overwritten",
+        _scattered_complex,
+        Call(
+            "as_strided_scatter",
+            (contiguous(np.ones((3, 4), np.complex128)), contiguous(np.ones(4, np.complex128)), (4,), (3,)),
+        ).with_gradients(),
     ),
     Difference(
         "losses of shapes that broadcast",
@@ -365,23 +468,13 @@ DIFFERENCES = [
         "results that do not fit into out= or self",
         "raise in every function; PyTorch lets some cut off fractions or truth values",
         _result_does_not_fit,
-        Call("cumsum", (contiguous(np.ones(2, bool)), 0), form="in place"),
+        Call("bernoulli", (contiguous(_floats(2) / 2),), {"out": contiguous(np.zeros(2, np.int64))}, "out"),
     ),
     Difference(
         "float_power_",
         "rounds to self's floating dtype, as every other in-place op does",
         _narrower_target,
         Call("float_power", (contiguous(_floats(2)), 2), form="in place"),
-    ),
-    Difference(
-        "the gradient of ctc_loss",
-        "is that of the loss; PyTorch's is that of the loss after another log_softmax, which changes nothing after one",
-        _ctc_gradient,
-        Call(
-            "nn.functional.ctc_loss",
-            (contiguous(np.log(_floats(4, 3))), *[contiguous(np.array(one)) for one in ([1, 2], 4, 2)]),
-            {"reduction": "none"},
-        ).with_gradients(),
     ),
     Difference(
         "the gradient of the determinant of a singular matrix",
@@ -394,6 +487,12 @@ DIFFERENCES = [
         "has no sign where the dtype can hold it",
         _sign_of_gcd,
         Call("gcd", (contiguous(np.array([-128], np.int8)), contiguous(np.array([96], np.int8)))),
+    ),
+    Difference(
+        "corners",
+        "; ".join(f"{name}: {what}" for name, (_, what) in CORNERS.items()),
+        _corner,
+        Call("fft.ifftshift", (contiguous(np.ones((), np.int64)),)),
     ),
     Difference(
         "arguments without meaning",

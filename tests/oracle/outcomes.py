@@ -68,10 +68,12 @@ class Mismatch:
             "dtype", "shape", "strides", "sharing", "requires_grad", "value", "written", "gradient", "gradient that is
             lost" (PyTorch's is nan or infinite).
         text: both sides in words.
+        places: which elements differ, if it is about elements.
     """
 
     kind: str
     text: str
+    places: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}"

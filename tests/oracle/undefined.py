@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polyad.dispatch.op import PUBLIC
 from polyad_conformance.tolerance import wide
 
 from .calls import Call, Given, leaves
@@ -67,11 +68,39 @@ def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
         return "singular and eigenvectors: any phase will do"
     if call.name.startswith("as_strided") and mismatch.kind == "gradient" and _overlaps(call):
         return "the gradient of several elements in one place"
+    if mismatch.kind == "gradient" and _has_no_value(mismatch, theirs):
+        return "the gradient where the value is nan"
+    if _is_factorization(call) and not _is_finite(call) and mismatch.kind != "structure":
+        return "matrices with nan or infinity"
+    if call.name == "cholesky_inverse" and mismatch.kind in ("value", "gradient") and _is_complex(call):
+        return "imaginary parts on the diagonal of a Cholesky factor"
+    if call.name in ("lu_factor_ex", "inv_ex", "solve_ex") and mismatch.kind == "value" and "result 2" in mismatch.text:
+        return "whether rounding leaves a pivot of exactly zero"
     if mismatch.kind in ("value", "written") and _casts_what_does_not_fit(call, ours, theirs):
         return "a float outside the range of the integers it is converted to"
     if mismatch.kind == "written" and _overlaps(call):
         return "a write to elements that lie in one place"
     return ""
+
+
+def _has_no_value(mismatch: Mismatch, theirs: Outcome) -> bool:
+    """Whether the gradients that differ are of an elementwise function where it has no value."""
+    results = [one for one in theirs.results if isinstance(one, Result)]
+    if mismatch.places is None or len(results) != 1 or results[0].values.shape != mismatch.places.shape:
+        return False
+    return bool(np.isnan(wide(results[0].values))[mismatch.places].all())
+
+
+def _is_factorization(call: Call) -> bool:
+    return call.path in PUBLIC and ".linalg" in PUBLIC[call.path].module
+
+
+def _is_finite(call: Call) -> bool:
+    return all(np.isfinite(wide(given.values)).all() for given in call.givens())
+
+
+def _is_complex(call: Call) -> bool:
+    return any(given.dtype.is_complex for given in call.givens())
 
 
 FACTORS: dict[str, Callable[..., Any]] = {

@@ -72,7 +72,7 @@ def _sgn() -> Kernel:
 
 
 def _lerp(a: Any, end: Any, weight: Any) -> Any:
-    step = np.subtract(end, a)
+    step = np.asarray(np.subtract(end, a))
     if weight < 0.5:
         return np.add(a, np.multiply(step, weight, step), step)
     return np.subtract(end, np.multiply(step, 1 - weight, step), step)
@@ -80,7 +80,7 @@ def _lerp(a: Any, end: Any, weight: Any) -> Any:
 
 def _lerp_by_elements(a: Any, end: Any, weight: Any) -> Any:
     # From the end with the smaller share: a + weight * step, or end + (weight - 1) * step.
-    near_end = np.greater_equal(weight, 0.5)
+    near_end = np.asarray(np.greater_equal(weight, 0.5))
     np.logical_or(near_end, np.less_equal(weight, -0.5), near_end)
     made = np.asarray(np.subtract(end, a))
     share = near_end.astype(weight.dtype)
@@ -104,14 +104,14 @@ def _lerp_kernel() -> Kernel:
 
 
 def _addcmul(a: Any, b: Any, c: Any, value: Any) -> Any:
-    product = np.multiply(b, c)
+    product = np.asarray(np.multiply(b, c))
     if value != 1:
         np.multiply(product, value, product)
     return np.add(a, product)
 
 
 def _addcdiv(a: Any, b: Any, c: Any, value: Any) -> Any:
-    quotient = np.true_divide(b, c)
+    quotient = np.asarray(np.true_divide(b, c))
     if value != 1:
         np.multiply(quotient, value, quotient)
     return np.add(a, quotient)

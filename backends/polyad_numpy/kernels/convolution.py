@@ -31,6 +31,9 @@ Sizes = tuple[int, ...]
 Box = tuple[tuple[int, int], ...]
 """A part of the results: (first, end) along each spatial dimension."""
 
+_MANY = 2**28
+"""Results of an image so many that there may not be memory for them."""
+
 _BLOCK_BYTES = 2 << 20
 """About how large the patches of one block are: small enough for the cache, large enough for BLAS at full speed."""
 
@@ -94,6 +97,8 @@ class _Plan:
         self.kernel, self.stride = kernel, stride
         self.axes = axes = [_Axis(*one) for one in zip(size, kernel, stride, padding, dilation, strict=True)]
         self.out = tuple([axis.out for axis in axes])
+        if math.prod(self.out) > _MANY:
+            np.empty(self.out, dtype)  # raises before anything is laid out for results that no memory holds
         # Plane elements from one position to the next along each dimension, and to the next image.
         pitches, area = [], 1
         for axis in reversed(axes):

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16
+from polyad.dtypes import FLOATING, bfloat16
 from polyad.interop.numpy import numpy_dtype
 
 from .quiet import quiet
@@ -63,7 +63,54 @@ def _log_sum_exp(types: Signature) -> Any:
     return quiet(lambda array, dim: np.logaddexp.accumulate(array, dim, None, np.empty(array.shape, own)))
 
 
+def _divisible(products: Any) -> bool:
+    """Whether factors can be taken out of products again: none is 0, infinite or nan."""
+    return bool(products.all()) and bool(np.isfinite(products).all())
+
+
+def product_of_others(array: Any) -> Any:
+    total = np.multiply.reduce(array, -1, None, None, True)
+    if _divisible(total):
+        return np.true_divide(total, array)
+    before, after = np.ones((2, *array.shape), array.dtype)
+    np.multiply.accumulate(array[..., :-1], -1, None, before[..., 1:])
+    np.multiply.accumulate(array[..., :0:-1], -1, None, after[..., -2::-1])
+    return np.multiply(before, after, before)
+
+
+def cumprod_backward(grad: Any, array: Any, dim: int) -> Any:
+    grad, array = np.moveaxis(grad, dim, -1), np.moveaxis(array, dim, -1)
+    products = np.multiply.accumulate(array, -1, None, np.empty(array.shape, array.dtype))
+    if _divisible(products):
+        np.multiply(products, grad, products)
+        result = np.add.accumulate(products[..., ::-1], -1)[..., ::-1]
+        result = np.true_divide(result, array, products)
+    else:
+        result = np.empty(array.shape, array.dtype)
+        # r[i] = g[i] + input[i + 1] * r[i + 1], times the product before.
+        rest = grad[..., -1]
+        result[..., -1] = rest
+        for place in range(array.shape[-1] - 2, -1, -1):
+            rest = grad[..., place] + array[..., place + 1] * rest
+            result[..., place] = rest
+        result[..., 1:] *= products[..., :-1]
+    return np.ascontiguousarray(np.moveaxis(result, -1, dim))
+
+
+def _wide_enough(function: Any) -> Kernel:
+    """The kernel of a function whose rounding half types are too short for: they are left to the decomposition."""
+
+    def specialize(types: Signature) -> Any:
+        kind = types[0]
+        assert isinstance(kind, TensorType)
+        return None if kind.dtype.itemsize == 2 or kind.dtype.category < FLOATING else quiet(function)
+
+    return Kernel(function, specialize=specialize)
+
+
 KERNELS = {
+    "cumprod_backward": _wide_enough(cumprod_backward),
+    "product_of_others": _wide_enough(product_of_others),
     "cumsum": _running(np.add.accumulate),
     "cumprod": _running(np.multiply.accumulate),
     "cummax": _running_extreme(np.maximum.accumulate, np.greater_equal),

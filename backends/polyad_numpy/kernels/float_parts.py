@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,17 @@ def _ldexp(a: Any, exponent: Any) -> Any:
     return np.multiply(a, np.exp2(exponent))
 
 
+@functools.cache
+def _has_no_exponent(dtype: Any) -> bool:
+    """Whether this C library's exponent of infinities and nan is 0, which is its own affair."""
+    return not np.frexp(np.array([np.inf, -np.inf, np.nan, -np.nan] * 16, dtype))[1].any()
+
+
 @quiet
 def _frexp(a: Any) -> tuple[Any, Any]:
     mantissa, exponent = (np.asarray(part) for part in np.frexp(a))
-    finite = np.isfinite(a)
-    if not finite.all():
-        # What the C library leaves in the exponent of infinities and nan is its own affair.
-        exponent = np.where(finite, exponent, np.int32(0))
+    if not _has_no_exponent(a.dtype):
+        exponent = np.where(np.isfinite(a), exponent, np.int32(0))
     return arranged(mantissa, a), arranged(exponent, a)
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.bounds import out_of_range
+from polyad.errors import ShapeError
 
 from .order import arranged
 from .quiet import quiet, thread
-from .selection import CHOSEN, choose
+from .selection import CHOSEN, choose, keep
 
 _HALF = 2
 LONG_RUN = 1024
@@ -238,7 +239,11 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
     key = _key(indices)
     try:
         if not accumulate:
-            out[key] = values
+            mask = indices[0]
+            if values.ndim == 0 and mask is not None and mask.dtype == np.bool_ and mask.shape == out.shape:
+                _fill(out, mask, values)
+            else:
+                out[key] = values
         elif all(one is None or one.dtype == np.bool_ for one in indices):
             out[key] += values
         elif len(indices) == 1 and indices[0].size and out.size:
@@ -247,6 +252,11 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
             _add_anywhere(out, key, values)
     except IndexError as error:
         raise _wrong_index("index_put", array, indices, error) from error
+    except ValueError:
+        raise ShapeError(
+            f"index_put: values {values.shape} cannot be broadcast to the indexed part {array[key].shape}",
+            fix="give one value, or values of the indexed part's shape",
+        ) from None
     return out
 
 
@@ -280,19 +290,30 @@ def _add_anywhere(out: Any, key: tuple[Any, ...], values: Any) -> None:
 def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
     if not isinstance(value, np.ndarray):
         value = thread.run(_as_number, value, array.dtype)  # a half type may make infinity of it
-    if mask.size >= CHOSEN and array.shape == mask.shape and array.dtype.itemsize <= 8:
-        made = choose(mask, value, array).view(array.dtype)
-        if out is None:
-            return made if array.flags.c_contiguous else arranged(made, array)
-        np.copyto(out, made)
-        return out
+    if out is None and mask.size >= CHOSEN and array.shape == mask.shape and array.dtype.itemsize <= 8:
+        if value.dtype.kind != "c" and not value and not np.signbit(value):
+            made = keep(array, np.logical_not(mask), value)
+        else:
+            made = choose(mask, value, array).view(array.dtype)
+        return made if array.flags.c_contiguous else arranged(made, array)
     if out is None:
         shape = array.shape if array.shape == mask.shape else np.broadcast_shapes(array.shape, mask.shape)
         out = array.copy() if shape == array.shape else np.broadcast_to(array, shape).copy()
     elif out is not array:
         np.copyto(out, array)
-    np.copyto(out, value, where=mask)
+    if out.shape == mask.shape:
+        _fill(out, mask, value)
+    else:
+        np.copyto(out, value, where=mask)
     return out
+
+
+def _fill(out: Any, mask: Any, value: Any) -> None:
+    """Write one number into *out* where *mask*."""
+    if mask.size >= CHOSEN and out.dtype.itemsize <= 8:
+        np.copyto(out, choose(mask, value.astype(out.dtype, copy=False), out).view(out.dtype))
+    else:
+        np.copyto(out, value, where=mask)
 
 
 KERNELS = {

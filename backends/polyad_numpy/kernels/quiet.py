@@ -47,5 +47,5 @@ def quiet_ufunc(function: Callable[..., Any], operands: int) -> Callable[..., An
     if operands == 1:
         return lambda a, out=None: thread.run(function, a, out)
     if operands == 2:
-        return lambda a, b, out=None: thread.run(function, a, b, out)
+        return lambda a, b, out=None: thread.run(function, a, b, out=out)
     return lambda a, b, c, out=None: thread.run(function, a, b, c, out)

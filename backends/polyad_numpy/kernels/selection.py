@@ -29,6 +29,16 @@ CLIPPED = 4096
 """Number of elements from which clamp calls NumPy's clip."""
 
 
+def above(a: Any, low: float, out: Any = None) -> Any:
+    """The larger of floats and a number; NumPy's clip is several times faster than its maximum with a number."""
+    return a.clip(np.asarray(low, a.dtype), np.asarray(math.inf, a.dtype), out=out)
+
+
+def below(a: Any, high: float, out: Any = None) -> Any:
+    """The smaller of floats and a number."""
+    return a.clip(np.asarray(-math.inf, a.dtype), np.asarray(high, a.dtype), out=out)
+
+
 def keep(a: Any, mask: Any, zero: Any) -> Any:
     """*a* where *mask*, 0 elsewhere; *zero* is a 0-d array of a's dtype."""
     bits = _BITS.get(a.dtype.itemsize)
@@ -94,7 +104,7 @@ def clamp(types: Signature) -> Any:
     def bounded(a: Any, low: Any, high: Any, out: Any) -> Any:
         if a.size >= CLIPPED and least is not None:
             low = np.asarray(least if low is None else low, dtype)
-            return np.clip(a, low, np.asarray(most if high is None else high, dtype), out=out)
+            return a.clip(low, np.asarray(most if high is None else high, dtype), out=out)
         if low is not None:
             a = np.maximum(a, np.asarray(low, dtype), out=out)
         return a if high is None else np.minimum(a, np.asarray(high, dtype), out=out)

@@ -114,7 +114,7 @@ def _reductions(arrays: Arrays) -> Iterator[Case]:
     )
     yield _backward("amax", lambda a: a.amax(1), _amax, x)
     yield _backward("max", lambda a: a.max(1)[0], lambda g, a: _put(g, a.argmax(1), a), x)
-    yield _backward("prod", lambda a: a.prod(1), lambda g, a: g[:, None] * a.prod(1, keepdims=True) / a, x + 3)
+    yield _backward("prod", lambda a: a.prod(1), lambda g, a: g[:, None] * a.prod(1, keepdims=True) / a, 1 + x / 100)
     yield _backward(
         "norm",
         lambda a: polyad.linalg.vector_norm(a, dim=1),

@@ -56,7 +56,7 @@ def cases(arrays: Arrays) -> Iterator[Case]:
     yield from _same("logical_and logical_or logical_xor", mask, ~mask)
     yield Case("logical_not", polyad.logical_not, np.logical_not, (mask,))
     yield Case("logical_and float", polyad.logical_and, np.logical_and, (x, y))
-    yield Case("ldexp", polyad.ldexp, lambda a, b: a * np.exp2(b, dtype=np.float32), (x, others % 8))
+    yield Case("ldexp", polyad.ldexp, np.ldexp, (x, others % 8))
     yield Case("rsub", lambda a: 2 - a, lambda a: 2 - a, (x,))
     yield Case("x ** 2", lambda a: a**2, lambda a: a**2, (x,))
     yield Case("x ** 3", lambda a: a**3, lambda a: a * a * a, (x,))

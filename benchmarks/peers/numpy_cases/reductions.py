@@ -96,7 +96,7 @@ def _running(arrays: Arrays) -> Iterator[Case]:
     yield Case("logcumsumexp", lambda a: polyad.logcumsumexp(a, 1), lambda a: np.logaddexp.accumulate(a, 1), (x,))
     yield Case("diff", polyad.diff, np.diff, (x,))
     yield Case("diff dim 0", lambda a: polyad.diff(a, dim=0), lambda a: np.diff(a, axis=0), (x,))
-    yield Case("gradient", lambda a: polyad.gradient(a)[0], lambda a: np.gradient(a, axis=0), (x,))
+    yield Case("gradient", lambda a: polyad.gradient(a, dim=0)[0], lambda a: np.gradient(a, axis=0), (x,))
     yield Case(
         "cumulative_trapezoid",
         polyad.cumulative_trapezoid,

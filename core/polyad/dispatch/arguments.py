@@ -28,6 +28,8 @@ from ..errors import (
     OptionError,
     OutOfMemory,
     PolyadError,
+    ShapeError,
+    wrong_type,
 )
 from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
@@ -117,21 +119,60 @@ def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, 
             continue
         *most, last = (words for words, _ in kinds)
         wanted = f"{', '.join(most)} or {last}" if most else last
-        if isinstance(value, (Tensor, list, tuple)):
-            return ArgumentTypeError(
-                f"{function}: {name} is not {wanted}", operands={name: value}, fix=f"pass {wanted} as {name}"
-            )
-        return ArgumentTypeError(
-            f"{function}: {name} is {type(value).__name__}, not {wanted}",
-            operands={name: value},
-            fix="wrap it in polyad.tensor(...)" if wanted.startswith("a tensor") and _is_number(value)
-            else f"pass {wanted} as {name}",
-        )  # fmt: skip
+        return wrong_type(function, name, value, wanted)
     return None
 
 
 def _text(annotation: Any) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def _as_bool(function: str, name: str, value: Any) -> bool:
+    if not _is_bool(value):
+        raise wrong_type(function, name, value, "a bool")
+    return bool(value)
+
+
+def _as_int(function: str, name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if not _is_int(value):
+        raise wrong_type(function, name, value, "an int")
+    return int(value)
+
+
+def _as_float(function: str, name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if not _is_real(value):
+        raise wrong_type(function, name, value, "a number")
+    return value.item() if isinstance(value, Tensor) else float(value)
+
+
+def _as_number(function: str, name: str, value: Any) -> Any:
+    if isinstance(value, Tensor) and value.numel() == 1:
+        return value.item()
+    if not isinstance(value, Complex):
+        raise wrong_type(function, name, value, "a number")
+    return value
+
+
+def _as_dtype(function: str, name: str, value: Any) -> DType:
+    dtype = dtypes.of_python(value)
+    if not isinstance(dtype, DType):
+        raise wrong_type(function, name, value, "a dtype such as polyad.float32")
+    return dtype
+
+
+CHECKS: dict[str, Any] = {
+    "bool_": _as_bool,
+    "int_": _as_int,
+    "float_": _as_float,
+    "number_": _as_number,
+    "dtype_": _as_dtype,
+    "DType": DType,
+}
+"""What generated functions call for a flag, a count, a number or a dtype that is not of Python's own type."""
 
 
 _SPOKEN = (
@@ -143,9 +184,14 @@ _SPOKEN = (
 
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
     """The error to raise for *error*, which left a call of *function*; *error* itself if it says enough."""
+    untold = getattr(error, "untold", None)
+    if untold is not None:  # told generically by an inner function; the outermost one says it in its own words
+        return explained(function, signature, arguments, untold)
     if isinstance(error, PolyadError):
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
             return error
+        if error.message.partition(":")[0] in (function, "out"):
+            return error  # told by this very call
         return misfit(function, signature, arguments) or error
     if not isinstance(error, _SPOKEN) or _is_users(error):
         return error
@@ -160,13 +206,18 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
+    if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
+        return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
     fix = f"compare the call with help(polyad.{function}); if it is right, report a defect of polyad"
+    kind: type[PolyadError] = OptionError
     if isinstance(error, IndexError):
-        return IndexOutOfRange(told, operands=operands, fix=fix)
-    if isinstance(error, (TypeError, AttributeError, NameError)):
-        return ArgumentTypeError(told, operands=operands, fix=fix)
-    return OptionError(told, operands=operands, fix=fix)
+        kind = IndexOutOfRange
+    elif isinstance(error, (TypeError, AttributeError, NameError)):
+        kind = ArgumentTypeError
+    made = kind(told, operands=operands, fix=fix)
+    made.untold = error  # type: ignore[attr-defined]
+    return made
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -199,16 +250,3 @@ def _is_users(error: BaseException) -> bool:
         not name.startswith(("polyad", "numpy", "scipy", "ml_dtypes")) and name not in sys.stdlib_module_names
         for name in names[inside:]
     )
-
-
-def explained_call(
-    definition: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
-) -> Exception:
-    """`explained` for ``definition(*args, **kwargs)``, which may have failed for arguments that it does not have."""
-    name, signature = definition.__name__, inspect.signature(definition)
-    try:
-        arguments = dict(signature.bind(*args, **kwargs).arguments)
-    except TypeError as wrong:
-        known = ", ".join(signature.parameters)
-        return ArgumentTypeError(f"{name}: {wrong}", fix=f"its parameters are {known}")
-    return explained(name, signature, arguments, error)

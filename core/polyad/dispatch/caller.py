@@ -19,7 +19,7 @@ from ..autograd.node import record, record_many
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..state import state
 from ..tensor import Tensor
-from .arguments import explained
+from .arguments import CHECKS, explained
 from .modes import through_modes
 from .plan import describe_failure, find_plan
 from .views import apply_view
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{out}    if state.modes:
+{plain}{out}    if state.modes:
         return through_modes(op, ({values}))
 """
 
@@ -76,7 +76,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
-        "describe_failure": describe_failure, "write_out": write_out, "__name__": __name__,
+        "describe_failure": describe_failure, "write_out": write_out, **CHECKS, "__name__": __name__,
     }  # fmt: skip
 
     return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
@@ -88,8 +88,10 @@ def generated(
     filename: str,
     scope: dict[str, Any],
     source: Callable[[], str],
+    defaults: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
 ) -> Callable[..., Any]:
-    """A function whose code is *source*, run with the globals *scope*; name, defaults and docstring are *definition*'s.
+    """A function whose code is *source*, run with the globals *scope*; name and docstring are *definition*'s, and so
+    are the defaults unless others are given.
 
     It is compiled by its first call. *filename* is what tracebacks show and `inspect.getsource` reads.
     """
@@ -97,8 +99,7 @@ def generated(
     def compile_caller() -> Callable[..., Any]:
         exec(compile(source(), filename, "exec"), scope)
         # Defaults first: another thread that calls in between still finds the code that takes any arguments.
-        caller.__defaults__ = definition.__defaults__
-        caller.__kwdefaults__ = definition.__kwdefaults__
+        caller.__defaults__, caller.__kwdefaults__ = defaults or (definition.__defaults__, definition.__kwdefaults__)
         caller.__code__ = scope[definition.__name__].__code__
         return caller
 
@@ -153,7 +154,8 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
     template = _HEADER + _TENSOR + (_MANY if op.outputs else _ONE)
     source = template.format(
         name=definition.__name__,
-        signature=bare_signature(op.signature),
+        signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
+        plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
         out="    if out is not None:\n        return write_out(out, op.call(" + names + "))\n" if op.takes_out else "",
         values=names,
         unpack=unpack,
@@ -166,16 +168,35 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
     return source
 
 
-def bare_signature(signature: inspect.Signature) -> str:
-    """The parameters as they stand in a def, without annotations; a default is None, the real one is set afterwards."""
-    return ", ".join(_bare(parameter) for parameter in _with_marks(signature))
+_PLAIN = {
+    "bool": "{n} is not True and {n} is not False: {n} = bool_",
+    "bool | None": "{n} is not True and {n} is not False and {n} is not None: {n} = bool_",
+    "int": "{n}.__class__ is not int: {n} = int_",
+    "int | None": "{n}.__class__ is not int and {n} is not None: {n} = int_",
+    "float": "{n}.__class__ is not float and {n}.__class__ is not int: {n} = float_",
+    "float | None": "{n}.__class__ is not float and {n}.__class__ is not int and {n} is not None: {n} = float_",
+    "Number": "{n}.__class__ is not int and {n}.__class__ is not float: {n} = number_",
+    "Number | None": "{n}.__class__ is not int and {n}.__class__ is not float and {n} is not None: {n} = number_",
+    "DType": "{n}.__class__ is not DType: {n} = dtype_",
+    "DType | None": "{n}.__class__ is not DType and {n} is not None: {n} = dtype_",
+}
+"""By annotation: when a value is not of Python's own type, and what makes it so or raises."""
+
+
+def plain_values(function: str, signature: inspect.Signature) -> str:
+    """The lines that check the flags, counts, numbers and dtypes among the parameters of *function*."""
+    lines = ""
+    for name, parameter in signature.parameters.items():
+        check = _PLAIN.get(str(parameter.annotation))
+        if check and parameter.kind is not parameter.VAR_POSITIONAL:
+            lines += f"    if {check.format(n=name)}({function!r}, {name!r}, {name})\n"
+    return lines
 
 
 def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
     parts: list[inspect.Parameter | str] = []
-    starred = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in signature.parameters.values())
     for parameter in signature.parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts and not starred:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
             parts.append("*")
         parts.append(parameter)
     return parts
@@ -184,10 +205,6 @@ def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
 def _bare(parameter: inspect.Parameter | str) -> str:
     if isinstance(parameter, str):
         return parameter
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return f"*{parameter.name}"
-    if parameter.kind is parameter.VAR_KEYWORD:
-        return f"**{parameter.name}"
     return parameter.name if parameter.default is parameter.empty else f"{parameter.name}=None"
 
 
@@ -200,7 +217,7 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
             return apply_view(op, input, params)
         except Exception as error:
             arguments = dict(zip(op.names, (input, *params), strict=False))
-            problem = explained(definition.__name__, op.signature, arguments, error)
+            problem = explained(op.name, op.signature, arguments, error)
             if problem is error:
                 raise
             raise problem from error

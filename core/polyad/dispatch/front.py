@@ -1,70 +1,130 @@
 """The function that users call for each `@function`: its definition, and what all of them have in common.
 
+    plain values   flags, counts, numbers and dtypes are checked, and brought to Python's own types: 0-d tensors and
+                   NumPy numbers stand for numbers, Python types for dtypes, as in PyTorch
     errors         what Python or NumPy raises for arguments that do not fit is told in polyad's words
-    dtype=float    a Python type stands for the dtype of that name, as in PyTorch
     axis=0         NumPy's names of parameters are understood, where there is a ``dim`` or an ``out``
     out=           is written to
 
-The plain ones, which only need the first two, are generated with the definition's own signature, since the ops that
-they front are called millions of times.
+It is generated with the definition's own signature, since the ops that it fronts are called millions of times;
+``inspect.getsource(polyad.sum)`` shows the definition.
 """
 
 from __future__ import annotations
 
-import functools
+import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..dtypes import of_python
+from ..errors import ArgumentTypeError
 from ..tensor import Tensor
-from .arguments import explained, explained_call
-from .caller import bare_signature, generated, write_out
+from .arguments import CHECKS, explained
+from .caller import generated, plain_values, write_out
 
-_PLAIN = """\
+_BODY = """\
 def {name}({signature}):
-{dtype}    try:
-        return definition_({arguments})
+{names}{values}{dtype}    try:
+{call}
     except Exception as error_:
-        problem_ = explained_({name!r}, signature_, {{{named}}}, error_)
+        problem_ = explained_({name!r}, signature_, {given}, error_)
         if problem_ is error_:
             raise
         raise problem_ from error_
 """
 
-_DTYPE = """\
-    if {name}.__class__ is type:
-        {name} = of_python_({name})
+_NAMES = """\
+    if {asked}:
+        return renamed_(call_, signature_, {given}, others_)
 """
 
+_DTYPE_OF_OUT = """\
+    if dtype is None and isinstance(out, Tensor_):
+        dtype = out._type.dtype
+"""
 
-def plain_front(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with its errors told in polyad's words."""
+_OUT = """\
+        result_ = definition_({arguments})
+        return result_ if out is None else write_out_(out, result_)\
+"""
+
+NUMPY_NAMES = (
+    ("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("a", "input"), ("x1", "input"), ("x2", "other"),
+)  # fmt: skip
+
+MISSING: Any = object()
+"""Stands for a required argument that was not given; it may have come under NumPy's name."""
+
+
+def front(definition: Callable[..., Any], *, numpy_names: bool = False, dtype_of_out: bool = False) -> Any:
+    """*definition* with all that this module's docstring lists; see `polyad.dispatch.op.function`."""
     signature = inspect.signature(definition)
-    scope = {
-        "definition_": definition, "signature_": signature, "explained_": explained, "of_python_": of_python,
+    parameters = signature.parameters
+    scope: dict[str, Any] = {
+        "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
+        "write_out_": write_out, "missing_": MISSING, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
 
     def source() -> str:
-        parameters = signature.parameters.values()
-        return _PLAIN.format(
+        given = "{" + ", ".join(f"{name!r}: {name}" for name in parameters) + "}"
+        arguments = ", ".join(_passed(one) for one in parameters.values() if one.name != "out")
+        required = [name for name, one in parameters.items() if _is_required(one)]
+        asked = " or ".join(["others_", *(f"{name} is missing_" for name in required)])
+        return _BODY.format(
             name=definition.__name__,
-            signature=bare_signature(signature),
-            dtype="".join(_DTYPE.format(name=one.name) for one in parameters if _is_dtype(one)),
-            arguments=", ".join(map(_passed, parameters)),
-            named=", ".join(f"{one.name!r}: {one.name}" for one in parameters),
+            signature=", ".join(_parts(signature, numpy_names)),
+            names=_NAMES.format(asked=asked, given=given) if numpy_names else "",
+            values=plain_values(definition.__name__, signature),
+            dtype=_DTYPE_OF_OUT if dtype_of_out else "",
+            call=(_OUT if "out" in parameters else "        return definition_({arguments})").format(
+                arguments=arguments
+            ),
+            given=given,
         )
 
-    call = generated(
-        definition, signature, f"polyad-front:{definition.__module__}.{definition.__name__}", scope, source
-    )
-    call.__wrapped__ = definition  # type: ignore[attr-defined]
+    filename = f"polyad-front:{definition.__module__}.{definition.__name__}"
+    defaults = _defaults(signature) if numpy_names else None
+    call: Any = generated(definition, signature, filename, scope, source, defaults)
+    scope["call_"] = call
+    call.__wrapped__ = definition
     return call
 
 
-def _is_dtype(parameter: inspect.Parameter) -> bool:
-    return parameter.name == "dtype" or "DType" in str(parameter.annotation)
+def _is_required(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
+
+
+def _parts(signature: inspect.Signature, numpy_names: bool) -> list[str]:
+    """The parameters as they stand in a def. Defaults are set afterwards; where NumPy's names are understood, required
+    ones have one too.
+    """
+    parts, starred = [], False
+    for one in signature.parameters.values():
+        if one.kind is one.VAR_POSITIONAL:
+            starred = True
+        elif one.kind is one.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        star = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
+        optional = not star and (numpy_names or one.default is not one.empty)
+        parts.append(f"{star}{one.name}{'=None' if optional else ''}")
+    return [*parts, "**others_"] if numpy_names else parts
+
+
+def _defaults(signature: inspect.Signature) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Defaults of positional and of keyword parameters, MISSING for required ones."""
+    positional, keywords = [], {}
+    for one in signature.parameters.values():
+        default = MISSING if one.default is one.empty else one.default
+        if one.kind is one.KEYWORD_ONLY:
+            keywords[one.name] = default
+        elif one.kind is not one.VAR_POSITIONAL:
+            positional.append(default)
+    return tuple(positional), keywords
 
 
 def _passed(parameter: inspect.Parameter) -> str:
@@ -75,65 +135,29 @@ def _passed(parameter: inspect.Parameter) -> str:
     return f"{parameter.name}={parameter.name}" if parameter.kind is parameter.KEYWORD_ONLY else parameter.name
 
 
-_NUMPY_NAMES = (
-    ("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("a", "input"), ("x1", "input"), ("x2", "other"),
-)  # fmt: skip
-
-
-def _reader(definition: Callable[..., Any]) -> Callable[[dict[str, Any]], None]:
-    """What puts *definition*'s names for NumPy's names of its parameters, as PyTorch does, and dtypes for types."""
-    parameters = inspect.signature(definition).parameters
-    names = [pair for pair in _NUMPY_NAMES if pair[1] in parameters and pair[0] not in parameters]
-
-    def read(kwargs: dict[str, Any]) -> None:
-        for numpys, ours in names:
-            if numpys in kwargs and ours not in kwargs:
-                kwargs[ours] = kwargs.pop(numpys)
-        if kwargs.get("dtype").__class__ is type:
-            kwargs["dtype"] = of_python(kwargs["dtype"])
-
-    return read
-
-
-def front_with_out(definition: Callable[..., Any], dtype_of_out: bool = False) -> Callable[..., Any]:
-    """*definition* with its keyword ``out`` provided for, and NumPy's names (``axis``, ...) understood.
-
-    With *dtype_of_out* its keyword ``dtype`` is out's where none is given.
+def renamed(call: Any, signature: inspect.Signature, given: Mapping[str, Any], others: dict[str, Any]) -> Any:
+    """Call again with arguments under PyTorch's names that came under NumPy's; raises TypeError if some came under no
+    known name, or not at all.
     """
-    read = _reader(definition)
+    function, parameters = call.__name__, signature.parameters
+    arguments = dict(given)
+    for numpys, ours in NUMPY_NAMES:
+        if numpys in others and ours in parameters and _is_untouched(arguments[ours], parameters[ours]):
+            arguments[ours] = others.pop(numpys)
+    for name in others:
+        close = difflib.get_close_matches(name, parameters, 1)
+        raise ArgumentTypeError(
+            f"{function}: got an unexpected keyword argument {name!r}",
+            fix=f"did you mean {close[0]}?" if close else f"its parameters are {', '.join(parameters)}",
+        )
+    absent = [name for name, value in arguments.items() if value is MISSING]
+    if absent:
+        raise ArgumentTypeError(
+            f"{function}: missing required argument {absent[0]!r}", fix=f"its parameters are {', '.join(parameters)}"
+        )
+    rest = next((name for name, one in parameters.items() if one.kind is one.VAR_POSITIONAL), None)
+    return call(*arguments.pop(rest), **arguments) if rest else call(**arguments)
 
-    @functools.wraps(definition)
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs:
-            read(kwargs)
-        if dtype_of_out and isinstance(out, Tensor) and kwargs.get("dtype") is None:
-            kwargs["dtype"] = out._type.dtype
-        try:
-            result = definition(*args, **kwargs)
-            return result if out is None else write_out(out, result)
-        except Exception as error:
-            problem = explained_call(definition, args, kwargs, error)
-            if problem is error:
-                raise
-            raise problem from error
 
-    return call
-
-
-def front_with_numpy_names(definition: Callable[..., Any]) -> Callable[..., Any]:
-    """*definition* with NumPy's names of its parameters (``axis``, ``keepdims``, ...) understood."""
-    read = _reader(definition)
-
-    @functools.wraps(definition)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            read(kwargs)
-        try:
-            return definition(*args, **kwargs)
-        except Exception as error:
-            problem = explained_call(definition, args, kwargs, error)
-            if problem is error:
-                raise
-            raise problem from error
-
-    return call
+def _is_untouched(value: Any, parameter: inspect.Parameter) -> bool:
+    return value is MISSING or value is parameter.default

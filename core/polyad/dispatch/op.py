@@ -276,19 +276,14 @@ def function(
     """
 
     def wrap(definition: F) -> F:
-        from .front import front_with_numpy_names, front_with_out, plain_front
+        from .front import front
 
         parameters = inspect.signature(definition).parameters
-        call: Callable[..., Any]
-        if "out" in parameters:
-            call = front_with_out(definition, dtype_of_out)
-        elif "dim" in parameters and namespace != "nn.functional":
-            call = front_with_numpy_names(definition)
-        else:
-            call = plain_front(definition)
+        numpy_names = "out" in parameters or ("dim" in parameters and namespace != "nn.functional")
+        call = front(definition, numpy_names=numpy_names, dtype_of_out=dtype_of_out)
         name = definition.__name__
         _publish(Function(name, call, None, method, inplace, definition.__module__, namespace))
-        return call  # type: ignore[return-value]
+        return call  # type: ignore[no-any-return]
 
     return wrap
 

@@ -28,6 +28,7 @@ from ..errors import (
     OutOfMemory,
     PolyadError,
     ShapeError,
+    wrong_type,
 )
 from ..state import state
 from ..tensor import Tensor
@@ -130,11 +131,7 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
             types.append(type(value))
         else:
             wanted = {"tensor": "a tensor", "optional": "a tensor or None"}.get(given, "a tensor or a number")
-            raise ArgumentTypeError(
-                f"{op.name}: {name} is {type(value).__name__}, not {wanted}",
-                operands={name: value},
-                fix="wrap it in polyad.tensor(...)",
-            )
+            raise wrong_type(op.name, name, value, wanted)
     return tuple(types)
 
 

@@ -135,8 +135,8 @@ def _without_middle(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The elements that a summary shows."""
     edge = options.edgeitems
     for axis, size in enumerate(values.shape):
-        if _is_cut(size, True):
-            values = np.take(values, [*range(edge), *range(size - edge, size)], axis=axis)
+        if _is_cut(size, True):  # np.take would copy all of an expanded tensor
+            values = values[(slice(None),) * axis + ([*range(edge), *range(size - edge, size)],)]
     return values
 
 
@@ -183,12 +183,11 @@ def _suffixes(tensor: Tensor) -> list[str]:
 def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
     """The repr of a tensor, or of a subclass called *name*."""
     values = tensor._type.backend.to_host(tensor._array)
-    if tensor.dtype is dtypes.bfloat16:
-        values = values.astype(np.float32)
     text, indent = f"{name}([]", len(name) + len("(")
     if values.size:
         summarize = values.size > options.threshold
-        write, width = _element_writer(_without_middle(values) if summarize else values)
+        shown = _without_middle(values) if summarize else values
+        write, width = _element_writer(shown.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else shown)
         text = f"{name}({_body(values, write, width, indent, summarize)}"
     # PyTorch counts the last line one longer than it is, two if it is the only one: its lines break there.
     used = len(text) - text.rfind("\n") + 1

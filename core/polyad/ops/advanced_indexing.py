@@ -131,13 +131,18 @@ def _rows_of(values: Tensor, dims: list[int], shape: Shape, sizes: Shape) -> Ten
 
 gradient(
     _index,
-    input=lambda g, input_shape, indices: _index_put(_zeros_like(g, input_shape), indices, g, True),
+    input=lambda g, input_shape, indices: _index_put(_zeros_like(g, input_shape), indices, g, not _only_masks(indices)),
 )
 gradient(
     _index_put,
     input=lambda g, indices, accumulate: g if accumulate else _index_put(g, indices, 0, False),
     values=lambda g, values_shape, indices: _summed_to(_index(g, indices), values_shape),
 )
+
+
+def _only_masks(indices: Sequence[Tensor | None]) -> bool:
+    """Whether each element is named once: nothing is to be added up."""
+    return all(index is None or index._type.dtype is bool_ for index in indices)
 
 
 def _summed_to(gradient: Tensor, shape: Shape) -> Tensor:

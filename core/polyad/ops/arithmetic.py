@@ -24,7 +24,7 @@ from ..dispatch.promotion import (
     promoted,
     promoted_float,
 )
-from ..dtypes import BOOL, FLOATING, dtype_of_number
+from ..dtypes import BOOL, COMPLEX, FLOATING, dtype_of_number
 from ..errors import ArgumentTypeError, DTypeError, OptionError
 from ..tensor import Tensor, check_tensor
 from .creation import zeros_like
@@ -492,7 +492,16 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     ]
     if isinstance(value, float) and max(types) < FLOATING:
         value = int(value)
+    _check_factor("addcmul", value, max(types))
     return _addcmul(input, tensor1, tensor2, value)
+
+
+def _check_factor(op: str, value: Number, category: int) -> None:
+    if isinstance(value, complex) and category < COMPLEX:
+        raise DTypeError(
+            f"{op}: value is {value}, the tensors are real",
+            fix="give a real value, or convert a tensor to a complex dtype",
+        )
 
 
 @composite(dtype=floating_only("addcdiv"), shape=broadcast)
@@ -522,4 +531,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> polyad.addcdiv(polyad.tensor([1.0]), polyad.tensor([3.0]), polyad.tensor([2.0]), value=2)
     tensor([4.])
     """
+    for name, tensor in (("input", input), ("tensor1", tensor1), ("tensor2", tensor2)):
+        check_tensor(tensor, "addcdiv", name)
+    _check_factor("addcdiv", value, max(tensor._type.dtype.category for tensor in (input, tensor1, tensor2)))
     return _addcdiv(input, tensor1, tensor2, value)

@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.front import plain_front
+from ..dispatch.front import front
 from ..dispatch.inplace import inplace
 from ..dispatch.op import PUBLIC, Function, op_of
 from ..tensor import Tensor
@@ -100,6 +100,7 @@ _FRONTS: dict[str, Callable[..., Any]] = {
     "negative": arithmetic._neg,
     "pow": powers._pow,
     "round": rounding._round,
+    "clamp": selection._clamp,
 }
 """Public functions by the op that they call, where it takes the same operands."""
 
@@ -155,7 +156,7 @@ def _fronted(name: str, method: Any) -> Any:
     """
     if name.startswith("__") or hasattr(method, "__wrapped__") or hasattr(method, "__polyad_op__"):
         return method
-    return plain_front(method)
+    return front(method)
 
 
 def attach_methods() -> None:

@@ -404,6 +404,8 @@ def multi_head_attention_forward(
         raise _refused("is_causal says what attn_mask is, and there is none", "pass attn_mask", query=query)
     if size != embed_dim_to_check:
         raise _refused(f"query has {size} features, not {embed_dim_to_check}", "give query (L, N, E)", query=query)
+    if num_heads < 1:
+        raise _refused(f"num_heads is {num_heads}", "give 1 or more heads", query=query)
     width = size // num_heads
     if width * num_heads != size:
         raise _refused(f"{size} features cannot be split into {num_heads} heads", "choose a divisor", query=query)
@@ -418,6 +420,15 @@ def multi_head_attention_forward(
             raise _refused(f"use_separate_proj_weight needs {missing[0]}_proj_weight", "pass it", query=query)
     elif in_proj_weight is None:
         raise _refused("in_proj_weight is missing", "pass it, or use_separate_proj_weight=True", query=query)
+    given = {
+        "in_proj_weight": (None if use_separate_proj_weight else in_proj_weight, (3 * size, size)),
+        "in_proj_bias": (in_proj_bias, (3 * size,)),
+        "out_proj_weight": (out_proj_weight, (size, size)),
+        "out_proj_bias": (out_proj_bias, (size,)),
+    }
+    for name, (tensor, shape) in given.items():
+        if tensor is not None and tensor._array.shape != shape:
+            raise _refused(f"{name} is not {shape}", f"query has {size} features", query=query, **{name: tensor})
     padding = _added("key_padding_mask", key_padding_mask, query, attn_mask)
     only_causal = is_causal and padding is None and not need_weights
     added = None if only_causal else _added("attn_mask", attn_mask, query, None)

@@ -90,6 +90,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
             fix="give the shape that the places are of",
         )
     steps = contiguous_strides(sizes)
+    indices = indices.to(int64)
     return tuple([
         indices.floor_divide(step).remainder(max(size, 1)) for size, step in zip(sizes, steps, strict=True)
     ])  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backend import registry
@@ -11,7 +12,7 @@ from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dispatch.views import layout_of
 from ..dtypes import DType, dtype_of_number, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
 from ..layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ..memory_formats import (
     MemoryFormat,
@@ -28,6 +29,8 @@ from .strided import reach, strided_array
 
 if TYPE_CHECKING:
     from ..device import Device
+
+    Number = bool | int | float | complex
 
 
 def _given_shape(shape: Shape, *rest: Any) -> Shape:
@@ -63,8 +66,8 @@ def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
 
 @function(method=False)
 def full(
-    size: Any,
-    fill_value: Any,
+    size: int | Sequence[int],
+    fill_value: Number | Tensor,
     *,
     dtype: DType | None = None,
     layout: Any = None,
@@ -85,7 +88,7 @@ def full(
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
-        raise ArgumentTypeError(f"full: fill_value is {type(fill_value).__name__}, not a number", fix="pass a number")
+        raise wrong_type("full", "fill_value", fill_value, "a number")
     return _made(
         _full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)),
         requires_grad,
@@ -198,7 +201,7 @@ def _full_strided(shape: Shape, strides: Strides, value: Any, dtype: DType, devi
 @function(method=False)
 def full_like(
     input: Tensor,
-    fill_value: Any,
+    fill_value: Number | Tensor,
     *,
     dtype: DType | None = None,
     layout: Any = None,
@@ -301,9 +304,9 @@ def empty_like(
 
 @function(method=False)
 def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
+    start: float | Tensor,
+    end: float | Tensor | None = None,
+    step: float | Tensor = 1,
     *,
     dtype: DType | None = None,
     device: Any = None,
@@ -341,9 +344,9 @@ def arange(
 
 @function(method=False)
 def range(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
+    start: float | Tensor = 0,
+    end: float | Tensor | None = None,
+    step: float | Tensor = 1,
     *,
     out: Tensor | None = None,
     dtype: DType | None = None,
@@ -364,10 +367,10 @@ def range(
     if end is None:
         raise ArgumentTypeError("range: end is missing", fix="pass start and end")
     start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
-    if step == 0 or (end - start) * step < 0:
+    if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise ShapeError(
             f"range: step {step} does not lead from {start} to {end}",
-            fix="give a step of the right sign that is not 0",
+            fix="give finite numbers and a step of the right sign that is not 0",
         )
     count = math.floor((end - start) / step) + 1
     made = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))

@@ -24,6 +24,7 @@ from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
 from .joining import _cat, _flip
 from .selection import _where, maximum
+from .shape_rules import same
 from .slicing import _slice
 
 
@@ -62,13 +63,17 @@ def _cumprod(input: Tensor, dim: int) -> Tensor:
     """The product of all elements up to each, along *dim*; integers and bool in int64, halves in float32."""
 
 
-def _cumprod_grad(g: Tensor, input: Tensor, dim: int) -> Tensor:
+def _with_grad(grad: Shape, input: Shape, dim: int) -> Shape:
+    return grad
+
+
+@composite(shape=_with_grad, method=False)
+def _cumprod_backward(grad: Tensor, input: Tensor, dim: int) -> Tensor:
     """The product before each element, times what follows it: r[i] = g[i] + input[i + 1] * r[i + 1], solved without
-    dividing.
+    dividing by zeros.
     """
-    input = conjugate(input)
     following = _shifted(input, dim, 1, 0)
-    result = g
+    result = grad
     step, size = 1, input._array.shape[dim]
     # Doubling: after each round r[i] has taken in twice as many of the terms that follow.
     while step < size:
@@ -78,7 +83,7 @@ def _cumprod_grad(g: Tensor, input: Tensor, dim: int) -> Tensor:
     return result * _cumprod(_shifted(input, dim, -1, 1), dim)
 
 
-gradient(_cumprod, input=_cumprod_grad)
+gradient(_cumprod, input=lambda g, input, dim: _cumprod_backward(g, conjugate(input), dim))
 
 
 def _shifted(input: Tensor, dim: int, by: int, value: float) -> Tensor:
@@ -113,8 +118,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
     return result if dtype is None else result.to(dtype)
 
 
-def product_of_others(input: Tensor) -> Tensor:
-    """For each element the product of all others along the last dimension."""
+@composite(shape=same, method=False)
+def _product_of_others(input: Tensor) -> Tensor:
+    """For each element the product of all others along the last dimension, made without dividing by zeros."""
     last = input.ndim - 1
     before = _cumprod(_shifted(input, last, -1, 1), last)
     after = _flip(_cumprod(_shifted(_flip(input, (last,)), last, -1, 1), last), (last,))

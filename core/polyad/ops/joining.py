@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
-from ..layout import Shape, normalize_dim, normalize_dims, normalize_shape
-from ..tensor import Tensor, check_tensor
+from ..layout import Shape, check_sizes, normalize_dim, normalize_dims, normalize_shape
+from ..tensor import Tensor, check_room, check_tensor
 from .shape import _expand, _reshape, _unsqueeze
 from .shape_rules import same
 from .slicing import _pieces, unbind
@@ -353,17 +353,30 @@ gradient(_repeat_interleave, input=_interleaved_grad)
 
 
 @function()
-def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = None) -> Tensor:
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened
-    tensor.
+    tensor. With one tensor of counts alone, each position repeated that often.
 
-    Raises RuntimeError for negative numbers or as many as there are not positions.
+    *output_size*, the sum of the repeats, is not needed. Raises RuntimeError for negative numbers or as many as there
+    are not positions.
 
     >>> import polyad
     >>> polyad.repeat_interleave(polyad.tensor([1, 2]), polyad.tensor([1, 3]))
     tensor([1, 2, 2, 2])
+    >>> polyad.repeat_interleave(polyad.tensor([1, 3]))
+    tensor([0, 1, 1, 1])
     """
     check_tensor(input, "repeat_interleave", "input")
+    if repeats is None:
+        from .creation import arange
+
+        if input.ndim != 1:
+            raise ShapeError(
+                "repeat_interleave: counts alone must be 1-d", operands={"repeats": input}, fix="flatten it"
+            )
+        input, repeats = arange(input._array.shape[0], device=input.device), input
     if dim is None:
         input, dim = _reshape(input, (input.numel(),)), 0
     at = normalize_dim(dim, input.ndim, "repeat_interleave")
@@ -372,6 +385,7 @@ def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = No
         (times,) = normalize_shape((repeats,), "repeat_interleave")
         if times < 0:
             raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
+        check_sizes((*shape[:at], (shape[at] if shape else 1) * times, *shape[at + 1 :]), "repeat_interleave")
         return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
     from .creation import _full
     from .cumulative import _cumsum
@@ -379,18 +393,17 @@ def repeat_interleave(input: Tensor, repeats: int | Tensor, dim: int | None = No
     from .slicing import _slice
 
     counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
-    if (
-        counts.dtype.category != 1
-        or counts._array.shape != (shape[at],)
-        or (counts.numel() and min(counts.tolist()) < 0)
-    ):
+    numbers = counts.tolist() if counts._array.shape == (shape[at],) and counts.dtype.category == 1 else [-1]
+    if min(numbers, default=0) < 0:
         raise ShapeError(
             f"repeat_interleave: repeats must be {shape[at]} integers of 0 or more",
             operands={"input": input, "repeats": repeats},
             fix=f"give one number for each position of dimension {at}",
         )
+    total = sum(numbers)
+    check_sizes((*shape[:at], total, *shape[at + 1 :]), "repeat_interleave")
+    check_room("repeat_interleave", (*shape[:at], total, *shape[at + 1 :]), input)
     ends = _cumsum(counts, 0)
-    total = ends[-1].item() if shape[at] else 0
     kind = ends._type
     # Where a position ends the next begins: summing up these marks gives each element's position.
     marks = _full((total + 1,), 0, kind.dtype, kind.device)

@@ -181,7 +181,7 @@ def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Each element's factor is the product of all others, made without dividing, so that zeros are no exception."""
     from .arithmetic import conjugate
-    from .cumulative import product_of_others
+    from .cumulative import _product_of_others
     from .shape import _permute, _reshape
 
     shape = input._array.shape
@@ -190,7 +190,7 @@ def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -
     order = (*[dim for dim in range(len(shape)) if dim not in dims], *dims)
     moved = _permute(input, order)
     flat = _reshape(moved, (*moved._array.shape[: len(shape) - len(dims)], count(shape, dims)))
-    others = _reshape(product_of_others(conjugate(flat)), moved._array.shape)
+    others = _reshape(_product_of_others(conjugate(flat)), moved._array.shape)
     back = tuple([order.index(dim) for dim in range(len(shape))])
     return spread(g, shape, dims, keepdim) * _permute(others, back)
 

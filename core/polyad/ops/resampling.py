@@ -14,6 +14,7 @@ the result is smaller.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..dispatch.op import composite, function, gradient
@@ -297,6 +298,10 @@ def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: A
             )
         wanted = tuple(values)
     else:
+        if not all(map(math.isfinite, values)):
+            raise ArgumentError(
+                f"interpolate: scale_factor {given!r} is not finite", operands=operands, fix="give finite numbers"
+            )
         wanted = tuple([int(have * factor) for have, factor in zip(shape, values, strict=True)])
         if not recompute:
             factors = [float(factor) for factor in values]

@@ -475,7 +475,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     for position, tensor in enumerate(given):
         check_tensor(tensor, "broadcast_tensors", f"tensors[{position}]")
     shape = broadcast_shapes(*[tensor._array.shape for tensor in given])
-    return tuple([_expand(tensor, shape) for tensor in given])
+    return tuple([tensor if tensor._array.shape == shape else _expand(tensor, shape) for tensor in given])
 
 
 @function(method=False)

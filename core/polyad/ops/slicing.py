@@ -420,13 +420,12 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     if first == second:
         raise ShapeError(f"diag_embed: dim1 and dim2 are both {first}", operands={"input": input}, fix="name two")
     size = input._array.shape[-1] + abs(offset)
-    dense = (*input._array.shape[:-1], size, size)
-    strides = [1] * len(dense)
-    for dim in range(len(dense) - 2, -1, -1):
-        strides[dim] = strides[dim + 1] * max(dense[dim + 1], 1)
-    window = _diagonal_of(Layout(dense, tuple(strides), 0), offset, ndim - 1, ndim)
-    made = _window_put(input, dense, tuple(strides), window.strides, window.offset)
-    return made.movedim((-2, -1), (first, second))
+    rest = iter(input._array.shape)
+    dense = tuple([size if dim in (first, second) else next(rest) for dim in range(ndim + 1)])
+    strides = contiguous_strides(dense)
+    window = _diagonal_of(Layout(dense, strides, 0), offset, first, second)
+    made: Tensor = _window_put(input, dense, strides, window.strides, window.offset)
+    return made
 
 
 def _diagonal_of(layout: Layout, offset: int, dim1: int, dim2: int) -> Layout:

@@ -131,11 +131,7 @@ SAMPLES = [
 
 ERRORS = [
     ErrorCase(
-        op="isreal",
-        name="a list",
-        call=lambda op, tensor: op([1.0]),
-        raises=TypeError,
-        match=r"isreal: input is (list, )?not a tensor",
+        op="isreal", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"isreal: input is list"
     ),
     ErrorCase(
         op="imag", name="real", call=lambda op, tensor: op(tensor(3)), raises=RuntimeError, match=r"imag: .*\n.*input"

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyad.dtypes import float32, int32, int64
 
-from ..sample import DTYPE, INTEGERS, ErrorCase, Sample
+from ..sample import DTYPE, INTEGERS, ErrorCase, Sample, as_int64
 
 SAMPLES = [
     *[
@@ -28,7 +28,7 @@ SAMPLES = [
             inputs=lambda make, count=count, shape=shape: (make(count, 0, 23), shape),
             reference=lambda places, shape: tuple(np.unravel_index(places.astype(np.int64), shape)),
             dtypes=INTEGERS,
-            result=(lambda dtype: dtype,) * len(shape),
+            result=(as_int64,) * len(shape),
         )
         for name, count, shape in (("3-d", (7,), (2, 3, 4)), ("0-d places", (), (4, 6)), ("2-d places", (3, 2), (24,)))
     ],

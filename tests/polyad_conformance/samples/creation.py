@@ -240,11 +240,7 @@ ERRORS = [
     ),
     *[
         ErrorCase(
-            op=op,
-            name="no tensor",
-            call=lambda op, tensor: op([1, 2]),
-            raises=TypeError,
-            match=rf"{op}: input is not a tensor",
+            op=op, name="no tensor", call=lambda op, tensor: op([1, 2]), raises=TypeError, match=rf"{op}: input is list"
         )
         for op in ("zeros_like", "ones_like", "empty_like")
     ],
@@ -284,6 +280,6 @@ ERRORS = [
         name="no tensor",
         call=lambda op, tensor: op([1, 2], 3),
         raises=TypeError,
-        match=r"full_like: input is not a tensor",
+        match=r"full_like: input is list",
     ),
 ]

@@ -195,11 +195,7 @@ SAMPLES = [
 ERRORS = [
     *[
         ErrorCase(
-            op=name,
-            name="a list",
-            call=lambda op, tensor: op([1.0]),
-            raises=TypeError,
-            match=rf"{name}: input is (list, )?not a tensor",
+            op=name, name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=rf"{name}: input is list"
         )
         for name in ("exp", "log", "sigmoid", "logit")
     ],

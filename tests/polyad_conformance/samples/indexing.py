@@ -161,7 +161,7 @@ ERRORS = [
             name="a list",
             call=lambda op, tensor: op([0, 1]),
             raises=TypeError,
-            match=rf"{op}: input is not a tensor",
+            match=rf"{op}: input is list",
         )
         for op in ("nonzero", "argwhere")
     ],

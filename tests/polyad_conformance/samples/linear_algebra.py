@@ -114,7 +114,7 @@ ERRORS = [
         name="a list",
         call=lambda op, tensor: op(tensor(2, 3), [[1.0], [2.0], [3.0]]),
         raises=TypeError,
-        match=r"matmul: other is not a tensor",
+        match=r"matmul: other is list",
     ),
     ErrorCase(
         op="matmul",

@@ -309,7 +309,7 @@ ERRORS = [
                 "an int for a shape",
                 lambda op, tensor: op(tensor(4, 3), 3),
                 TypeError,
-                "normalized_shape is int, not ints",
+                "normalized_shape is 3",
             ),
             (
                 "rms_norm",

@@ -105,6 +105,6 @@ ERRORS = [
         name="amounts of floats",
         call=lambda op, tensor: op(tensor(2, 3), (1.0, 2)),
         raises=TypeError,
-        match=r"pad: pad is not ints\n.*pad +tuple \(1\.0, 2\)",
+        match=r"pad: pad is \(1\.0, 2\)",
     ),
 ]

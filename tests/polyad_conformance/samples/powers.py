@@ -218,20 +218,20 @@ ERRORS = [
         name="a list",
         call=lambda op, tensor: op(tensor(3), [1.0, 2.0, 3.0]),
         raises=TypeError,
-        match=r"pow: exponent is not a tensor or a number",
+        match=r"pow: exponent is list",
     ),
     ErrorCase(
         op="float_power",
         name="a string",
         call=lambda op, tensor: op(tensor(3), "2"),
         raises=TypeError,
-        match=r"float_power: exponent is str, not a tensor or a number",
+        match=r"float_power: str",
     ),
     ErrorCase(
         op="sqrt",
         name="a list",
         call=lambda op, tensor: op([1.0]),
         raises=TypeError,
-        match=r"sqrt: input is (list, )?not a tensor",
+        match=r"sqrt: input is list",
     ),
 ]

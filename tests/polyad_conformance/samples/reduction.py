@@ -272,7 +272,7 @@ ERRORS = [
             name="a list, not a tensor",
             call=lambda op, tensor: op([1.0]),
             raises=TypeError,
-            match=rf"{op}: input is not a tensor",
+            match=rf"{op}: input is list",
         )
         for op in ("sum", "mean", "prod", "amax", "max", "argmax")
     ],
@@ -312,7 +312,7 @@ ERRORS = [
             name=f"several dims, {dim}",
             call=lambda op, tensor, dim=dim: op(tensor(2, 3), dim=dim),
             raises=TypeError,
-            match=rf"{op}: dim is not an int or None\n.*dim +tuple \(",
+            match=rf"{op}: dim is tuple, not an int",
         )
         for op, dim in (("prod", (0, 1)), ("aminmax", (0, 1)))
     ],

@@ -144,7 +144,7 @@ ERRORS = [
         name="one size",
         call=lambda op, tensor: op(tensor(4), 2),
         raises=TypeError,
-        match=r"split_with_sizes: split_sizes is int, not ints\n",
+        match=r"split_with_sizes: split_sizes is 2, not a list of ints\n",
     ),
     ErrorCase(
         op="diagflat",

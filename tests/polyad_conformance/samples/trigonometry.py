@@ -118,18 +118,10 @@ SAMPLES = [
 
 ERRORS = [
     ErrorCase(
-        op="sinc",
-        name="a list",
-        call=lambda op, tensor: op([1.0]),
-        raises=TypeError,
-        match=r"sinc: input is (list, )?not a tensor",
+        op="sinc", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"sinc: input is list"
     ),
     ErrorCase(
-        op="sin",
-        name="a list",
-        call=lambda op, tensor: op([1.0]),
-        raises=TypeError,
-        match=r"sin: input is (list, )?not a tensor",
+        op="sin", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"sin: input is list"
     ),
     ErrorCase(
         op="atan2",

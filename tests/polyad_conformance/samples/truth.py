@@ -58,7 +58,7 @@ ERRORS = [
             name="a list, not a tensor",
             call=lambda op, tensor: op([1.0]),
             raises=TypeError,
-            match=rf"{op}: input is not a tensor",
+            match=rf"{op}: input is list",
         )
         for op in ("any", "all")
     ],

@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Kernel
 
 from ..fused import fused
-from ..selection import clamp, keep
+from ..selection import above, clamp, keep
 
 
 def _zero(a: Any) -> Any:
@@ -25,7 +25,7 @@ def _hardtanh_backward(grad: Any, a: Any, low: float, high: float) -> Any:
 def _hardsigmoid(a: Any) -> Any:
     result = np.add(a, 3)
     # One pass, and several times as fast as a maximum and a minimum.
-    np.clip(result, 0, 6, out=result)
+    result.clip(np.asarray(0, a.dtype), np.asarray(6, a.dtype), out=result)
     return np.true_divide(result, 6, result)
 
 
@@ -70,7 +70,7 @@ def _softshrink(a: Any, lambd: float) -> Any:
     # What is left of a when its part within [-lambd, lambd] is taken away: 0 within, with a's sign.
     size = np.absolute(a)
     np.subtract(size, np.asarray(lambd, a.dtype), size)
-    np.maximum(size, 0, out=size)
+    above(size, 0, size)
     return np.copysign(size, a, size)
 
 

@@ -31,7 +31,7 @@ def _relu(types: Signature) -> Any:
 
     def kernel(a: Any, out: Any = None) -> Any:
         # NumPy's clip is several times faster than its maximum with a number, and slower to call.
-        return call(a, out=out) if a.size < CLIPPED else np.clip(a, zero, most, out)
+        return call(a, out=out) if a.size < CLIPPED else a.clip(zero, most, out)
 
     return kernel
 

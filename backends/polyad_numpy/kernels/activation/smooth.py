@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exponential import sigmoid
 from ..fused import fused
-from ..selection import choose
+from ..selection import above, below, choose
 from ..special import erfc_of_magnitude
 
 ROOT_HALF = 0.5**0.5
@@ -40,7 +40,8 @@ def _gelu(a: Any, approximate: str) -> Any:
     lost = erfc_of_magnitude(np.multiply(size, ROOT_HALF))
     np.multiply(lost, size, lost)
     np.multiply(lost, 0.5, lost)
-    return np.subtract(np.maximum(a, _zero(a)), lost, lost)
+    np.subtract(above(a, 0, size), lost, lost)
+    return lost
 
 
 def _gelu_backward(grad: Any, a: Any, approximate: str) -> Any:
@@ -111,7 +112,8 @@ def _log_sigmoid(a: Any) -> Any:
 
 def _softplus_tanh(a: Any) -> Any:
     """tanh(log1p(exp(a))) as e * (e + 2) / (e * (e + 2) + 2), of e = exp(min(a, 20)): beyond, it is 1."""
-    powers = np.exp(np.minimum(a, np.asarray(20, a.dtype)))
+    powers = below(a, 20)
+    np.exp(powers, powers)
     np.multiply(powers, np.add(powers, 2), powers)
     return np.true_divide(powers, np.add(powers, 2), powers)
 

@@ -59,8 +59,8 @@ def _log_softmax_backward(grad: Any, output: Any, dim: int) -> Any:
 
 
 KERNELS = {
-    "softmax": fused(_softmax),
-    "softmax_backward": fused(_softmax_backward),
-    "log_softmax": fused(_log_softmax),
-    "log_softmax_backward": fused(_log_softmax_backward),
+    "softmax": fused(_softmax, elementwise=False),
+    "softmax_backward": fused(_softmax_backward, elementwise=False),
+    "log_softmax": fused(_log_softmax, elementwise=False),
+    "log_softmax_backward": fused(_log_softmax_backward, elementwise=False),
 }

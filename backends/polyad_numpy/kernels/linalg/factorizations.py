@@ -95,7 +95,27 @@ def _magnitude(values: Any) -> Any:
     return np.abs(values.real) + np.abs(values.imag) if values.dtype.kind == "c" else np.abs(values)
 
 
+def check_pivots(pivots: Any, rows: int) -> None:
+    """Raise IndexError for pivots that name no row: LAPACK would swap with whatever lies there in memory."""
+    wrong = (pivots < 1) | (pivots > rows)
+    if wrong.any():
+        place = [int(at[0]) for at in np.nonzero(wrong)]
+        raise IndexError(f"pivots{place} = {pivots[wrong][0]} is not in [1, {rows}]")
+
+
+def _check_pivot_blocks(pivots: Any, rows: int) -> None:
+    """`check_pivots` for those of `ldl_factor`, where two equal negative numbers stand for a block of 2 x 2."""
+    check_pivots(np.abs(pivots), rows)
+    for one in pivots.reshape(-1, rows).tolist():
+        at = 0
+        while at < rows:
+            if one[at] < 0 and (at + 1 == rows or one[at + 1] >= 0):
+                raise IndexError(f"pivots {one} have a negative number at {at} that is not one of a pair")
+            at += 1 if one[at] > 0 else 2
+
+
 def lu_permutation(pivots: Any, rows: int) -> Any:
+    check_pivots(pivots, rows)
     batch = pivots.shape[:-1]
     count = batch_size(pivots, 1)
     order = np.broadcast_to(np.arange(rows), (count, rows)).copy()
@@ -129,6 +149,7 @@ def ldl_solve(factors: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
     shape = (*np.broadcast_shapes(factors.shape[:-2], b.shape[:-2]), *b.shape[-2:])
     if not b.size:
         return np.zeros(shape, b.dtype)
+    _check_pivot_blocks(pivots, factors.shape[-1])
     trs = routine("hetrs" if hermitian else "sytrs", factors.dtype)
 
     def one(matrix: Any, order: Any, right: Any) -> Any:

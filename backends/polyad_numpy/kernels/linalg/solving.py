@@ -10,7 +10,7 @@ from polyad.backend import Kernel
 from polyad.errors import LinAlgError
 
 from ..quiet import quiet
-from .factorizations import VECTORIZED_UNTIL, lu_permutation
+from .factorizations import VECTORIZED_UNTIL, check_pivots, lu_permutation
 from .lapack import alone, batched, routine
 
 GETRI_UNTIL = 200
@@ -60,6 +60,7 @@ def lu_solve(factors: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
     shape = _result_shape(factors, b)
     if not b.size:
         return np.zeros(shape, b.dtype)
+    check_pivots(pivots, factors.shape[-1])
     if factors.shape[-1] <= VECTORIZED_UNTIL and len(shape) > 2 and np.prod(shape[:-2]) > 4 * factors.shape[-1]:
         order = np.broadcast_to(lu_permutation(pivots, shape[-2]), shape[:-1])[..., None]
         b = np.broadcast_to(b, shape)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fused import fused
 from .spreading import Call, scipy_ufunc, spreading
 
 VANISHED = 110.0
@@ -29,6 +30,16 @@ def _airy() -> Call:
     return call
 
 
+def _spherical_j0(x: Any) -> Any:
+    result = np.sin(x)
+    np.true_divide(result, x, result)
+    wrong = np.isnan(result)
+    if wrong.any():
+        np.putmask(result, np.equal(x, 0), 1)
+        np.putmask(result, np.isinf(x), 0)
+    return result
+
+
 KERNELS = {
     "i0": scipy_ufunc("i0"),
     "special_i0e": scipy_ufunc("i0e"),
@@ -45,4 +56,5 @@ KERNELS = {
     "special_bessel_y0": scipy_ufunc("y0"),
     "special_bessel_y1": scipy_ufunc("y1"),
     "special_airy_ai": spreading(_airy),
+    "special_spherical_bessel_j0": fused(_spherical_j0),
 }

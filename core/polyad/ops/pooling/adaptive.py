@@ -15,7 +15,7 @@ from ...dispatch.promotion import Typing, first
 from ...dtypes import int64
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_room, check_tensor
 from ..windows import Sizes, batched
 from .average import _avg_pool
 from .geometry import check_real, finished
@@ -95,6 +95,7 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     from ..selection import _where
 
     # One dimension after the other, the last one first: the first of equal maxima in row-major order remains.
+    check_room("adaptive_max_pool", (*input._array.shape[:2], *size), input)
     best, places, pitch = input, None, 1
     for dim in range(input.ndim - 1, 1, -1):
         have = input._array.shape[dim]
@@ -177,6 +178,7 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
     if left:
         from ..creation import tensor
 
+        check_room(op, (*batch._array.shape[:2], *wanted), batch)
         made = batch.float() if dtype.itemsize == _HALF else batch
         for dim in left:
             starts, ends = ranges(size[dim], wanted[dim])

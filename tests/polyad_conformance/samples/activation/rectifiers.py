@@ -147,11 +147,7 @@ ERRORS = [
         match=r"relu: complex",
     ),
     ErrorCase(
-        op="relu",
-        name="a list",
-        call=lambda op, tensor: op([1.0]),
-        raises=TypeError,
-        match=r"relu: input is (list, )?not a tensor",
+        op="relu", name="a list", call=lambda op, tensor: op([1.0]), raises=TypeError, match=r"relu: input is list"
     ),
     *[
         refused(name, "integers", lambda op, tensor: op(tensor(3, dtype=int64)), RuntimeError, ".*int64")

@@ -59,6 +59,6 @@ ERRORS = [
     for name, call, raises, match in (
         ("negative", lambda op, tensor: op(-1), RuntimeError, "window_length is -1"),
         ("integers", lambda op, tensor: op(4, dtype=int64), RuntimeError, "windows are floating point numbers"),
-        ("a float length", lambda op, tensor: op(2.5), TypeError, "window_length is float, not an int"),
+        ("a float length", lambda op, tensor: op(2.5), TypeError, r"window_length is float, not an int"),
     )
 ]

@@ -146,7 +146,7 @@ ERRORS = [
         name="a list for a tensor",
         call=lambda op, tensor: op(1, [1.0]),
         raises=TypeError,
-        match=r"polygamma: input is not a tensor",
+        match=r"polygamma: input is list",
     ),
     ErrorCase(
         op="Tensor.polygamma",
