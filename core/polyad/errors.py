@@ -43,6 +43,8 @@ __all__ = [
     "SerializationError",
     "SettingError",
     "ShapeError",
+    "TransformError",
+    "UndeclaredDType",
     "UnsupportedDType",
     "describe",
 ]
@@ -127,6 +129,18 @@ class DTypeError(PolyadError, RuntimeError):
     """A dtype that the operation, the result or the device does not take."""
 
 
+class UndeclaredDType(DTypeError):
+    """A dtype that a device does not declare.
+
+    Attributes:
+        device, dtype: which; the conformance suite asks whether the declaration says so.
+    """
+
+    def __init__(self, message: str, *, device: Any, dtype: Any, notes: Mapping[str, str], fix: str) -> None:
+        super().__init__(message, notes=notes, fix=fix)
+        self.device, self.dtype = device, dtype
+
+
 class UnsupportedDType(DTypeError, NotImplementedError):
     """A dtype that an operation has no meaning for, where PyTorch says NotImplementedError."""
 
@@ -193,6 +207,10 @@ class NotSupported(PolyadError, NotImplementedError):
 
 class AutogradError(PolyadError, RuntimeError):
     """A gradient that cannot be computed: a freed graph, a changed saved tensor, a leaf written in place."""
+
+
+class TransformError(PolyadError, RuntimeError):
+    """What a transform of functions (`polyad.func.vmap`, ...) cannot do with the function that it was given."""
 
 
 class NonFiniteError(AutogradError, FloatingPointError):

@@ -24,7 +24,7 @@ from ..errors import (
     BackendNotFound,
     BackendUnavailable,
     DeviceError,
-    DTypeError,
+    UndeclaredDType,
 )
 from ..state import state
 from .api_version import API_VERSION, check_api_version
@@ -456,7 +456,7 @@ _types: dict[tuple[DType, Device, bool], TensorType] = {}
 
 
 def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
-    """The interned TensorType of a device that `resolve_device` gave. Raises DTypeError for a dtype it lacks."""
+    """The interned TensorType of a device that `resolve_device` gave. Raises UndeclaredDType for one it lacks."""
     key = (dtype, device, zero_dim)
     found = _types.get(key)
     if found is not None:
@@ -466,8 +466,10 @@ def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
     backend = get(device.type)
     supported = backend.capabilities(device).dtypes
     if dtype not in supported:
-        raise DTypeError(
+        raise UndeclaredDType(
             f"dtype: {device} has no {dtype.name}",
+            device=device,
+            dtype=dtype,
             notes={"has": ", ".join(d.name for d in sorted(supported, key=lambda d: (d.category, d.itemsize, d.name)))},
             fix="use one of these dtypes, or another device",
         )
