@@ -24,7 +24,6 @@ class Absence(NamedTuple):
 _STREAMS = Absence(
     "a device works through one queue, in the order of the program", "leave it out; polyad.accelerator.synchronize()"
 )
-_MEMORY = Absence("backends do not count the memory they hold", "the device's own tools, such as nvidia-smi")
 
 ABSENT: dict[str, Absence] = {
     "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
@@ -39,9 +38,6 @@ ABSENT: dict[str, Absence] = {
     "cuda.get_device_properties": Absence(
         "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
     ),
-    "cuda.max_memory_allocated": _MEMORY,
-    "cuda.memory_allocated": _MEMORY,
-    "cuda.memory_reserved": _MEMORY,
 }
 """What is absent, by its name under ``polyad``."""
 

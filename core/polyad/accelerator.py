@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from .backend import registry
+from .backend.memory import MemoryStats, holdings
 from .device import Device
-from .errors import BackendError, BackendUnavailable
+from .errors import BackendError, BackendUnavailable, NotSupported
 
 PREFERRED = ("cuda",)
 """Device types that are looked at before the others."""
@@ -90,3 +91,98 @@ def synchronize(device: Any = None, /) -> None:
     """
     found = _device(device)
     registry.get(found.type).synchronize(found)
+
+
+# -------------------------------------------------------------------------------------------------------------- memory
+
+
+def _account(device: Any) -> tuple[Device, MemoryStats | None]:
+    found = _device(device)
+    return found, registry.get(found.type).memory_stats(found)
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors hold on *device* (a device, its name or index; the current accelerator).
+
+    The figure is the allocator's, with what it rounds up, on a backend that keeps an account; else the sum over the
+    tensors that are alive.
+
+    >>> import polyad
+    >>> before = polyad.accelerator.memory_allocated("cpu")
+    >>> x = polyad.zeros(1000)
+    >>> polyad.accelerator.memory_allocated("cpu") - before
+    4000
+    """
+    found, account = _account(device)
+    return sum(holding.bytes for holding in holdings(found)) if account is None else account.allocated
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most that `memory_allocated` has been since the start or `reset_peak_memory_stats`.
+
+    Raises NotImplementedError for a backend that keeps no account, such as "cpu".
+    """
+    return _kept("max_memory_allocated", device).peak_allocated
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that *device*'s allocator holds, those it keeps for later arrays included.
+
+    Raises NotImplementedError for a backend that keeps no account, such as "cpu".
+    """
+    return _kept("memory_reserved", device).reserved
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most that `memory_reserved` has been since the start or `reset_peak_memory_stats`.
+
+    Raises NotImplementedError for a backend that keeps no account, such as "cpu".
+    """
+    return _kept("max_memory_reserved", device).peak_reserved
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """The account of *device*'s allocator under PyTorch's keys, ``"allocated_bytes.all.current"`` and so on.
+
+    Raises NotImplementedError for a backend that keeps no account, such as "cpu".
+    """
+    account = _kept("memory_stats", device)
+    return {
+        "allocated_bytes.all.current": account.allocated,
+        "allocated_bytes.all.peak": account.peak_allocated,
+        "reserved_bytes.all.current": account.reserved,
+        "reserved_bytes.all.peak": account.peak_reserved,
+        "active.all.current": account.blocks,
+        "active.all.allocated": account.requests,
+    }
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the peaks begin at what is held now.
+
+    >>> import polyad
+    >>> polyad.accelerator.reset_peak_memory_stats("cpu")
+    """
+    found = _device(device)
+    registry.get(found.type).reset_peak_memory_stats(found)
+
+
+def empty_cache() -> None:
+    """Let the current accelerator's allocator give back what it keeps for later arrays.
+
+    >>> import polyad
+    >>> polyad.accelerator.empty_cache()
+    """
+    name = _current()
+    if name is not None:
+        registry.get(name).empty_cache()
+
+
+def _kept(function: str, device: Any) -> MemoryStats:
+    found, account = _account(device)
+    if account is None:
+        raise NotSupported(
+            f"{function}: the backend of {found} keeps no account of its memory",
+            fix="memory_allocated sums up the tensors that are alive; for peaks on the host, use tracemalloc",
+        )
+    return account

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import accelerator
 from .absent import stand_in
 from .backend import registry
 from .device import Device
@@ -17,9 +18,6 @@ Event = stand_in("cuda.Event")
 Stream = stand_in("cuda.Stream")
 stream = stand_in("cuda.stream")
 get_device_properties = stand_in("cuda.get_device_properties")
-max_memory_allocated = stand_in("cuda.max_memory_allocated")
-memory_allocated = stand_in("cuda.memory_allocated")
-memory_reserved = stand_in("cuda.memory_reserved")
 
 
 def _device(device: Any) -> Device:
@@ -111,3 +109,33 @@ def empty_cache() -> None:
     """
     if is_available():
         registry.get("cuda").empty_cache()
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes that tensors hold on *device* (an index, a device, or the current one); 0 without a cuda device.
+
+    >>> import polyad
+    >>> polyad.cuda.memory_allocated() >= 0
+    True
+    """
+    return accelerator.memory_allocated(_device(device)) if is_available() else 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most that `memory_allocated` has been; 0 without a cuda device.
+
+    >>> import polyad
+    >>> polyad.cuda.max_memory_allocated() >= polyad.cuda.memory_allocated()
+    True
+    """
+    return accelerator.max_memory_allocated(_device(device)) if is_available() else 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that the allocator of *device* holds, those it keeps for later included; 0 without a cuda device.
+
+    >>> import polyad
+    >>> polyad.cuda.memory_reserved() >= 0
+    True
+    """
+    return accelerator.memory_reserved(_device(device)) if is_available() else 0

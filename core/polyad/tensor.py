@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .autograd.node import Leaf, Node, Output
+from .backend import memory
 from .backend.interface import TensorType
 from .device import Device
 from .dispatch.effects import Effect
@@ -689,3 +690,6 @@ def check_same_device(op: str, **tensors: Tensor | None) -> None:
         raise DeviceError(
             f"{op}: operands are on different devices", operands=present, fix="move them to one device with .to(device)"
         )
+
+
+memory.tensor_classes.append(Tensor)

@@ -8,6 +8,7 @@
     registry.py      how core finds, loads and quarantines backends; devices and tensor types
     plugins.py       kernels that other packages bring for a device
     preparation.py   making a declared kernel ready for one call signature
+    memory.py        what a device's memory holds
     fallback.py      what happens to an op for which a device has no kernel
 
 Start with docs/write-a-backend.md.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .api_version import API_VERSION
 from .capabilities import BackendInfo, Capabilities, Quirk
 from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, TensorType
+from .memory import MemoryStats
 
 if TYPE_CHECKING:
     from .hookspecs import hookimpl as hookimpl
@@ -31,6 +33,7 @@ __all__ = [
     "Kernel",
     "KernelSupply",
     "KernelTable",
+    "MemoryStats",
     "Quirk",
     "TensorType",
     "hookimpl",

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from ..device import Device
 from ..dtypes import DType
 from .capabilities import BackendInfo, Capabilities
+from .memory import MemoryStats
 
 
 class Array(Protocol):
@@ -166,6 +167,14 @@ class Backend(ABC):
 
     def empty_cache(self) -> None:
         """Give memory kept for later arrays back. The default suits a backend that keeps none."""
+        return
+
+    def memory_stats(self, device: Device) -> MemoryStats | None:
+        """The account of the backend's allocator on *device*; None if it keeps none, and core counts live tensors."""
+        return None
+
+    def reset_peak_memory_stats(self, device: Device) -> None:
+        """Let the peaks of `memory_stats` begin at what is held now. Does nothing for a backend without an account."""
         return
 
     def num_threads(self) -> int:

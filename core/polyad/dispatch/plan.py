@@ -28,6 +28,7 @@ from ..errors import (
     OutOfMemory,
     PolyadError,
     ShapeError,
+    describe,
     wrong_type,
 )
 from ..state import state
@@ -257,12 +258,12 @@ def _cast_operands(casts: tuple[DType | None, ...]) -> Callable[[Op, tuple[Any, 
 def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """Run a composite's body; recorded as one node if the composite has formulas of its own."""
     if not (op.formulas and needs_grad and state.grad_enabled):
-        return _run_body(op, values)
+        return run_body(op, values)
     from ..autograd.node import record, record_many
 
     state.grad_enabled = False
     try:
-        result = _run_body(op, values)
+        result = run_body(op, values)
     finally:
         state.grad_enabled = True
     if op.outputs:
@@ -273,7 +274,7 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     return result
 
 
-def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
+def run_body(op: Op, values: tuple[Any, ...]) -> Any:
     """Run a composite's body; shapes that do not fit are told in the words of the op that was called,
     not of one inside it.
     """
@@ -281,7 +282,7 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     try:
         result = body(*values)
     except Exception as error:
-        problem: Exception | None = _explained_by_shapes(op, values) if isinstance(error, ShapeError) else None
+        problem: Exception | None = explained_by_shapes(op, values) if isinstance(error, ShapeError) else None
         if problem is None:
             problem = explained(op.name, op.signature, dict(zip(op.names, values, strict=True)), error)
         if problem is error:
@@ -297,7 +298,7 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
 def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
     if needs_grad and state.grad_enabled:
-        return _run_body(op, values)
+        return run_body(op, values)
     plan = find_plan(op, values)
     count = len(op.operands)
     arrays = [_array_of(value) for value in values[:count]]
@@ -322,8 +323,10 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     if isinstance(error, PolyadError):
         if isinstance(error, (ShapeError, IndexOutOfRange, LinAlgError, MissingKernel)):
             error.add_operands(operands)
+        elif isinstance(error, OutOfMemory):
+            error.lines = {name: describe(value) for name, value in operands.items()} | error.lines
         return error
-    found = misfit(op.name, op.signature, dict(zip(op.names, values, strict=True))) or _explained_by_shapes(op, values)
+    found = misfit(op.name, op.signature, dict(zip(op.names, values, strict=True))) or explained_by_shapes(op, values)
     if found is not None:
         return found
     if is_out_of_memory(error):
@@ -361,7 +364,7 @@ def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def _explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
+def explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
     """What the op's shape rule finds wrong with the operands' shapes, in the op's name; None if nothing."""
     if op.shape is None:
         return None

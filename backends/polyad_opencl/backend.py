@@ -1,0 +1,121 @@
+"""Tier 0 on OpenCL: memory from each device's pool, transfers, strided copies."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
+from polyad.device import Device
+from polyad.dtypes import ALL, DType, complex128, float64
+from polyad.interop.numpy import numpy_dtype
+
+from .array import Array, new
+from .kernels import KERNELS, copying
+from .runtime import discovery
+from .runtime.device import Device as OpenCLDevice
+
+_NEED_FP64 = frozenset({float64, complex128})
+
+
+class OpenCLBackend(Backend):
+    """All OpenCL devices of the machine; each is opened when it is first used."""
+
+    def __init__(self) -> None:
+        self._devices: dict[int, OpenCLDevice] = {}
+        self._lock = threading.Lock()
+
+    def device_count(self) -> int:
+        return len(discovery.devices())
+
+    def probe(self) -> str:
+        return "" if discovery.devices() else discovery.why_none()
+
+    def device(self, device: Device) -> OpenCLDevice:
+        """What runs on *device*, opened on first use."""
+        index = device.index or 0
+        found = self._devices.get(index)
+        if found is None:
+            with self._lock:
+                if index not in self._devices:
+                    self._devices[index] = OpenCLDevice(index, discovery.devices()[index])
+                found = self._devices[index]
+        return found
+
+    def capabilities(self, device: Device) -> Capabilities:
+        opened = self.device(device)
+        features = {"asynchronous"}
+        features |= {"fp64"} if opened.has_fp64 else set()
+        features |= {"fp16"} if opened.has_fp16 else set()
+        features |= {"shared_host_memory"} if opened.shares_host_memory else set()
+        return Capabilities(
+            dtypes=frozenset(ALL) if opened.has_fp64 else frozenset(ALL) - _NEED_FP64,
+            features=frozenset(features),
+            limits={"max_allocation": opened.pool.largest, "memory": opened.pool.limit},
+        )
+
+    def describe_device(self, device: Device) -> str:
+        return self.device(device).description
+
+    # ---------------------------------------------------------------------------------------------------- memory
+
+    def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Array:
+        return new(self.device(device), shape, dtype)
+
+    def from_host(self, data: Any, dtype: DType, device: Device) -> Array:
+        made = new(self.device(device), data.shape, dtype)
+        if data.size:
+            dense = np.ascontiguousarray(data, numpy_dtype(dtype)).reshape(-1).view(np.uint8)
+            made.device.write(made.buffer, dense)
+        return made
+
+    def to_host(self, array: Array) -> Any:
+        host = np.empty(array.shape, numpy_dtype(array.dtype))
+        if not host.size:
+            array.device.finish()
+            return host
+        if not array.is_dense:
+            dense = new(array.device, array.shape, array.dtype)
+            copying.copy(dense, array)
+            array = dense
+        array.device.read(host.reshape(-1).view(np.uint8), array.buffer, array.offset * array.dtype.itemsize)
+        return host
+
+    def copy(self, target: Array, source: Array) -> None:
+        copying.copy(target, source)
+
+    def fill(self, target: Array, value: bool | int | float | complex) -> None:
+        copying.fill(target, value)
+
+    def root(self, array: Array) -> Array:
+        return array
+
+    def as_strided(
+        self, root: Array, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+    ) -> Array:
+        # A dense array may begin inside of its block, by whole elements of another size.
+        begin = root.offset * root.dtype.itemsize // dtype.itemsize
+        return Array(root.block, dtype, shape, strides, begin + offset)
+
+    def data_ptr(self, array: Array) -> int:
+        # Not an address, but as different: blocks are numbered, and none has 2**40 bytes.
+        return (array.block.number << 40) + array.offset * array.dtype.itemsize
+
+    def synchronize(self, device: Device) -> None:
+        self.device(device).finish()
+
+    def empty_cache(self) -> None:
+        for opened in list(self._devices.values()):
+            opened.pool.empty_cache()
+
+    def memory_stats(self, device: Device) -> MemoryStats:
+        return self.device(device).pool.stats()
+
+    def reset_peak_memory_stats(self, device: Device) -> None:
+        self.device(device).pool.reset_peaks()
+
+    @property
+    def kernels(self) -> KernelTable:
+        return KERNELS

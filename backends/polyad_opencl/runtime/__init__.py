@@ -1,0 +1,9 @@
+"""Devices and what runs on them; nothing here knows an op.
+
+The parts:
+
+discovery.py  platforms and devices, each once, and why there are none
+device.py     one device in use: context, queue, launches, failures, checks that a kernel made
+memory.py     the caching allocator and its account
+programs.py   source -> compiled program, kept in memory and on disk
+"""

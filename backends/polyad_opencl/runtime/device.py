@@ -1,0 +1,270 @@
+"""One OpenCL device in use: its context, its queue, launches, and what goes wrong there.
+
+All work goes through one queue in order, so nothing needs to wait for anything but the host for values. Threads share
+it: a kernel's arguments are set and enqueued under a lock.
+
+A device that cannot be used any more (it was lost, or this process was forked from one that used it, which leaves the
+driver's threads behind) says so at every use; other devices go on.
+
+Kernels cannot raise. One that meets a wrong index notes it in the device's *trouble cell*, and the host looks there: at
+once where that is cheap, on devices in the host's memory; else when it next reads a value or synchronises.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from polyad.device import Device as DeviceName
+from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
+
+from . import discovery
+from .memory import Pool
+from .programs import Programs
+
+PARAMETERS: dict[str, Any] = {
+    "p": None,
+    "b": np.int8,
+    "B": np.uint8,
+    "h": np.int16,
+    "H": np.uint16,
+    "i": np.int32,
+    "I": np.uint32,
+    "q": np.int64,
+    "Q": np.uint64,
+    "f": np.float32,
+    "d": np.float64,
+    "F": np.complex64,
+    "D": np.complex128,
+}
+"""How `Device.kernel` is told a kernel's parameters: a letter each, "p" for a buffer, else as in the struct module."""
+
+Judge = Callable[[int, int], PolyadError]
+"""Makes the error of a wrong index from (its position in the index operand, row-major; its value)."""
+
+_LOST = {
+    cl.status_code.DEVICE_NOT_AVAILABLE,
+    cl.status_code.INVALID_COMMAND_QUEUE,
+    cl.status_code.INVALID_CONTEXT,
+    cl.status_code.INVALID_DEVICE,
+}
+_FULL = {cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY}
+
+
+class Launcher:
+    """A compiled kernel, ready to be enqueued: ``launcher(global_size, *arguments)``."""
+
+    __slots__ = ("_device", "_kernel", "_lock", "local", "what")
+
+    def __init__(self, device: Device, kernel: cl.Kernel, local: tuple[int, ...], what: str) -> None:
+        self._device = device
+        self._kernel = kernel
+        self._lock = device.lock
+        self.local = local
+        self.what = what
+
+    def __call__(self, size: tuple[int, ...], *arguments: Any) -> None:
+        """Enqueue it over *size* work-items, a multiple of the local size in each dimension; does not wait."""
+        device = self._device
+        if device.trouble:
+            device.check_usable()
+        try:
+            with self._lock:
+                self._kernel(device.queue, size, self.local, *arguments)
+        except cl.Error as error:
+            raise device.explained(error, self.what) from error
+
+
+class Device:
+    """Device number *index* of the backend. Raises DeviceError if the driver gives no context."""
+
+    def __init__(self, index: int, handle: cl.Device) -> None:
+        self.index = index
+        self.name = DeviceName("opencl", index)
+        self.handle = handle
+        self.trouble = ""
+        self.lock = threading.RLock()
+        self.shares_host_memory = bool(handle.host_unified_memory)
+        self.is_cpu = bool(handle.type & cl.device_type.CPU)
+        self.has_fp64 = bool(getattr(handle, "double_fp_config", 0))
+        self.has_fp16 = "cl_khr_fp16" in handle.extensions.split()
+        self.compute_units = int(handle.max_compute_units)
+        self.max_local_size = int(handle.max_work_group_size)
+        try:
+            self.context = cl.Context([handle])
+            self.queue = cl.CommandQueue(self.context, handle)
+        except cl.Error as error:
+            raise self.explained(error, "opening the device") from error
+        self.pool = Pool(self)
+        self.programs = Programs(self)
+        self._judges: list[Judge] = []
+        _opened.append(self)
+
+    def __str__(self) -> str:
+        return str(self.name)
+
+    @property
+    def description(self) -> str:
+        """Name, platform, driver and memory."""
+        handle = self.handle
+        return (
+            f"{handle.name.strip()}, {handle.platform.name.strip()}, driver {handle.driver_version}, "
+            f"{handle.global_mem_size / 2**30:.1f} GiB"
+        )
+
+    # ---------------------------------------------------------------------------------------------------- launching
+
+    def kernel(
+        self, source: str, name: str, parameters: str, *, what: str, local: tuple[int, ...] = (1,), options: str = ""
+    ) -> Launcher:
+        """Kernel *name* of *source*.
+
+        Args:
+            parameters: a letter each, see `PARAMETERS`.
+            what: op and signature, for errors: "add float32 float32".
+            local: the local size of every launch. PoCL compiles anew for each, so it is fixed.
+
+        Raises RuntimeError (KernelFailure), with log and source, if the driver does not compile it.
+        """
+        self.check_usable()
+        program = self.programs.get(source, options, what)
+        try:
+            kernel = cl.Kernel(program, name)
+            kernel.set_scalar_arg_dtypes([PARAMETERS[letter] for letter in parameters])
+        except cl.Error as error:
+            raise self.explained(error, what) from error
+        return Launcher(self, kernel, local, what)
+
+    def finish(self) -> None:
+        """Wait until everything enqueued is done, then raise what kernels noted."""
+        self.check_usable()
+        try:
+            self.queue.finish()
+        except cl.Error as error:
+            raise self.explained(error, "waiting for the device") from error
+        if self._judges:
+            self._look_into_cell()
+
+    # ---------------------------------------------------------------------------------------------------- transfers
+
+    def read(self, host: Any, buffer: cl.Buffer, begin: int) -> None:
+        """Fill the uint8 array *host* from byte *begin* of *buffer*, after all work that was enqueued."""
+        self.check_usable()
+        try:
+            cl.enqueue_copy(self.queue, host, buffer, src_offset=begin)
+        except cl.Error as error:
+            raise self.explained(error, "reading from the device") from error
+        if self._judges:
+            self._look_into_cell()
+
+    def write(self, buffer: cl.Buffer, host: Any, begin: int = 0) -> None:
+        """Copy the uint8 array *host* to byte *begin* of *buffer*; *host* may be changed afterwards."""
+        self.check_usable()
+        try:
+            cl.enqueue_copy(self.queue, buffer, host, dst_offset=begin)
+        except cl.Error as error:
+            raise self.explained(error, "writing to the device") from error
+
+    # ---------------------------------------------------------------------------------------------------- checks
+
+    @cached_property
+    def trouble_cell(self) -> cl.Buffer:
+        """Three int64 that a kernel writes on a wrong index: the number `expect` gave, position, value; all 0 before.
+
+        A kernel writes only if it wins ``atomic_cmpxchg`` on the first int from 0 to the number.
+        """
+        return cl.Buffer(
+            self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(3, np.int64)
+        )
+
+    def expect(self, judge: Judge) -> int:
+        """Announce a kernel that checks indices; gives the number that it writes into `trouble_cell`."""
+        with self.lock:
+            self._judges.append(judge)
+            return len(self._judges)
+
+    def verify(self) -> None:
+        """To be called after a checking kernel was enqueued: raises its error now if that is cheap here."""
+        if self.shares_host_memory or len(self._judges) >= 1024:
+            self.finish()
+
+    def _look_into_cell(self) -> None:
+        with self.lock:
+            judges, self._judges = self._judges, []
+            found = np.empty(3, np.int64)
+            cl.enqueue_copy(self.queue, found, self.trouble_cell)
+            if found[0]:
+                cl.enqueue_copy(self.queue, self.trouble_cell, np.zeros(3, np.int64))
+        if found[0]:
+            raise judges[int(found[0]) - 1](int(found[1]), int(found[2]))
+
+    # ---------------------------------------------------------------------------------------------------- failures
+
+    def check_usable(self) -> None:
+        """Raise DeviceError if the device was lost or the process was forked."""
+        if self.trouble:
+            raise DeviceError(
+                f"{self}: {self.trouble}",
+                fix="start worker processes with the start method spawn or forkserver, before or after using the device"
+                if "fork" in self.trouble
+                else "other devices still work; start the program again to use this one",
+            )
+
+    def explained(self, error: cl.Error, what: str) -> PolyadError:
+        """The error to raise for the driver's."""
+        code = error.code if hasattr(error, "code") else 0
+        if code in _LOST:
+            self.trouble = f"the device was lost ({error})"
+            return DeviceError(
+                f"{what}: {self} was lost",
+                notes={"driver": str(error)},
+                fix="other devices still work; start the program again to use this one",
+            )
+        if code in _FULL:
+            return OutOfMemory(
+                f"{what}: {self} has not enough memory",
+                notes={"driver": str(error)},
+                fix="use smaller batches or delete tensors that are not needed",
+            )
+        return KernelFailure(
+            f"{what}: {self} failed", notes={"driver": str(error)}, fix="report it, with the device's driver"
+        )
+
+
+_opened: list[Device] = []
+
+
+def _at_exit() -> None:
+    for device in _opened:
+        try:
+            device.programs.save()
+            if not device.trouble:
+                device.queue.finish()
+        except Exception:
+            pass  # nobody is left to tell
+
+
+def _after_fork() -> None:
+    # The driver's threads stayed in the parent: anything asked of it here would wait for them for ever. What it holds
+    # is kept, since giving it back asks the driver too.
+    for device in _opened:
+        device.trouble = "this process was forked from one that had used the device, which drivers do not survive"
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
+    atexit.unregister(_at_exit)
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def open_all() -> Sequence[cl.Device]:
+    """The devices' handles, in the backend's order."""
+    return discovery.devices()

@@ -1,0 +1,93 @@
+"""Which OpenCL devices there are, each once, in an order that does not change: GPUs, then accelerators, then CPUs.
+
+A loader may list one driver twice (a system's PoCL and a wheel's): equal names and versions count once. Emulators of
+hardware that is not there (Intel's FPGA emulation) are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+
+import pyopencl as cl
+
+POCL = "Portable Computing Language"
+
+_ORDER = (cl.device_type.GPU, cl.device_type.ACCELERATOR, cl.device_type.CPU)
+
+
+def _rank(handle: cl.Device) -> int:
+    return next((rank for rank, kind in enumerate(_ORDER) if handle.type & kind), len(_ORDER))
+
+
+@cache
+def devices() -> tuple[cl.Device, ...]:
+    """The devices of all platforms."""
+    found: dict[tuple[str, ...], list[cl.Device]] = {}
+    for platform in _platforms():
+        try:
+            listed = platform.get_devices()
+        except cl.Error:
+            continue  # CL_DEVICE_NOT_FOUND: the platform is installed and has none
+        listed = [one for one in listed if "FPGA Emulation" not in one.name and one.available]
+        for handle in listed:
+            key = (platform.name, handle.name, handle.driver_version)
+            found.setdefault(key, []).append(handle)
+    distinct = [handle for handles in found.values() for handle in _without_twins(handles)]
+    return tuple(sorted(distinct, key=_rank))
+
+
+def _without_twins(handles: list[cl.Device]) -> list[cl.Device]:
+    """*handles*, equal in name and version, of one platform alone: two cards of a kind stay two."""
+    first = handles[0].platform
+    return [handle for handle in handles if handle.platform == first]
+
+
+def _platforms() -> list[cl.Platform]:
+    try:
+        return list(cl.get_platforms())
+    except cl.Error:
+        return []  # CL_PLATFORM_NOT_FOUND_KHR
+
+
+def why_none() -> str:
+    """Why `devices` is empty, and what to do."""
+    platforms = _platforms()
+    if not platforms:
+        vendors = os.environ.get("OCL_ICD_VENDORS") or os.environ.get("OPENCL_VENDOR_PATH")
+        place = f" (looked in {vendors}, by the environment)" if vendors else ""
+        return (
+            f"no OpenCL platform is installed{place}; pip install pocl-binary-distribution brings one for the CPU, "
+            "a GPU's driver brings its own"
+        )
+    reasons = [f"{platform.name} has no device" for platform in platforms]
+    if any(platform.name == POCL for platform in platforms):
+        folder = pocl_cache()
+        if not _writable(folder):
+            reasons.append(
+                f"PoCL cannot write to its cache {folder}: set POCL_CACHE_DIR to a folder that can be written"
+            )
+    return "; ".join(reasons)
+
+
+def pocl_cache() -> Path:
+    """Where PoCL keeps what it compiled."""
+    named = os.environ.get("POCL_CACHE_DIR")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl" / "kcache"
+
+
+def _writable(folder: Path) -> bool:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK)
+
+
+def missing_tool(handle: cl.Device) -> str:
+    """What the device's compiler needs and does not find; empty if nothing."""
+    if handle.platform.name == POCL and shutil.which("ld") is None:
+        return "PoCL links kernels with the program ld, which is not on PATH: install binutils (apt install binutils)"
+    return ""

@@ -1,0 +1,157 @@
+"""Compiled programs, in memory and on disk.
+
+A program is known by its source, the options, the device and its driver; one that this or an earlier process compiled
+is not compiled again. PoCL compiles a kernel for a local size when it is first launched, and its binaries hold what was
+launched so far: so binaries are written late, when the process ends or many programs have gathered, not after building.
+
+The folder is ``polyad/opencl`` in the user's cache folder, or the one that POLYAD_CACHE_DIR names; POLYAD_CACHE_DIR=""
+keeps nothing on disk. Files that cannot be read or that the driver refuses are compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyopencl as cl
+
+from polyad.errors import KernelFailure
+
+from .discovery import missing_tool
+
+if TYPE_CHECKING:
+    from .device import Device
+
+CACHE_VARIABLE = "POLYAD_CACHE_DIR"
+LIMIT = 256 * 2**20
+"""Bytes that the folder may have: beyond, the files that were not used for longest go."""
+
+_FLUSH_EVERY = 64
+
+
+def cache_folder() -> Path | None:
+    """Where binaries are kept; None if nowhere."""
+    named = os.environ.get(CACHE_VARIABLE)
+    if named == "":
+        return None
+    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyad"
+    return base / "opencl"
+
+
+class Programs:
+    """The programs of one device."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._built: dict[tuple[str, str], cl.Program] = {}
+        self._unsaved: dict[str, cl.Program] = {}
+        self._lock = threading.RLock()
+        handle = device.handle
+        self._identity = "\0".join(
+            (handle.platform.name, handle.platform.version, handle.name, handle.driver_version, handle.vendor)
+        )
+        self.compiled = self.loaded = 0
+
+    def get(self, source: str, options: str, what: str) -> cl.Program:
+        """The program of *source*; *what* names it in errors. Raises RuntimeError with the compiler's log."""
+        key = (source, options)
+        found = self._built.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            if key not in self._built:
+                name = hashlib.sha256("\0".join((source, options, self._identity)).encode()).hexdigest()
+                program = self._load(name, options)
+                if program is None:
+                    program = self._compile(source, options, what)
+                    self._unsaved[name] = program
+                    self.compiled += 1
+                    if len(self._unsaved) >= _FLUSH_EVERY:
+                        self.save()
+                else:
+                    self.loaded += 1
+                self._built[key] = program
+            return self._built[key]
+
+    def _compile(self, source: str, options: str, what: str) -> cl.Program:
+        device = self._device
+        try:
+            return cl.Program(device.context, source).build(options, cache_dir=False)
+        except cl.Error as error:
+            trouble = device.explained(error, f"compiling {what}")
+            if not isinstance(trouble, KernelFailure):
+                raise trouble from error
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="polyad-", suffix=".cl", delete=False, encoding="utf-8"
+            ) as file:
+                file.write(source)
+            tool = missing_tool(device.handle)
+            raise KernelFailure(
+                f"{what}: the driver of {device} does not compile the kernel",
+                notes={"driver": device.description, "source": file.name, "log": _log_of(error)},
+                fix=tool or "update the driver; if it is new, report source, log and driver to polyad",
+            ) from error
+
+    def _load(self, name: str, options: str) -> cl.Program | None:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        path = folder / name[:2] / f"{name}.bin"
+        try:
+            binary = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        device = self._device
+        try:
+            return cl.Program(device.context, [device.handle], [binary]).build(options, cache_dir=False)
+        except (cl.Error, ValueError):
+            return None
+
+    def save(self) -> None:
+        """Write the binaries of programs that were compiled here. Failing to is no error: they are compiled again."""
+        folder = cache_folder()
+        with self._lock:
+            unsaved, self._unsaved = self._unsaved, {}
+        if folder is None or not unsaved:
+            return
+        try:
+            self._device.finish()
+            for name, program in unsaved.items():
+                (binary,) = program.get_info(cl.program_info.BINARIES)
+                path = folder / name[:2] / f"{name}.bin"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                part = path.with_suffix(f".{os.getpid()}.part")
+                part.write_bytes(binary)
+                part.replace(path)
+            _prune(folder)
+        except (OSError, cl.Error):
+            pass
+
+
+def _log_of(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    shown = "\n            ".join(lines[:20])
+    return shown + (f"\n            ... {len(lines) - 20} more lines" if len(lines) > 20 else "")
+
+
+def _prune(folder: Path) -> None:
+    """Delete what was used longest ago until the folder has less than `LIMIT` bytes, and what a crash left behind."""
+    found = []
+    for path in folder.glob("*/*"):
+        status = path.stat()
+        if path.suffix == ".part" and time.time() - status.st_mtime > 3600:
+            path.unlink(missing_ok=True)
+        elif path.suffix == ".bin":
+            found.append((status.st_mtime, status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= LIMIT:
+            break
+        path.unlink(missing_ok=True)
+        total -= size
