@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,16 +57,24 @@ def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     return matmul(a, b)
 
 
-def _specialize(types: Signature) -> Any:
-    kind = types[0]
-    assert isinstance(kind, TensorType)
-    if kind.dtype in (float16, bfloat16):
+def vector_product(a: Any, b: Any) -> Any:
+    if a.ndim <= 2 and b.ndim <= 2:
+        return np.asarray(thread.run(_dot, a, b))
+    return thread.run(_matmul, a, b, order="C")
 
-        def in_float32(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
-            return gemm(a.astype(np.float32), b.astype(np.float32), transpose_a, transpose_b).astype(a.dtype)
 
-        return in_float32
-    return None if kind.dtype is bool_ else gemm
+def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
+    """Half types are multiplied in float32, and bool not at all."""
+
+    def half(a: Any, b: Any, *transposed: bool) -> Any:
+        return multiply(a.astype(np.float32), b.astype(np.float32), *transposed).astype(a.dtype)
+
+    def specialize(types: Signature) -> Any:
+        kind = types[0]
+        assert isinstance(kind, TensorType)
+        return half if kind.dtype in (float16, bfloat16) else None if kind.dtype is bool_ else multiply
+
+    return specialize
 
 
 def linear(a: Any, weight: Any, bias: Any) -> Any:
@@ -88,4 +97,8 @@ def _specialize_linear(types: Signature) -> Any:
     return None if kind.dtype is bool_ else linear
 
 
-KERNELS = {"gemm": Kernel(gemm, specialize=_specialize), "linear": Kernel(linear, specialize=_specialize_linear)}
+KERNELS = {
+    "gemm": Kernel(gemm, specialize=_in_float32(gemm)),
+    "vector_product": Kernel(vector_product, specialize=_in_float32(vector_product)),
+    "linear": Kernel(linear, specialize=_specialize_linear),
+}

@@ -12,6 +12,7 @@ from . import shape_rules
 from .arithmetic import _conj, conjugate
 
 if TYPE_CHECKING:
+    from ..layout import Shape
     from ..tensor import Tensor
 
 
@@ -61,18 +62,34 @@ def _matmul(input: Tensor, other: Tensor) -> Tensor:
             operands={"input": input, "other": other},
             fix="use * for a product with a scalar",
         )
-    if left == 1 and right == 1 and input._array.shape != other._array.shape:
-        raise ShapeError(
-            "matmul: two vectors must have the same length",
-            operands={"input": input, "other": other},
-            fix="make the lengths equal",
-        )
-    result = _gemm(
-        input.unsqueeze(0) if left == 1 else input, other.unsqueeze(1) if right == 1 else other, False, False
-    )
-    if right == 1:
+    return _vector_product(input, other)
+
+
+@composite(dtype=promoted, shape=shape_rules.vector_product, grad_name="MvBackward0", method=False)
+def _vector_product(input: Tensor, other: Tensor) -> Tensor:
+    """The product where an operand is a vector; an op of its own, so that its result is no view of a matrix."""
+    shape_rules.vector_product(input._array.shape, other._array.shape)
+    left, right = input.ndim == 1, other.ndim == 1
+    result = _gemm(input.unsqueeze(0) if left else input, other.unsqueeze(1) if right else other, False, False)
+    if right:
         result = result.squeeze(-1)
-    return result.squeeze(-1 if right == 1 else -2) if left == 1 else result
+    return result.squeeze(-1 if right else -2) if left else result
+
+
+def _vector_product_grad_input(g: Tensor, other: Tensor) -> Tensor:
+    if other.ndim == 1:
+        return g.unsqueeze(-1) * conjugate(other)
+    return _gemm(g.unsqueeze(-2), conjugate(other), False, True).squeeze(-2)
+
+
+def _vector_product_grad_other(g: Tensor, input: Tensor, other_shape: Shape) -> Tensor:
+    if input.ndim == 1:
+        g = g.unsqueeze(-1) if len(other_shape) == 1 else g.unsqueeze(-2)
+        return g * (conjugate(input) if len(other_shape) == 1 else conjugate(input).unsqueeze(-1))
+    return _gemm(conjugate(input), g.unsqueeze(-1), True, False).squeeze(-1)
+
+
+gradient(_vector_product, input=_vector_product_grad_input, other=_vector_product_grad_other)
 
 
 @composite(dtype=promoted, grad_name="AddmmBackward0", method=False)

@@ -34,10 +34,20 @@ def gemm(input: Shape, other: Shape, transpose_input: bool, transpose_other: boo
     """Batched matrix product of operands of at least two dimensions."""
     rows, inner = (input[-1], input[-2]) if transpose_input else (input[-2], input[-1])
     other_inner, columns = (other[-1], other[-2]) if transpose_other else (other[-2], other[-1])
+    _check_inner(input, other, inner, other_inner)
+    return (*broadcast_shapes(input[:-2], other[:-2]), rows, columns)
+
+
+def vector_product(input: Shape, other: Shape) -> Shape:
+    """Matrix product where an operand is a vector."""
+    _check_inner(input, other, input[-1], other[max(len(other) - 2, 0)])
+    return (*input[:-1], *other[:-2], *(other[-1:] if len(other) > 1 else ()))
+
+
+def _check_inner(input: Shape, other: Shape, inner: int, other_inner: int) -> None:
     if inner != other_inner:
         raise ShapeError(
             f"matmul: input {input} and other {other} do not agree: {inner} != {other_inner}",
             fix=f"make the last dimension of input {other_inner}"
             + (", or transpose one of them" if inner in other[-2:] or other_inner in input[-2:] else ""),
         )
-    return (*broadcast_shapes(input[:-2], other[:-2]), rows, columns)
