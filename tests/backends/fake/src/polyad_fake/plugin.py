@@ -1,0 +1,45 @@
+"""What pluggy reads of the fake device; cheap to import."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from polyad.backend import BackendInfo, Capabilities
+from polyad.backend.hookspecs import hookimpl
+from polyad.dtypes import ALL, bfloat16, complex128, float16, float64
+
+if TYPE_CHECKING:
+    from polyad.backend import Backend
+
+OPTIONAL = {"fp64": {float64, complex128}, "fp16": {float16, bfloat16}}
+"""The features that the environment can take away, with the dtypes that go with them."""
+
+
+def info() -> BackendInfo:
+    """What the device can do, by the environment."""
+    lacking = {feature for feature in OPTIONAL if os.environ.get(f"POLYAD_FAKE_{feature.upper()}") == "0"}
+    return BackendInfo(
+        name="fake",
+        api_version=(1, 0),
+        capabilities=Capabilities(
+            dtypes=frozenset(ALL).difference(*(OPTIONAL[feature] for feature in lacking)),
+            features=frozenset({"asynchronous", *OPTIONAL} - lacking),
+        ),
+        install="pip install ./tests/backends/fake",
+        description="a device for tests: memory and a queue of its own, faults on demand",
+    )
+
+
+@hookimpl
+def polyad_backend_info() -> BackendInfo:
+    """Say who the backend is."""
+    return info()
+
+
+@hookimpl
+def polyad_create_backend() -> Backend:
+    """Create it with the devices and the memory that the environment asks for."""
+    from .backend import FakeBackend
+
+    return FakeBackend.from_environment()
