@@ -357,6 +357,9 @@ class Tensor(TensorMethods):
             return DETACH.through_modes(self)  # type: ignore[no-any-return]
         return self._alias()
 
+    def _detached(self) -> Tensor:
+        return self._alias()
+
     def detach_(self) -> Tensor:
         """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
         if state.modes:
@@ -647,13 +650,15 @@ TOLIST = Effect("tolist", Tensor.tolist, reads=True)
 NUMPY = Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=True)
 ARRAY = Effect("numpy", Tensor.__array__, reads=True)
 RESIZE = Effect("resize", _resized)
-REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_)
-RETAIN_GRAD = Effect("retain_grad", Tensor.retain_grad)
-REGISTER_HOOK = Effect("register_hook", Tensor.register_hook)
-REGISTER_ACCUMULATED_HOOK = Effect("register_post_accumulate_grad_hook", Tensor.register_post_accumulate_grad_hook)
-DETACH = Effect("detach", Tensor.detach)
+REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_, records=True)
+RETAIN_GRAD = Effect("retain_grad", Tensor.retain_grad, records=True)
+REGISTER_HOOK = Effect("register_hook", Tensor.register_hook, records=True)
+REGISTER_ACCUMULATED_HOOK = Effect(
+    "register_post_accumulate_grad_hook", Tensor.register_post_accumulate_grad_hook, records=True
+)
+DETACH = Effect("detach", Tensor.detach, lambda tensor: tensor._detached())
 DETACH_IN_PLACE = Effect("detach_", Tensor.detach_)
-SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value))
+SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value), records=True)
 SET_DATA = Effect("set_data", _with_data)
 
 

@@ -93,7 +93,7 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """Call the op: run ``forward``, and record ``backward`` if an argument needs a gradient."""
         if state.modes:
-            return Effect(cls.__name__, cls.apply, cls._apply).through_modes(*args)
+            return Effect(cls.__name__, cls.apply, cls._apply, function=cls).through_modes(*args)
         return cls._apply(*args)
 
     @classmethod

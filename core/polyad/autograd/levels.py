@@ -20,6 +20,7 @@ from math import inf
 from typing import Any
 
 from ..dispatch.effects import Effect
+from ..dispatch.wrapped import Wrapped, tracked_outside
 from ..dtypes import FLOATING
 from ..errors import DTypeError
 from ..ops.creation import zeros_like
@@ -55,6 +56,10 @@ def enter(tensor: Tensor, op: str) -> Tensor:
     """
     if state.modes:
         return ENTER.through_modes(tensor, op)  # type: ignore[no-any-return]
+    return _enter(tensor, op)
+
+
+def _enter(tensor: Tensor, op: str) -> Tensor:
     if tensor._type.dtype.category < FLOATING:
         raise DTypeError(
             f"{op}: only floating point and complex tensors can be differentiated",
@@ -66,13 +71,16 @@ def enter(tensor: Tensor, op: str) -> Tensor:
     return out
 
 
-ENTER = Effect("enter", enter)
+ENTER = Effect("enter", enter, _enter, enters=True)
 
 
 def leads_outside(tensors: Iterable[Tensor | None], entries: Iterable[Tensor]) -> bool:
     """Whether the history of one of *tensors* leads to anything outside of the transform with these *entries*."""
     began = min([entry._node.seq for entry in entries if entry._node is not None], default=inf)
-    stack = [tensor._node for tensor in tensors if tensor is not None and tensor._node is not None]
+    present = [tensor for tensor in tensors if tensor is not None]
+    if any(map(tracked_outside, present)):
+        return True
+    stack = [tensor._node for tensor in present if tensor._node is not None]
     seen: set[Node] = set()
     while stack:
         node = stack.pop()
@@ -89,7 +97,7 @@ def leave(tensor: Tensor, entries: Sequence[Tensor]) -> Tensor:
     """*tensor* as those outside the transform see it: with history only if it leads to something outside."""
     if tensor._node is None or (state.grad_enabled and leads_outside((tensor,), entries)):
         return tensor
-    return tensor.detach()
+    return tensor._bare() if isinstance(tensor, Wrapped) else tensor.detach()
 
 
 def pull_back(

@@ -39,4 +39,4 @@ def _each(gradients: list[Any]) -> list[Any]:
     return gradients
 
 
-PASS_THROUGH = Effect("pass_through", pass_through)
+PASS_THROUGH = Effect("pass_through", pass_through, records=True)

@@ -39,9 +39,19 @@ class Effect:
         inplace: whether it is the in-place form of a function; its arguments are then (target, args, kwargs).
         op: the op that an in-place form comes down to, if there is one.
         reads: whether its result is Python data on the host, on which the program may depend from then on.
+
+    What a transform level (`polyad.dispatch.levels`) does with it, if a tensor of its own takes part:
+        writes: write into its first tensor, with the body, which writes through ``Wrapped._store``.
+        records: nothing, since it concerns the record of the tensor alone; it is passed on.
+        unwraps: carry it out on the inner tensor of the first argument, wrap what comes.
+        enters: the body, with the first argument as a tensor of the level even if it is none.
+        function: the `polyad.autograd.Function` that it applies, for which the level has rules of its own.
+        Of the others, the body is carried out with the level active; without a body the effect is refused.
     """
 
-    __slots__ = ("body", "call", "inplace", "name", "op", "reads")
+    __slots__ = (
+        "body", "call", "enters", "function", "inplace", "name", "op", "reads", "records", "unwraps", "writes",
+    )  # fmt: skip
 
     kind = "effect"
     outputs = ()
@@ -55,9 +65,16 @@ class Effect:
         inplace: bool = False,
         op: Op | None = None,
         reads: bool = False,
+        writes: bool = False,
+        records: bool = False,
+        unwraps: bool = False,
+        enters: bool = False,
+        function: Any = None,
     ) -> None:
         self.name, self.call, self.body = name, call, body
         self.inplace, self.op, self.reads = inplace, op, reads
+        self.writes, self.records, self.unwraps, self.enters = writes, records, unwraps, enters
+        self.function = function
 
     def through_modes(self, *args: Any) -> Any:
         """Give this call to the innermost mode."""

@@ -22,6 +22,7 @@ from ..storage import ViewOf
 from ..tensor import Tensor
 from .effects import Effect
 from .views import Layout, in_parts, layout_of
+from .wrapped import Wrapped
 
 if TYPE_CHECKING:
     from .op import Op
@@ -84,8 +85,12 @@ def _recorded(
     """``call(target, *args)`` such that what its node saves of *target* survives the write to come."""
     # Saved-tensor hooks get what is saved before it is known whether the write will change it.
     single = op is not None and op.kind == "primitive" and not state.saved_hooks
-    before = Tensor._of(target._array if single else _copy_of(target), target._type)
-    before._node = target._node
+    if isinstance(target, Wrapped):
+        before = target._copied()
+        single = False
+    else:
+        before = Tensor._of(target._array if single else _copy_of(target), target._type)
+        before._node = target._node
     args = tuple([before if arg is target else arg for arg in args])
     result: Tensor = call(before, *args, **kwargs)
     node = result._node
@@ -235,14 +240,17 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
         if isinstance(node, Leaf):
             # The leaf's node stays the leaf's alone.
             node = make_node("CopyBackwards", [(node, _same, ())], target._array.shape, target._type)
-    target._type.backend.copy(target._array, result._array)
+    if isinstance(target, Wrapped):
+        target._store(name, result)
+    else:
+        target._type.backend.copy(target._array, result._array)
     wrote(name, target)
     if state.grad_enabled and (node is not None or target._node is not None):
         take_history(target, node)
     return target
 
 
-WRITE = Effect("write", write, _write)
+WRITE = Effect("write", write, _write, writes=True)
 
 
 def _same(gradient: Tensor) -> Tensor:
@@ -375,6 +383,8 @@ def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
         _check_history(name, target)
     old = target._node
     target._array, target._type = view._array, view._type
+    if isinstance(target, Wrapped):
+        target._show(view)  # type: ignore[arg-type]
     assert view._view is not None
     if view._view.offset != target.storage_offset():
         target._view = ViewOf(None if target._view is None else target._view.base, view._view.offset)
@@ -387,4 +397,4 @@ def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
     return target
 
 
-TAKE_LAYOUT = Effect("take_layout", take_layout, _take_layout)
+TAKE_LAYOUT = Effect("take_layout", take_layout, _take_layout, writes=True)

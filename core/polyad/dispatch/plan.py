@@ -35,6 +35,7 @@ from ..state import state
 from ..tensor import Tensor
 from .arguments import explained, is_out_of_memory, misfit
 from .promotion import Typing
+from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
     from .op import Op
@@ -258,12 +259,12 @@ def _cast_operands(casts: tuple[DType | None, ...]) -> Callable[[Op, tuple[Any, 
 def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """Run a composite's body; recorded as one node if the composite has formulas of its own."""
     if not (op.formulas and needs_grad and state.grad_enabled):
-        return run_body(op, values)
+        return _run_body(op, values)
     from ..autograd.node import record, record_many
 
     state.grad_enabled = False
     try:
-        result = run_body(op, values)
+        result = _run_body(op, values)
     finally:
         state.grad_enabled = True
     if op.outputs:
@@ -274,7 +275,7 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     return result
 
 
-def run_body(op: Op, values: tuple[Any, ...]) -> Any:
+def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     """Run a composite's body; shapes that do not fit are told in the words of the op that was called,
     not of one inside it.
     """
@@ -290,7 +291,7 @@ def run_body(op: Op, values: tuple[Any, ...]) -> Any:
         raise problem from error
     # An operand that came back as it was is not the op's to give away: its history would become the result's.
     for value in values:
-        if value is result and value.__class__ is Tensor:
+        if value is result and (value.__class__ is Tensor or isinstance(value, Wrapped)):
             return result.clone()
     return result
 
@@ -298,7 +299,7 @@ def run_body(op: Op, values: tuple[Any, ...]) -> Any:
 def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """A fused kernel of a composite without formulas: used only where nothing needs a gradient."""
     if needs_grad and state.grad_enabled:
-        return run_body(op, values)
+        return _run_body(op, values)
     plan = find_plan(op, values)
     count = len(op.operands)
     arrays = [_array_of(value) for value in values[:count]]
@@ -326,6 +327,9 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         elif isinstance(error, OutOfMemory):
             error.lines = {name: describe(value) for name, value in operands.items()} | error.lines
         return error
+    for value in values:
+        if isinstance(value, Wrapped):
+            return escaped(value._level)
     found = misfit(op.name, op.signature, dict(zip(op.names, values, strict=True))) or explained_by_shapes(op, values)
     if found is not None:
         return found

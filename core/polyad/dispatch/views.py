@@ -22,7 +22,7 @@ from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, Strides, contiguous_strides, element_strides
 from ..state import state
-from ..storage import UnrecordedViewOf, ViewOf
+from ..storage import Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
 from .promotion import first
 
@@ -52,8 +52,12 @@ def in_parts(layout: Layout) -> Layout:
     return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
 
 
-def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
-    """The result of view op *op*: shares storage with *input*, and history if one is recorded."""
+def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..., Tensor] | None = None) -> Tensor:
+    """The result of view op *op*: shares storage with *input*, and history if one is recorded.
+
+    *make* takes the place of `alias`.
+    """
+    make = make or alias
     if not isinstance(input, Tensor):
         raise ArgumentTypeError(
             f"{op.name}: input is {type(input).__name__}, not a tensor",
@@ -66,9 +70,9 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...]) -> Tensor:
         error.add_operands({"input": input})
         raise
     if op.dtype is first:
-        out = alias(input, shape, strides, offset)
+        out = make(input, shape, strides, offset)
     else:
-        out = alias(input, shape, strides, offset, _reinterpreted(op, input, params), bool(op.formulas))
+        out = make(input, shape, strides, offset, _reinterpreted(op, input, params), bool(op.formulas))
         if not op.formulas:
             return out
     node = input._node
@@ -139,18 +143,23 @@ def alias(
     out._array = kind.backend.as_strided(storage.root, kind.dtype, shape, strides, 0 if 0 in shape else offset)
     out._type = kind.nd if shape else kind.zd
     out._node = out._grad = None
+    place(out, input, storage, offset, differentiable)
+    return out
+
+
+def place(out: Tensor, input: Tensor, storage: Storage, offset: int, differentiable: bool = True) -> None:
+    """Make *out* a view of what *input* is a view of, at *offset* in their *storage*."""
     out._storage = storage
     if not differentiable:
         out._view = ViewOf(None, offset)
-        return out
-    place = input._view
-    base = input if place is None else place.base
+        return
+    view = input._view
+    base = input if view is None else view.base
     if base is None:
         base = input
     if not state.grad_enabled:
         out._view = UnrecordedViewOf(base, offset)
-        return out
+        return
     out._view = tuple.__new__(ViewOf, (base, offset))
-    if kind.dtype.category >= FLOATING:
+    if out._type.dtype.category >= FLOATING:
         storage.track(out)
-    return out

@@ -15,6 +15,7 @@ from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import common_dtype, keyed_dtype
 from ..dispatch.views import layout_of
+from ..dispatch.wrapped import Wrapped
 from ..dtypes import DType, of_python
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ..layout import Strides, contiguous_strides, is_contiguous
@@ -223,7 +224,8 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
     check_tensor(src, "copy_", "src")
     if src._type.device != self._type.device:
         src = to_device(src, self._type.device)
-    if state.grad_enabled and (src._node is not None or self._node is not None):
+    recorded = state.grad_enabled and (src._node is not None or self._node is not None)
+    if recorded or isinstance(self, Wrapped):
         from .shape import _expand
 
         result = src if src._type.dtype is self._type.dtype else _cast(src, self._type.dtype)
@@ -236,7 +238,8 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
         ]
         if result is src:
             result = src._alias()
-        result._node = make_node("CopyBackwards", calls, result._array.shape, result._type)
+        if recorded:
+            result._node = make_node("CopyBackwards", calls, result._array.shape, result._type)
         return write("copy_", self, result)
     if src._array.shape != self._array.shape:
         from .shape import _expand
@@ -271,7 +274,10 @@ def _fill(self: Tensor, value: Any) -> Tensor:
             fix="pass a number or a 0-d tensor",
         )
     check_fits("fill_", value, self._type.dtype)
-    self._type.backend.fill(self._array, value)
+    if isinstance(self, Wrapped):
+        self._store_number("fill_", value)
+    else:
+        self._type.backend.fill(self._array, value)
     wrote("fill_", self)
     if state.grad_enabled and self._node is not None:
         take_history(self, None)
@@ -306,9 +312,9 @@ def zero_(self: Tensor) -> Tensor:
     return fill_(self, 0)
 
 
-TO_DEVICE = Effect("to_device", to_device, _to_device)
-COPY = Effect("copy_", copy_, _copy_into)
-FILL = Effect("fill_", fill_, _fill)
+TO_DEVICE = Effect("to_device", to_device, _to_device, unwraps=True)
+COPY = Effect("copy_", copy_, _copy_into, writes=True)
+FILL = Effect("fill_", fill_, _fill, writes=True)
 
 
 def _same(gradient: Tensor) -> Tensor:

@@ -1,0 +1,232 @@
+"""Transform levels: modes that carry tensors of their own (`polyad.dispatch.wrapped`).
+
+A level is pushed while the transformed function runs. An op that gets one of its tensors comes here. The level sets
+itself aside, computes the result with its own rule from the inner tensors, which may belong to levels further out, and
+wraps it. What does not concern it passes on to the next mode out. So transforms nest in any order, and no rule knows of
+the other transforms.
+
+What holds for every level is here:
+
+    ops       brought to one dtype first, by what the function sees; then `Level.compute`; then recorded, if something
+              at this level wants the gradient. A composite without formulas runs its body at the level in that case.
+    views     the layout that the function sees is computed by the op itself; `Level.view` makes the inner view
+    effects   writes, reads, records: each by what its `polyad.dispatch.effects.Effect` says of itself
+
+A tensor of no level, or of one further out, is a constant here: `Level.lift` wraps it without history.
+
+To add a transform, derive from `Level`, write ``lift``, ``compute``, ``inner_view`` and ``read``, and run the function
+with ``with level:``, then ``level.end()``.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.node import record, record_many
+from ..dtypes import FLOATING
+from ..errors import TransformError
+from ..state import state, user_line
+from ..tensor import Tensor
+from .effects import Effect
+from .modes import Mode
+from .plan import Plan, _run_body, explained_by_shapes, find_plan
+from .views import Layout, apply_view, place
+from .wrapped import Wrapped
+
+if TYPE_CHECKING:
+    from ..backend.interface import TensorType
+    from .op import Op
+
+
+class Level(Mode):
+    """A transform at work on one call of a function.
+
+    Attributes:
+        name: the transform, as users call it, for messages.
+        function: the name of the transformed function, for messages.
+        ended: whether the function has returned; its tensors are of no use from then on.
+    """
+
+    name = "transform"
+    alters = True
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        self.ended = False
+
+    def end(self) -> None:
+        """Say that the function has returned."""
+        self.ended = True
+
+    # -------------------------------------------------------------------------------------------- what transforms bring
+
+    def lift(self, tensor: Tensor) -> Wrapped:
+        """*tensor*, a constant at this level, as one of its tensors; without history at it."""
+        raise TransformError(f"{self.name}: {type(self).__name__} has no lift", fix="define it")
+
+    def compute(self, op: Op, values: tuple[Any, ...], plan: Plan) -> Any:
+        """The result of ``op(*values)``, new wrapped tensors without history. Operands are of this level and bare;
+        the level is set aside.
+        """
+        raise TransformError(f"{self.name}: {type(self).__name__} has no compute", fix="define it")
+
+    def inner_view(self, op: Op, input: Any, params: tuple[Any, ...], layout: Layout) -> Wrapped:
+        """A wrapped tensor over the inner view that looks like *layout* from here; the level is set aside."""
+        raise TransformError(f"{self.name}: {type(self).__name__} has no inner_view", fix="define it")
+
+    def read(self, effect: Effect, tensor: Wrapped, args: tuple[Any, ...]) -> Any:
+        """What a read of *tensor*'s data on the host gives."""
+        raise TransformError(f"{self.name}: {effect.name}() reads data", operands={"self": tensor}, fix="compute it")
+
+    def untouched(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """A call in which no tensor of this level takes part."""
+        return op.call(*args)
+
+    def into_constant(self, name: str, target: Tensor, args: tuple[Any, ...]) -> Any:
+        """A write of this level's values into a tensor that is none of its own."""
+        raise TransformError(
+            f"{name}: a tensor that {self.name} does not transform cannot hold values of one that it does",
+            operands={"self": target, **{f"args[{i}]": one for i, one in enumerate(args) if isinstance(one, Tensor)}},
+            notes={"function": self.function, "line": user_line()},
+            fix="use the out-of-place form, or make the tensor from a transformed one: x.new_zeros(...)",
+        )
+
+    def apply_function(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        """A `polyad.autograd.Function` applied to tensors of this level."""
+        with self:
+            return effect.body(*args)  # type: ignore[misc]
+
+    # -------------------------------------------------------------------------------------------- what holds for all
+
+    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """Carry out a call that concerns this level's tensors, pass on any other."""
+        if isinstance(op, Effect):
+            return self._effect(op, args)
+        if not self.concerns(args):
+            return self.untouched(op, args)
+        if op.kind == "view":
+            return self._view(op, args[0], args[1:])
+        return self._op(op, args)
+
+    def concerns(self, args: Any) -> bool:
+        """Whether a tensor of this level is among *args*, however deep."""
+        for arg in args:
+            if isinstance(arg, Wrapped):
+                if arg._level is self:
+                    return True
+                if arg._level.ended:
+                    arg._after_end()
+            elif (isinstance(arg, (list, tuple)) and self.concerns(arg)) or (
+                isinstance(arg, dict) and self.concerns(arg.values())
+            ):
+                return True
+        return False
+
+    def lifted(self, value: Any) -> Any:
+        """*value*, an operand, with its tensors as tensors of this level."""
+        if isinstance(value, Tensor):
+            return value if isinstance(value, Wrapped) and value._level is self else self.lift(value)
+        if isinstance(value, (list, tuple)):
+            return [self.lifted(one) for one in value]
+        return value
+
+    def _op(self, op: Op, args: tuple[Any, ...]) -> Any:
+        count = len(op.operands)
+        values = (*[self.lifted(value) for value in args[:count]], *args[count:])
+        plan = find_plan(op, values)
+        needs = state.grad_enabled and any(_has_history(value) for value in values[:count])
+        if plan.path == "cast":
+            with self:
+                return plan.indirect(op, values, needs)  # type: ignore[misc]
+        if not needs:
+            return self._computed(op, values, plan)
+        if op.body is not None and not op.formulas and any(plan.differentiable_outputs):
+            with self:
+                return _run_body(op, values)
+        out = self._computed(op, (*[_bare(value) for value in values[:count]], *args[count:]), plan)
+        if op.formulas:
+            if op.outputs:
+                record_many(op, values, out, [one._type.dtype.category >= FLOATING for one in out])
+            elif out._type.dtype.category >= FLOATING:
+                record(op, values, out)
+        return out
+
+    def _computed(self, op: Op, values: tuple[Any, ...], plan: Plan) -> Any:
+        try:
+            return self.compute(op, values, plan)
+        except Exception as error:
+            # What is wrong is told of the shapes that the function sees, if those explain it.
+            found = None if isinstance(error, TransformError) else explained_by_shapes(op, values)
+            if found is None:
+                raise
+            raise found from error
+
+    def _view(self, op: Op, input: Any, params: tuple[Any, ...]) -> Tensor:
+        def alias(
+            input: Any, shape: Any, strides: Any, offset: int, kind: TensorType | None = None, recorded: bool = True
+        ) -> Tensor:
+            out = self.inner_view(op, input, params, Layout(shape, strides, offset))
+            place(out, input, input._storage or input._make_storage(), offset, recorded)
+            return out
+
+        return apply_view(op, input, params, alias)
+
+    def _effect(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        if effect.enters:
+            return effect.body(self.lifted(args[0]), *args[1:])  # type: ignore[misc]
+        if not self.concerns(args):
+            return self.untouched(effect, args)
+        if effect.reads:
+            return self.read(effect, args[0], args[1:])
+        if effect.records:
+            return effect.call(*args)
+        if effect.inplace or effect.writes:
+            target = args[1] if effect.name in ("write", "take_layout") else args[0]
+            if not (isinstance(target, Wrapped) and target._level is self):
+                return self.into_constant(args[0] if target is args[1] else effect.name, target, args[1:])
+        if effect.function is not None:
+            return self.apply_function(effect, args)
+        if effect.unwraps:
+            made: Tensor = args[0]._like(effect.call(args[0]._inner, *args[1:]))
+            return made
+        if effect.body is None:
+            raise TransformError(
+                f"{effect.name}: it cannot be done to a tensor of a transformed function",
+                operands={"self": args[0]},
+                notes={"function": self.function, "line": user_line()},
+                fix=f"do it outside of {self.name}",
+            )
+        with self:
+            return effect.body(*args)
+
+
+def _has_history(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value._node is not None
+    return isinstance(value, list) and any(one is not None and one._node is not None for one in value)
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Wrapped):
+        return value._bare()
+    return [_bare(one) for one in value] if isinstance(value, list) else value
+
+
+class outside:
+    """While it is entered, *level* and the modes inside of it are set aside: what is called is called outside."""
+
+    __slots__ = ("_before", "_level")
+
+    def __init__(self, level: Level) -> None:
+        self._level = level
+
+    def __enter__(self) -> None:
+        self._before = before = state.modes
+        if self._level in before:
+            state.modes = before[: before.index(self._level)]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.modes = self._before
