@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend.interface import Signature
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
-from ..dtypes import bool_, finfo, uint8
+from ..dtypes import INTEGER, bool_, finfo, uint8
 from ..errors import ArgumentTypeError, DTypeError, OptionError
 from ..tensor import Tensor, check_tensor
 from .shape_rules import broadcast, same
@@ -167,9 +167,20 @@ gradient(
 )
 
 
+def _check_bounds(op: str, input: Tensor, *bounds: Tensor | Number | None) -> None:
+    """Raise DTypeError for a number that an integer input cannot hold."""
+    from .conversion import check_fits
+
+    if input._type.dtype.category == INTEGER:
+        for bound in bounds:
+            if bound is not None and not isinstance(bound, Tensor):
+                check_fits(op, bound, input._type.dtype)
+
+
 @composite(dtype=not_bool("clamp", not_complex("clamp")), shape=broadcast)
 def _clamp(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
     """input raised to min, then lowered to max; an absent bound does nothing."""
+    _check_bounds("clamp", input, min, max)
     raised = input if min is None else maximum(input, min)
     return raised if max is None else minimum(raised, max)
 

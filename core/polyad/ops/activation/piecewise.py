@@ -7,7 +7,7 @@ from ...dtypes import INTEGER, finfo
 from ...errors import ArgumentError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..arithmetic import _add, _mul, _sub
-from ..selection import _clamp, _where
+from ..selection import _check_bounds, _clamp, _where
 from ..shape_rules import broadcast, same
 from .arguments import finished, number, ordered, real
 
@@ -17,6 +17,7 @@ from .arguments import finished, number, ordered, real
 @composite(dtype=ordered("hardtanh"), shape=same, method=False)
 def _hardtanh(input: Tensor, min_val: float, max_val: float) -> Tensor:
     """input within [min_val, max_val]."""
+    _check_bounds("hardtanh", input, min_val, max_val)
     return _clamp(input, min_val, max_val)
 
 
