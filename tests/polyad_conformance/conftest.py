@@ -1,5 +1,8 @@
 """From samples to pytest items: a test says by `polyad_conformance.items.over` what it is run over,
 this file makes the parameters.
+
+Invariant: what is left out (another tier, another shard) is left out before there is an item, so that a small part of
+the suite starts quickly.
 """
 
 from __future__ import annotations
@@ -11,11 +14,17 @@ import pytest
 
 from polyad.backend import fallback, registry
 from polyad.dtypes import ALL
+from polyad.errors import UndeclaredDType
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
-from polyad_conformance.known_bugs import known_bugs_of, matching
+from polyad_conformance.known_bugs import STALE, known_bugs_of, matching
 from polyad_conformance.samples import families, family_of, within
+from polyad_conformance.sharding import Shard
 
-UNMATCHED = pytest.StashKey[list[str]]()
+MATCHED = pytest.StashKey[set[str]]()
+"""The known bugs' patterns that a test of the suite matches, of this shard or another."""
+
+NOTED = pytest.StashKey[dict[str, Any]]()
+"""What a test was about, and which way its ops went."""
 
 
 def _device(config: pytest.Config) -> Any:
@@ -33,10 +42,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     made = getattr(metafunc.function, "polyad_over", None)
     if made is None:
         return
-    device = _device(metafunc.config)
-    declared = registry.get(device.type).capabilities(device).dtypes
-    dtypes = [dtype for dtype in ALL if dtype in declared]
-    made(metafunc, _families(metafunc.config), dtypes)
+    config = metafunc.config
+    device = _device(config)
+    declared = Target(config.option.polyad_backend).dtypes
+    names, values, ids = made(_families(config), [dtype for dtype in ALL if dtype in declared])
+    known = known_bugs_of(registry.get(device.type))
+    if known:
+        found = {matching(f"{metafunc.function.__name__}[{one}]", known) for one in ids}
+        config.stash.setdefault(MATCHED, set()).update(one for one in found if one is not None)
+    shard = Shard.parse(config.option.polyad_shard)
+    tiers = config.option.polyad_tier
+    if tiers and metafunc.function.polyad_facts["tier"] not in tiers:
+        values, ids = [], []
+    elif shard.count > 1:
+        begin = f"{metafunc.definition.path.name}::{metafunc.function.__name__}"
+        kept = [i for i, one in enumerate(ids) if shard.holds(f"{begin}[{one}]")]
+        values, ids = [values[i] for i in kept], [ids[i] for i in kept]
+    metafunc.parametrize(names, values, ids=ids)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -45,20 +67,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     # A test that no sample calls for is no skip to report.
     items[:] = [item for item in items if "got empty parameter set" not in _skip_reason(item)]
-    entries = known_bugs_of(registry.get(_device(config).type))
-    found = set()
-    for item in ours:
-        pattern = matching(item.name, entries)
+    known = known_bugs_of(registry.get(_device(config).type))
+    for item in ours if known else ():
+        pattern = matching(item.name, known)
         if pattern is not None:
-            found.add(pattern)
-            reason, link = entries[pattern]
+            reason, link = known[pattern]
             item.add_marker(pytest.mark.xfail(reason=f"{reason} ({link})", strict=True))
-    config.stash[UNMATCHED] = [] if config.option.polyad_family else sorted(entries.keys() - found)
-    tiers = config.option.polyad_tier
-    if tiers:
-        others = {id(item) for item in ours if item.function.polyad_facts["tier"] not in tiers}
-        config.hook.pytest_deselected(items=[item for item in items if id(item) in others])
-        items[:] = [item for item in items if id(item) not in others]
+    matched = config.stash.get(MATCHED, set())
+    config.stash[STALE] = [] if config.option.polyad_family else sorted(known.keys() - matched)
 
 
 def _skip_reason(item: pytest.Item) -> str:
@@ -83,21 +99,35 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
     noted = {
         "tier": facts["tier"],
         "counts": facts["counts"],
-        "family": facts["family"],
-        "op": entry.op if entry else "",
+        "family": family_of(entry) if entry is not None else facts["family"],
+        "op": entry.op if entry is not None else "",
         "taken": [],
     }
-    if entry is not None:
-        noted["family"] = family_of(entry)
-    pyfuncitem.user_properties.append(("polyad_conformance", noted))
+    pyfuncitem.stash[NOTED] = noted
+    # For JUnit.
+    pyfuncitem.user_properties += [(name, str(noted[name])) for name in ("tier", "family", "op") if noted[name] != ""]
     try:
         # What a check does beside the op, such as copying memory to compare it, may run on the host; the op is watched.
         with fallback.using_policy("allow"):
             result = yield
     except UnsupportedByDeclaration as reason:
         pytest.skip(str(reason))
+    except UndeclaredDType as error:
+        # An op that needs another dtype inside than its sample has: int64 positions, sums in float64.
+        if error.device != target.full_device or error.dtype in target.dtypes:
+            raise
+        pytest.skip(f"{noted['op'] or pyfuncitem.name} needs {error.dtype.name}, which {error.device} does not declare")
     finally:
         noted["taken"] = [[way, name, count] for (way, name), count in sorted(target.taken.items())]
     if not pyfuncitem.config.option.allow_fallback:
         target.assert_no_fallback()
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """Send what was noted along with the outcome, to the process that makes the score card."""
+    report = yield
+    if item.stash.get(NOTED, None) is not None:
+        report.polyad_conformance = item.stash[NOTED]
+    return report

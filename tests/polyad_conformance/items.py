@@ -1,4 +1,7 @@
-"""What a test of the suite is run over: decorators that conftest.py reads."""
+"""What a test of the suite is run over: decorators that conftest.py reads.
+
+Each leaves ``polyad_over(families, declared dtypes) -> (argument names, values, ids)`` on the test.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any
 from polyad.dtypes import DType
 
 from .sample import Sample
+
+Parameters = tuple[tuple[str, ...], list[tuple[Any, ...]], list[str]]
 
 
 def _mark(test: Any, over: Any, tier: int, family: str, counts: bool) -> Any:
@@ -24,7 +29,7 @@ def over_samples(
     *counts* says that the way its ops go is counted in the score card: one test of each sample and dtype should.
     """
 
-    def over(metafunc: Any, families: Any, declared: list[DType]) -> None:
+    def over(families: Any, declared: list[DType]) -> Parameters:
         parameters, ids = [], []
         for samples, _ in families.values():
             for sample in samples:
@@ -33,7 +38,7 @@ def over_samples(
                     if dtype in wanted:
                         parameters.append((sample, dtype))
                         ids.append(f"{sample.label} {dtype.name}")
-        metafunc.parametrize(("sample", "dtype"), parameters, ids=ids)
+        return ("sample", "dtype"), parameters, ids
 
     def mark(test: Any) -> Any:
         test.polyad_dtypes = dtypes
@@ -45,9 +50,9 @@ def over_samples(
 def over_errors(test: Any) -> Any:
     """Run the test for each error case."""
 
-    def over(metafunc: Any, families: Any, declared: list[DType]) -> None:
+    def over(families: Any, declared: list[DType]) -> Parameters:
         cases = [case for _, listed in families.values() for case in listed]
-        metafunc.parametrize("case", cases, ids=[case.label for case in cases])
+        return ("case",), [(case,) for case in cases], [case.label for case in cases]
 
     return _mark(test, over, 1, "", False)
 
@@ -56,15 +61,13 @@ def over_checks(
     family: str, name: str, checks: Iterable[Any], *, tier: int, dtypes: bool = False
 ) -> Callable[[Any], Any]:
     """Run the test for each of *checks*, given as argument *name*, and with *dtypes* for each declared dtype."""
+    listed = list(checks)
 
-    def over(metafunc: Any, families: Any, declared: list[DType]) -> None:
-        listed = list(checks)
+    def over(families: Any, declared: list[DType]) -> Parameters:
         names = [check if isinstance(check, str) else check.__name__.removeprefix("check_") for check in listed]
         if dtypes:
             pairs = [(check, dtype) for check in listed for dtype in declared]
-            ids = [f"{label} {dtype.name}" for label in names for dtype in declared]
-            metafunc.parametrize((name, "dtype"), pairs, ids=ids)
-        else:
-            metafunc.parametrize(name, listed, ids=names)
+            return (name, "dtype"), pairs, [f"{label} {dtype.name}" for label in names for dtype in declared]
+        return (name,), [(check,) for check in listed], names
 
     return lambda test: _mark(test, over, tier, family, False)

@@ -19,7 +19,12 @@ import importlib
 import importlib.util
 from collections.abc import Mapping
 
+import pytest
+
 from polyad.backend import Backend
+
+STALE = pytest.StashKey[list[str]]()
+"""Where conftest.py leaves the patterns that no test matches."""
 
 MODULE = "polyad_conformance_known_bugs"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from polyad_conformance.checks import devices, training
-from polyad_conformance.conftest import UNMATCHED
 from polyad_conformance.items import over_checks
+from polyad_conformance.known_bugs import STALE
 
 
 @over_checks("whole", "check", (devices.check_mixed_devices, devices.check_transfer, training.check_training), tier=1)
@@ -14,5 +14,5 @@ def test_whole(check, target):
 
 @over_checks("whole", "what", ("known bugs",), tier=0)
 def test_bookkeeping(what, target, pytestconfig):
-    stale = pytestconfig.stash[UNMATCHED]
+    stale = pytestconfig.stash[STALE]
     assert not stale, f"no test is called like the {what} {stale}: delete these entries"

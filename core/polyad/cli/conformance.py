@@ -1,9 +1,10 @@
-"""``polyad conformance``: run the installed conformance suite against a backend."""
+"""``polyad conformance``: run the installed conformance suite against a backend, or merge the cards of such runs."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import subprocess
 import sys
 from typing import Any
@@ -22,36 +23,67 @@ def add_parser(commands: Any) -> None:
         "conformance",
         help="test a backend with the conformance suite",
         description=DESCRIPTION,
-        epilog="Arguments after -- go to pytest:  polyad conformance cpu -- -k conv2d -x",
+        epilog="Arguments after -- go to pytest:  polyad conformance cpu -k conv2d -- -x --pdb",
     )
     parser.set_defaults(run=run, passes_on="pytest")
-    parser.add_argument(
-        "backend", nargs="?", default="cpu", metavar="BACKEND", help="device type to test (default: cpu)"
+    add = parser.add_argument
+    add(
+        "backend", nargs="?", default="cpu", metavar="BACKEND", help="device: cpu, opencl, opencl:1, ... (default: cpu)"
     )
-    parser.add_argument("--report", metavar="FILE", help="write the score card to FILE as JSON")
+    add("--report", metavar="FILE", help="write the score card to FILE as JSON")
+    add("--junit", metavar="FILE", help="write every test's outcome to FILE as JUnit XML")
+    add("--tier", action="append", type=int, choices=(0, 1, 2), metavar="N", help="only this tier; may be repeated")
+    add("--family", action="append", metavar="F", help="only samples of this family, such as linalg; may be repeated")
+    add("-k", dest="expression", metavar="EXPR", help="only tests whose names match, as pytest's -k")
+    add("--seed", type=int, metavar="N", help="decides all inputs (default: 0)")
+    add("--shard", metavar="I/N", help="only part I of N; the cards of all parts merge")
+    add("--jobs", type=int, metavar="N", help="processes that test at once (default: 1)")
+    add("--allow-fallback", action="store_true", help="ops that run on the host for want of a kernel are no failures")
+    add("--merge", nargs="+", metavar="CARD", help="run nothing: merge these cards, of the shards of one run")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run pytest in a process of its own; Ctrl-C reaches it, and its summary is printed."""
-    if importlib.util.find_spec("pytest") is None:
+    wanted = [
+        *(["pytest"] if not arguments.merge else []),
+        *(["xdist"] if arguments.jobs and arguments.jobs > 1 and not arguments.merge else []),
+    ]
+    missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+    if missing:
         print(
-            "polyad conformance: pytest is not installed\n    fix  pip install 'polyad[test]'",
+            f"polyad conformance: {missing[0]} is not installed\n    fix  pip install 'polyad[test]'",
             file=sys.stderr,
         )
         return 2
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--pyargs",
-        "polyad_conformance",
-        f"--polyad-backend={arguments.backend}",
-        *([f"--polyad-report={arguments.report}"] if arguments.report else []),
-        *arguments.after_dashes,
-    ]
-    process = subprocess.Popen(command)
+    process = subprocess.Popen([sys.executable, *(_merging(arguments) if arguments.merge else _testing(arguments))])
     while True:
         try:
             return process.wait()
         except KeyboardInterrupt:
             continue  # pytest got it too, and is about to end with its summary
+
+
+def _merging(arguments: argparse.Namespace) -> list[str]:
+    report = [f"--report={arguments.report}"] if arguments.report else []
+    return ["-m", "polyad_conformance.report", *arguments.merge, *report]
+
+
+def _testing(arguments: argparse.Namespace) -> list[str]:
+    def given(option: str, *values: Any) -> list[str]:
+        return [f"{option}={value}" for value in values if value is not None]
+
+    return [
+        *("-m", "pytest", "--pyargs", "polyad_conformance", "--quiet"),
+        *given("--override-ini", f"cache_dir={os.path.abspath('.pytest_cache')}"),
+        *given("--polyad-backend", arguments.backend),
+        *given("--polyad-report", arguments.report),
+        *given("--junitxml", arguments.junit),
+        *given("--polyad-tier", *(arguments.tier or ())),
+        *given("--polyad-family", *(arguments.family or ())),
+        *(["-k", arguments.expression] if arguments.expression else []),
+        *given("--polyad-seed", arguments.seed),
+        *given("--polyad-shard", arguments.shard),
+        *given("--numprocesses", arguments.jobs if arguments.jobs and arguments.jobs > 1 else None),
+        *(["--allow-fallback"] if arguments.allow_fallback else []),
+        *arguments.after_dashes,
+    ]

@@ -51,22 +51,16 @@ def test_conformance_runs_the_suite_and_passes_arguments_on(monkeypatch):
             return 7
 
     monkeypatch.setattr(subprocess, "Popen", Process)
-    assert main(["conformance", "opencl", "--", "-k", "conv2d", "-x"]) == 7
+    assert main(["conformance", "opencl", "-k", "conv2d", "--tier=1", "--jobs=2", "--shard=1/4", "--", "-x"]) == 7
     assert main(["conformance"]) == 7
-    assert main(["conformance", "cpu", "--report", "card.json", "--", "-x"]) == 7
-    assert commands[0][0] == sys.executable
-    assert commands[0][1:] == [
-        "-m",
-        "pytest",
-        "--pyargs",
-        "polyad_conformance",
-        "--polyad-backend=opencl",
-        "-k",
-        "conv2d",
-        "-x",
-    ]
-    assert "--polyad-backend=cpu" in commands[1]
-    assert commands[2][-2:] == ["--polyad-report=card.json", "-x"]
+    assert main(["conformance", "cpu", "--report", "card.json", "--allow-fallback", "--", "-x"]) == 7
+    assert main(["conformance", "--merge", "one.json", "two.json", "--report", "whole.json"]) == 7
+    assert commands[0][:5] == [sys.executable, "-m", "pytest", "--pyargs", "polyad_conformance"]
+    options = ["--polyad-backend=opencl", "--polyad-tier=1", "-k", "conv2d", "--polyad-shard=1/4", "--numprocesses=2"]
+    assert commands[0][-7:] == [*options, "-x"]
+    assert commands[1][-1] == "--polyad-backend=cpu"
+    assert commands[2][-3:] == ["--polyad-report=card.json", "--allow-fallback", "-x"]
+    assert commands[3][1:] == ["-m", "polyad_conformance.report", "one.json", "two.json", "--report=whole.json"]
 
 
 def test_conformance_without_pytest_says_how_to_get_it(monkeypatch, capsys):

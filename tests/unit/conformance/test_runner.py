@@ -9,10 +9,15 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from polyad_conformance import report
+from polyad_conformance.samples import families
+from polyad_conformance.sharding import Shard
 
 SUITE = ("-m", "pytest", "--pyargs", "polyad_conformance", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 
@@ -23,9 +28,10 @@ from polyad_numpy.backend import NumpyBackend
 
 
 class Mine(NumpyBackend):
-    info = BackendInfo(
-        name="mine", api_version=API_VERSION, capabilities=Capabilities(dtypes=frozenset({dtypes})), indexed=False
-    )
+    info = BackendInfo(name="mine", api_version=API_VERSION, capabilities=Capabilities(dtypes=frozenset({dtypes})))
+
+    def device_count(self):
+        return 2
 
     @property
     def kernels(self):
@@ -166,9 +172,114 @@ def test_what_is_not_there_is_refused_before_anything_runs(run: Any, options: di
     assert not card
 
 
+def test_a_device_with_an_index_is_tested(run: Any) -> None:
+    code, output, card = run("--polyad-family=strided", device="mine:1")
+    assert code == 0, output
+    assert card["device"] == "mine:1"
+    assert row_of(card, 1, "whole")["passed"] == 3, "with two devices nothing of it is unsupported"
+
+
+def test_an_op_that_needs_an_undeclared_dtype_is_unsupported(run: Any) -> None:
+    code, output, card = run("--polyad-family=sorting", "-k", "test_values and sort")
+    assert code == 0, output
+    assert card["unsupported"]["sort needs int64, which mine:0 does not declare"] > 1
+    assert row_of(card, 1, "sorting")["failed"] == 0
+    assert "unsupported: sort needs int64" in output
+
+
+def test_a_card_fits_into_80_columns(run: Any) -> None:
+    _, output, card = run("--polyad-family=special", "-k", "test_error")
+    shown = output[output.index("= polyad conformance: mine") :].splitlines()
+    end = next(
+        i for i, line in enumerate(shown) if line.startswith(f"mine: {card['totals']['passed']} passed, 0 failed")
+    )
+    assert max(map(len, shown[: end + 1])) <= 80
+
+
+def test_junit_says_what_a_test_was_about(run: Any, tmp_path: Path) -> None:
+    code, output, _ = run("--polyad-family=sorting", "-k", "test_error", f"--junitxml={tmp_path / 'junit.xml'}")
+    assert code == 0, output
+    text = (tmp_path / "junit.xml").read_text()
+    assert '<property name="family" value="sorting" />' in text
+    assert '<property name="tier" value="1" />' in text
+
+
+def collected(run: Any, *options: str) -> set[str]:
+    _, output, _ = run("--polyad-family=sorting", "--polyad-family=reduction", "--collect-only", *options)
+    return {line for line in output.splitlines() if "::" in line}
+
+
+def test_shards_are_disjoint_and_complete(run: Any) -> None:
+    whole = collected(run)
+    shards = [collected(run, f"--polyad-shard={number}/3") for number in (1, 2, 3)]
+    assert len(whole) > 300
+    assert set().union(*shards) == whole
+    assert sum(map(len, shards)) == len(whole)
+
+
+def test_shards_are_balanced_whatever_the_order() -> None:
+    names = [f"test_ops.py::test_values[{sample.label}]" for samples, _ in families().values() for sample in samples]
+    for count in (2, 3, 8, 16):
+        sizes = [sum(map(Shard(number, count).holds, names)) for number in range(1, count + 1)]
+        assert sum(sizes) == len(names)
+        # Names fall into shards at random; that one is off by five standard deviations does not happen.
+        assert max(abs(size - len(names) / count) for size in sizes) < 5 * (len(names) / count) ** 0.5
+
+
+def test_cards_of_shards_merge_into_the_card_of_the_whole(
+    run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choice = ("--polyad-family=linear_algebra", "-k", "test_values", "--allow-fallback")
+    paths = []
+    for shard in ("1/2", "2/2"):
+        _, output, card = run(*choice, f"--polyad-shard={shard}", kernels="{}")
+        assert card["shards"] == [shard], output
+        assert not card["complete"]
+        paths.append(str(tmp_path / f"card{shard[0]}.json"))
+        Path(paths[-1]).write_text(json.dumps(card))
+    _, _, whole = run(*choice, kernels="{}")
+    assert report.main([*paths, "--report", str(tmp_path / "merged.json")]) == 0
+    assert "all shards" in capsys.readouterr().out
+    merged = json.loads((tmp_path / "merged.json").read_text())
+    for name in ("rows", "totals", "ops", "unsupported", "passed", "complete"):
+        assert merged[name] == whole[name], name
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ({}, 2, "two cards have shard 1/2"),
+        ({"shards": ["2/3"]}, 2, "of 2 shards, another of 3"),
+        ({"shards": ["2/2"], "seed": 1}, 2, "not of one run: seed 0 and 1"),
+        ({"format": 0}, 2, "no score card"),
+        ({"shards": ["2/2"], "failures": [{"test": "test_ops.py::test_values[abs]", "message": ""}]}, 1, "failed: "),
+        ({"shards": ["2/2"]}, 0, "all shards"),
+        (None, 1, "shard 2 of 2 is missing"),
+    ],
+)
+def test_cards_that_do_not_fit_together_are_refused(
+    change: dict[str, Any] | None, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about = dict.fromkeys(report.ABOUT, "") | {"seed": 0}
+    card = report.ScoreCard(about, [Shard(1, 2)], {(1, "sorting"): Counter(passed=2)}, {}).as_dict()
+    paths = []
+    for name, made in (("one", card), ("two", None if change is None else card | change)):
+        if made is not None:
+            paths.append(str(tmp_path / name))
+            Path(paths[-1]).write_text(json.dumps(made))
+    assert report.main(paths) == code
+    shown = capsys.readouterr()
+    assert words in shown.out + shown.err
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/2", "1/2/3", "-1/2"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="shard"):
+        Shard.parse(text)
+
+
 def test_seeds_change_the_inputs() -> None:
     from polyad_conformance.calls import draw
-    from polyad_conformance.samples import families
 
     sample = families()["linear_algebra"][0][0]
     first, again, other = (draw(sample, sample.dtypes[-1], seed)[0] for seed in (0, 0, 1))
