@@ -15,6 +15,7 @@ CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "linalg.ldl_solve": ("pivots of no factorization are used as addresses", lambda call: True),
     "range": ("an integer dtype makes a fraction a step of 0", lambda call: _is_integer(call)),
     "binomial": ("probabilities and counts without meaning keep it busy for ever", lambda call: not _is_binomial(call)),
+    "lu_unpack": ("pivots outside the matrix are followed into other memory", lambda call: not _are_pivots(call)),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
 }
@@ -38,6 +39,13 @@ def _is_binomial(call: Call) -> bool:
     with np.errstate(all="ignore"):
         count, prob = givens[0], givens[1]
         return bool(((count >= 0) & (count < 1e4)).all() and ((prob >= 0) & (prob <= 1)).all())
+
+
+def _are_pivots(call: Call) -> bool:
+    givens = [given.values for given in call.givens()]
+    if len(givens) < 2 or givens[0].ndim < 2:
+        return True  # refused
+    return bool(((givens[1] >= 1) & (givens[1] <= givens[0].shape[-2])).all())
 
 
 def _is_finite(call: Call) -> bool:

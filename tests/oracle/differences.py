@@ -160,6 +160,9 @@ def _nan_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome
 
 def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind == "requires_grad":
+        named = re.match(r"result (\d+)", mismatch.text)
+        if named and theirs.results[int(named[1])].values.size == 0:
+            return True
         return all(one is None or not np.any(one) for one in (*ours.gradients, *theirs.gradients))
     pairs = [(one, other) for one, other in zip(ours.gradients, theirs.gradients) if (one is None) != (other is None)]
     alone = ours.gradients if not theirs.gradients else theirs.gradients if not ours.gradients else []
@@ -167,12 +170,25 @@ def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
     return mismatch.kind == "gradient" and bool(given) and all(one is None or not np.any(one) for one in given)
 
 
+ROW_MAJOR = {
+    "families": (
+        "linalg", "fft", "view_scatter", "products", "added_products", "einsum", "coordinates", "convolution",
+        "random", "dropout",
+    ),
+    "functions": ("complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__"),
+}  # fmt: skip
+"""Whose results are row-major, whatever order the operands are in."""
+
+
 def _order_in_memory(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    module = PUBLIC[call.path].module if call.path in PUBLIC else ""
-    families = ("linalg", "fft", "view_scatter", "products", "added_products", "coordinates", "convolution", "random")
-    row_major = any(f".{family}" in module for family in families)
+    family = any(f".{family}" in _module(call) for family in ROW_MAJOR["families"])
     power = call.name in ("pow", "__rpow__") and not all(isinstance(one, Given) for one in call.args)
-    return mismatch.kind == "strides" and (row_major or power or call.name in ("complex", "polar", "put", "rot90"))
+    views = any(isinstance(one, Result) and one.shares is not None for one in (*ours.results, *theirs.results))
+    return (
+        mismatch.kind == "strides"
+        and (family or power or call.name in ROW_MAJOR["functions"])
+        and not (views and call.name == "__getitem__")
+    )
 
 
 def _assertions(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -190,6 +206,21 @@ def _number_for_a_weight(call: Call, mismatch: Mismatch, ours: Outcome, theirs: 
 
 def _ldexp_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     return mismatch.kind == "gradient" and call.name == "ldexp"
+
+
+def _negative_radius(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "gradient" or call.name != "polar" or len(call.args) < 2 or not isinstance(call.args[0], Given):
+        return False
+    return bool((wide(call.args[0].values) < 0).any())
+
+
+def _other_triangle(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "gradient" and call.name == "cholesky_solve" and "gradient 1" in mismatch.text
+
+
+def _wrong_rank(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    told = isinstance(theirs.error, IndexError) and "Dimension out of range" in _message(theirs.error)
+    return mismatch.kind == "exception" and isinstance(ours.error, errors.ShapeError) and told
 
 
 def _scattered_complex(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -254,8 +285,13 @@ MEANINGLESS = {
 
 CORNERS = {
     "fft.ifftshift": ("accepted", "a 0-d tensor has nothing to shift; PyTorch refuses it"),
+    "linalg.lstsq": ("value", "without columns, residuals are the squares of B; PyTorch's are 0"),
     "ormqr": ("accepted", "more reflectors than columns are left out; PyTorch refuses them"),
     "nn.functional.cross_entropy": ("value", "no classes and no elements give 0; PyTorch gives nan in half types"),
+    "nn.functional.adaptive_avg_pool2d": (
+        "refused",
+        "no pixels have no mean, also where there are no planes",
+    ),
     "nn.functional.fractional_max_pool3d": ("accepted", "PyTorch's check of the sizes is off by one"),
     "nn.functional.local_response_norm": ("dtype", "integers become floats also if there are none"),
     "nn.functional.pixel_unshuffle": ("shape", "a tensor without elements has the shape that others would have"),
@@ -265,6 +301,8 @@ CORNERS = {
 
 
 def _corner(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind == "value" and not any(0 in given.shape for given in call.givens()):
+        return False
     return call.path in CORNERS and mismatch.kind == CORNERS[call.path][0]
 
 
@@ -282,7 +320,7 @@ def _conjugate_copy(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outco
 
 
 def _no_complex32(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    return mismatch.kind in ("dtype", "accepted", "refused", "gradient") and (
+    return mismatch.kind in ("value", "dtype", "accepted", "refused", "gradient") and (
         "complex32" in str(mismatch)
         or "ComplexHalf" in str(mismatch)
         or "complex32" in str([getattr(one, "dtype", "") for one in theirs.results])
@@ -448,6 +486,26 @@ DIFFERENCES = [
         "is 2**other, where PyTorch's is 0 for negative integers",
         _ldexp_gradient,
         Call("ldexp", (contiguous(_floats(2)), contiguous(np.array([-1, -2])))).with_gradients(),
+    ),
+    Difference(
+        "the gradient of polar with a negative radius",
+        "is the derivative; PyTorch's has its sign turned",
+        _negative_radius,
+        Call("polar", (contiguous(-_floats(2)), contiguous(_floats(2)))).with_gradients(),
+    ),
+    Difference(
+        "the gradient of cholesky_solve in the other triangle",
+        "is zero, as that triangle is not read; PyTorch's has numbers there",
+        _other_triangle,
+        Call(
+            "cholesky_solve", (contiguous(np.ones((2, 2))), contiguous(np.array([[2.0, 0.5], [0.5, 2.0]])))
+        ).with_gradients(),
+    ),
+    Difference(
+        "operands of too few dimensions",
+        "a RuntimeError that tells the shape, where PyTorch looks for a dimension that is not there",
+        _wrong_rank,
+        Call("nn.functional.unfold", (contiguous(_floats(4, 4)), (2, 2))),
     ),
     Difference(
         "the gradient of as_strided_scatter of complex numbers",

@@ -154,9 +154,10 @@ def _differentiate(
     incoming = []
     for one in outputs:
         shape = tuple(one.shape)
-        values = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+        # Sixty-fourths, which every floating dtype has exactly.
+        values = random.integers(32, 96, shape) / 64 * random.choice([-1.0, 1.0], shape)
         if library.dtype(one).is_complex:
-            values = values + 1j * random.uniform(-1, 1, shape)
+            values = values + 1j * (random.integers(-64, 64, shape) / 64)
         incoming.append(library.new(np.asarray(values).astype(numpy_dtype(library.dtype(one)))))
     inputs = [tensors[id(given)] for given in givens if given.requires_grad]
     if not outputs or not inputs:

@@ -47,7 +47,6 @@ LACKING: dict[str, str] = {
     "baddbmm": "out_dtype: for CUDA alone",
     "tril_indices": "requires_grad: integers never do",
     "triu_indices": "requires_grad: integers never do",
-    "repeat_interleave": "output_size: spares a device a synchronisation",
     **{
         f"special.{name}": "x in the documentation of its like"
         for name in (

@@ -72,6 +72,10 @@ def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
         return "the gradient where the value is nan"
     if _is_factorization(call) and not _is_finite(call) and mismatch.kind != "structure":
         return "matrices with nan or infinity"
+    if mismatch.kind in ("value", "gradient") and _pads(call) and not _is_finite(call):
+        return "where nan and infinity meet the zeros of padding, or what a transform makes of infinity"
+    if call.name == "rrelu" and mismatch.kind in ("value", "gradient") and _is_drawn(call):
+        return "random slopes"
     if call.name == "cholesky_inverse" and mismatch.kind in ("value", "gradient") and _is_complex(call):
         return "imaginary parts on the diagonal of a Cholesky factor"
     if call.name in ("lu_factor_ex", "inv_ex", "solve_ex") and mismatch.kind == "value" and "result 2" in mismatch.text:
@@ -89,6 +93,19 @@ def _has_no_value(mismatch: Mismatch, theirs: Outcome) -> bool:
     if mismatch.places is None or len(results) != 1 or results[0].values.shape != mismatch.places.shape:
         return False
     return bool(np.isnan(wide(results[0].values))[mismatch.places].all())
+
+
+def _pads(call: Call) -> bool:
+    return call.path in PUBLIC and PUBLIC[call.path].module.rpartition(".ops.")[2].split(".")[0] in (
+        "convolution",
+        "fft",
+    )
+
+
+def _is_drawn(call: Call) -> bool:
+    """Whether the slopes of ``rrelu(input, lower, upper, training)`` are random."""
+    given = dict(zip(("input", "lower", "upper", "training"), call.args)) | dict(call.kwargs)
+    return bool(given.get("training")) and given.get("lower", 1 / 8) != given.get("upper", 1 / 3)
 
 
 def _is_factorization(call: Call) -> bool:

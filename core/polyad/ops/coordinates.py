@@ -84,7 +84,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if any(size < 0 for size in sizes):
         raise ArgumentError(f"unravel_index: a size in {sizes} is negative", fix="sizes are 0 or more")
     if 0 in sizes and indices.numel():
-        raise ArgumentError(
+        raise ShapeError(
             f"unravel_index: a tensor of shape {sizes} has no places",
             operands={"indices": indices},
             fix="give the shape that the places are of",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.op import function, op_of
 from ..dispatch.views import Layout, layout_of
 from ..errors import ArgumentError, IndexOutOfRange, ShapeError
-from ..layout import Shape, Strides, normalize_dim, normalize_shape
+from ..layout import Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
 from ..memory_formats import copy_strides, preserve_format
 from ..tensor import Tensor, check_same_device, check_tensor
 from .slicing import _diagonal, _select, _slice, position
@@ -122,6 +122,9 @@ def as_strided_scatter(
     tensor([1., 0., 1., 0.])
     """
     source = layout_of(check_tensor(input, "as_strided_scatter", "input"))
+    if has_internal_overlap(source.shape, source.strides):  # a copy gives each element a place of its own
+        input = input.contiguous()
+        source = layout_of(input)
     check_tensor(src, "as_strided_scatter", "src")
     shape, strides = normalize_shape((size,), "as_strided_scatter"), normalize_shape((stride,), "as_strided_scatter")
     seen = input.detach().as_strided(shape, strides, storage_offset)

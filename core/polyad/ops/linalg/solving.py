@@ -217,8 +217,12 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     check_tensor(A, "tensorinv", "A")
     if isinstance(ind, bool) or not isinstance(ind, int):
         raise ArgumentTypeError(f"tensorinv: ind is {ind!r}, not an int", fix="pass an int")
-    if ind <= 0:
-        raise ShapeError(f"tensorinv: ind is {ind}", operands={"A": A}, fix="pass a positive int")
+    if not 0 < ind <= A.ndim:
+        raise ShapeError(
+            f"tensorinv: ind is {ind}, but A has {A.ndim} dimensions",
+            operands={"A": A},
+            fix="pass an int from 1 to the number of dimensions",
+        )
     sizes = tuple(A.shape)
     n = _factors(sizes, ind, "tensorinv", {"A": A})
     return inverted("tensorinv", "A", A.reshape(n, n)).reshape(*sizes[ind:], *sizes[:ind])
@@ -354,6 +358,5 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         residuals = (off.abs() ** 2).sum(-2)
     if driver == "gels":
         rank = A.new_empty((0,), dtype=int64)
-    if driver in ("gels", "gelsy"):
-        values = nothing
+    values = nothing if driver in ("gels", "gelsy") else values.detach()
     return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, values)

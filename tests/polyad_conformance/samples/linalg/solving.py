@@ -245,6 +245,7 @@ ERRORS = [
     refused("inverse", "singular", lambda op, tensor: op(tensor(2, 2) * 0), r"singular.*\n.*input "),
     refused("linalg.tensorinv", "sizes", lambda op, tensor: op(tensor(2, 3, 4)), r"6 != 4\n.*A "),
     refused("linalg.tensorinv", "ind", lambda op, tensor: op(tensor(2, 2), 0), r"ind is 0"),
+    refused("linalg.tensorinv", "ind past the end", lambda op, tensor: op(tensor(1), 2), r"ind is 2"),
     refused("linalg.tensorsolve", "sizes", lambda op, tensor: op(tensor(2, 3, 4), tensor(2, 3)), r"6 != 4\n.*A "),
     refused("linalg.lstsq", "sizes", lambda op, tensor: op(tensor(3, 2), tensor(2, 2)), r"do not agree\n.*A .*\n.*B "),
     refused(
