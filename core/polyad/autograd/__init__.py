@@ -12,6 +12,7 @@ anomaly.py    what looks for NaN and infinity
 passing.py    a node that tensors pass through, for hooks of modules
 profiler.py   where the time goes
 function.py   ops with a hand-written backward: `Function`
+forward_ad.py tangents by hand; forward_level.py carries them through calls, forward_rules.py through ops
 levels.py     what the transforms of functions are made of
 functional.py jacobian, hessian and products with vectors, of functions of tensors
 gradcheck.py  gradients compared with finite differences; how is in comparison.py
@@ -22,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import functional as functional, graph as graph, profiler as profiler
+    from . import forward_ad as forward_ad, functional as functional, graph as graph, profiler as profiler
     from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
     from .gradcheck import gradcheck as gradcheck, gradgradcheck as gradgradcheck
@@ -32,6 +33,7 @@ __all__ = [
     "Function",
     "backward",
     "detect_anomaly",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",
@@ -50,7 +52,7 @@ _LAZY = {
     "gradgradcheck": "gradcheck",
     "set_detect_anomaly": "anomaly",
 }
-_LAZY_MODULES = frozenset({"functional", "graph", "profiler"})
+_LAZY_MODULES = frozenset({"forward_ad", "functional", "graph", "profiler"})
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ from math import inf
 from typing import Any
 
 from ..dispatch.effects import Effect
+from ..dispatch.modes import twin
 from ..dispatch.wrapped import Wrapped, tracked_outside
 from ..dtypes import FLOATING
 from ..errors import DTypeError
@@ -97,7 +98,9 @@ def leave(tensor: Tensor, entries: Sequence[Tensor]) -> Tensor:
     """*tensor* as those outside the transform see it: with history only if it leads to something outside."""
     if tensor._node is None or (state.grad_enabled and leads_outside((tensor,), entries)):
         return tensor
-    return tensor._bare() if isinstance(tensor, Wrapped) else tensor.detach()
+    bare = tensor._bare() if isinstance(tensor, Wrapped) else tensor._alias()
+    twin(tensor, bare)
+    return bare
 
 
 def pull_back(

@@ -21,6 +21,7 @@ from ..state import state, user_line
 from ..storage import ViewOf
 from ..tensor import Tensor
 from .effects import Effect
+from .modes import twin
 from .views import Layout, in_parts, layout_of
 from .wrapped import Wrapped
 
@@ -91,6 +92,7 @@ def _recorded(
     else:
         before = Tensor._of(target._array if single else _copy_of(target), target._type)
         before._node = target._node
+    twin(target, before)
     args = tuple([before if arg is target else arg for arg in args])
     result: Tensor = call(before, *args, **kwargs)
     node = result._node
@@ -274,6 +276,16 @@ def _check_base(name: str, target: Tensor, base: Tensor) -> None:
             operands={"self": target, "base": base},
             fix="clone() the base before taking views to write to",
         )
+
+
+def take_written(name: str, target: Tensor, node: Node) -> None:
+    """Make *node* the history of *target*, which somebody has written to. Raises if a recorded write to it is refused:
+    to a leaf, or to a view that was taken with gradients off.
+    """
+    check_writable(name, target)
+    if target._view is not None and target._view.base is not None:
+        _check_base(name, target, target._view.base)
+    take_history(target, node)
 
 
 def wrote(name: str, target: Tensor) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..state import state
 
 if TYPE_CHECKING:
+    from ..tensor import Tensor
     from .effects import Effect
     from .op import Op
 
@@ -37,6 +38,9 @@ class Mode:
         Composites and effects (`polyad.dispatch.effects`) arrive whole, before decomposition.
         """
         return op.call(*args)
+
+    def twin(self, original: Tensor, copy: Tensor) -> None:
+        """Told that *copy*, which no call made, holds what *original* holds."""
 
     def __enter__(self: M) -> M:
         state.modes = (*state.modes, self)
@@ -62,3 +66,9 @@ def through_modes(op: Op | Effect, args: tuple[Any, ...]) -> Any:
         return modes[-1].dispatch(op, args)
     finally:
         state.modes = modes
+
+
+def twin(original: Tensor, copy: Tensor) -> None:
+    """Tell the active modes that *copy* holds what *original* holds: an alias or a copy made without a call."""
+    for mode in state.modes:
+        mode.twin(original, copy)

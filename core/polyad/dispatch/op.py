@@ -36,6 +36,7 @@ from .promotion import Rule, first
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+    from .forward import ForwardRule
 
 OP_PREFIXES = ("linalg", "fft", "special")
 """Namespaces whose ops bear their name: ``polyad.linalg.det`` is the op linalg_det, beside the op det."""
@@ -66,6 +67,7 @@ class Op:
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
         formulas: gradient formulas.  saves_out: whether one of them needs the result.
+        forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
         plans: what dispatch resolved so far, by call signature.
     """
@@ -111,6 +113,7 @@ class Op:
         self.takes_out = "out" in self.signature.parameters
         self.formulas: tuple[Formula, ...] = ()
         self.saves_out = False
+        self.forward: ForwardRule | None = None
         self.plans: dict[Any, Any] = {}
         self.call: Callable[..., Any] = definition
         if self.name in OPS:

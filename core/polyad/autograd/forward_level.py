@@ -1,0 +1,353 @@
+"""A level of forward-mode differentiation: a mode that knows the tangents of tensors and carries them through ops.
+
+A tensor with a tangent is the tensor itself, no wrapper: the level remembers tangents by the tensors' identity, for as
+long as the tensors live. An op first computes its result, seen by the modes further out; then, if an operand has a
+tangent, the op's forward rule computes that of the result from plain values. Rules are ops too, seen by the modes
+further out, and recorded if their operands have a history. Therefore levels nest with each other and with reverse mode
+in any order, and one level's tangents are never mistaken for another's.
+
+A tensor that is written to gets the tangent of what was written, and so do its base and the base's other views: the
+window of the base's tangent that was written is replaced. Tangents themselves are never written to.
+
+Composites without gradient formulas, and effects, are carried out with the level active, so that it sees what they
+are made of.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dispatch.effects import Effect
+from ..dispatch.inplace import TAKE_LAYOUT, WRITE, _layouts
+from ..dispatch.modes import Mode
+from ..dispatch.op import Op
+from ..dispatch.plan import _run_body, find_plan
+from ..dispatch.promotion import first
+from ..dtypes import FLOATING
+from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
+from ..ops.conversion import COPY, FILL, TO_DEVICE
+from ..ops.memory import RESIZE_, SET
+from ..ops.shape import _permute
+from ..ops.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
+from ..state import state
+from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
+from .forward_rules import fitted, has_rule, push_forward
+from .gradients import BACKWARD, GRAD
+from .levels import ENTER
+from .node import Output
+from .passing import PASS_THROUGH
+
+__all__ = ["ForwardLevel"]
+
+
+class _Known(weakref.ref[Tensor]):
+    """A reference to a tensor that the level knows something of; the entries under its id go when it does."""
+
+    __slots__ = ("key", "tables")
+    key: int
+    tables: tuple[dict[int, Any], ...]
+
+
+def _forget(reference: Any) -> None:
+    for table in reference.tables:
+        entry = table.get(reference.key)
+        if entry is not None and entry[0] is reference:
+            del table[reference.key]
+
+
+class ForwardLevel(Mode):
+    """One level of tangents: active while entered, forgotten when left. See the module's docstring."""
+
+    def __init__(self) -> None:
+        # By id: (reference, tangent), and for tensors that belong to another: (reference, reference to the root).
+        self._tangents: dict[int, tuple[_Known, Tensor]] = {}
+        self._roots: dict[int, tuple[_Known, weakref.ref[Tensor]]] = {}
+        self._views: dict[int, tuple[_Known, list[weakref.ref[Tensor]]]] = {}
+
+    # ------------------------------------------------------------------------------------------------ what it knows
+
+    def tangent(self, tensor: Tensor) -> Tensor | None:
+        """The tangent of *tensor* at this level; None if it has none, which means zero."""
+        entry = self._tangents.get(id(tensor))
+        return None if entry is None else entry[1]
+
+    def set(self, tensor: Tensor, tangent: Tensor | None) -> None:
+        """Give *tensor* a tangent, or take it away."""
+        if tangent is not None:
+            entry = self._tangents.get(id(tensor))
+            self._tangents[id(tensor)] = (self._known(tensor) if entry is None else entry[0], tangent)
+        else:
+            self._tangents.pop(id(tensor), None)
+
+    def _known(self, tensor: Tensor) -> _Known:
+        reference = _Known(tensor, _forget)
+        reference.key, reference.tables = id(tensor), (self._tangents, self._roots, self._views)
+        return reference
+
+    def dual(self, op: str, tensor: Tensor, tangent: Tensor, names: tuple[str, str] = ("tensor", "tangent")) -> Tensor:
+        """An alias of *tensor* with *tangent*; writes to it do not reach *tensor*'s tangent.
+
+        Raises RuntimeError in the name of *op* if the two do not fit, or *tensor* has a tangent already.
+        """
+        given = dict(zip(names, (tensor, tangent), strict=True))
+        if tangent._array.shape != tensor._array.shape:
+            raise ShapeError(
+                f"{op}: {names[1]} has not the shape of {names[0]}", operands=given, fix="reshape or expand it"
+            )
+        if tangent._type.device != tensor._type.device:
+            raise DeviceError(
+                f"{op}: {names[1]} is on another device than {names[0]}",
+                operands=given,
+                fix=f"move it with .to({str(tensor.device)!r})",
+            )
+        if tangent._type.dtype is not tensor._type.dtype:
+            raise DTypeError(
+                f"{op}: {names[1]} has not the dtype of {names[0]}",
+                operands=given,
+                fix=f"convert it with .to({tensor.dtype})",
+            )
+        if self.tangent(tensor) is not None:
+            raise AutogradError(
+                f"{op}: {names[0]} has a tangent at this level already",
+                operands=given,
+                fix="unpack it first, or enter another level",
+            )
+        made = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
+        self.set(made, tangent)
+        self._roots[id(made)] = (self._known(made), weakref.ref(made))
+        return made
+
+    def primal(self, tensor: Tensor) -> Tensor:
+        """An alias of *tensor* without a tangent at this level; *tensor* itself if it has none."""
+        if self.tangent(tensor) is None:
+            return tensor
+        made = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
+        self._roots[id(made)] = (self._known(made), weakref.ref(made))
+        return made
+
+    def _outside(self, work: Callable[[], Tensor]) -> Tensor:
+        """The result of *work*, unseen by this level."""
+        modes = state.modes
+        state.modes = tuple([mode for mode in modes if mode is not self])
+        try:
+            return work()
+        finally:
+            state.modes = modes
+
+    def twin(self, original: Tensor, copy: Tensor) -> None:
+        """*copy* holds what *original* holds, so it has the same tangent."""
+        entry = self._tangents.get(id(original))
+        if entry is not None:
+            self.set(copy, entry[1])
+
+    def clear(self) -> None:
+        """Forget all tangents."""
+        for table in (self._tangents, self._roots, self._views):
+            table.clear()
+
+    # ------------------------------------------------------------------------------------------------ calls
+
+    def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+        """Carry out the call, and the forward rule if an operand has a tangent."""
+        if op.__class__ is not Op:
+            return self._effect(op, args)  # type: ignore[arg-type]
+        if op.kind == "view":
+            return self._view(op, args)
+        tangents = [self._tangent_of(value) for value in args[: len(op.operands)]]
+        if all(one is None for one in tangents):
+            return op.call(*args)
+        plan = find_plan(op, args)
+        if plan.path == "cast":
+            with self:
+                return plan.indirect(op, args, False)  # type: ignore[misc]
+        if not any(plan.differentiable_outputs):
+            return op.call(*args)
+        if not has_rule(op):
+            if op.body is None:
+                return op.call(*args)
+            with self:
+                return _run_body(op, args)
+        result = op.call(*args)
+        outs = result if op.outputs else (result,)
+        for out, tangent in zip(outs, push_forward(op, args, tangents, outs), strict=True):
+            if tangent is not None:
+                self.set(out, tangent)
+        if op.saves_out:
+            self._know_saved(outs)
+        return result
+
+    def _tangent_of(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return self.tangent(value)
+        if isinstance(value, (list, tuple)):
+            found = [self._tangent_of(one) for one in value]
+            return found if any(one is not None for one in found) else None
+        return None
+
+    def _know_saved(self, outs: Sequence[Tensor]) -> None:
+        """The aliases of results that their node keeps for backward have the results' tangents."""
+        node = outs[0]._node
+        saved = getattr(node.parent if isinstance(node, Output) else node, "out", None)
+        if saved is not None:
+            for out, alias in zip(outs, saved if isinstance(saved, tuple) else (saved,), strict=True):
+                if isinstance(alias, Tensor):
+                    self.twin(out, alias)
+
+    def _view(self, op: Op, args: tuple[Any, ...]) -> Tensor:
+        out: Tensor = op.call(*args)
+        source = args[0]
+        if op.dtype is not first and not op.formulas:
+            return out  # it reads the memory as something that has no derivative
+        root = self._root(source)
+        self._roots[id(out)] = (self._known(out), weakref.ref(root))
+        _, members = self._views.setdefault(id(root), (self._known(root), []))
+        members.append(weakref.ref(out))
+        tangent = self.tangent(source)
+        if tangent is not None:
+            self.set(out, op.call(tangent, *args[1:]))
+        return out
+
+    # ------------------------------------------------------------------------------------------------ effects
+
+    def _effect(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        special = _EFFECTS.get(effect)
+        if special is not None:
+            return special(self, effect, args)
+        rule = getattr(effect, "push_forward", None)
+        if self._tangent_of(args) is None:
+            return effect.call(*args)
+        if rule is not None:
+            return rule(self, args)
+        if effect.body is None:
+            return effect.call(*args)
+        with self:
+            return effect.body(*args)
+
+    def _seen_through(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        # A graph may lead to tensors with tangents, whatever the roots are.
+        with self:
+            return effect.body(*args)  # type: ignore[misc]
+
+    def _alias(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        result = effect.call(*args)
+        self.twin(args[0], result)
+        return result
+
+    def _aliases(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        result = effect.call(*args)
+        for tensor, alias in zip(args[0], result, strict=True):
+            self.twin(tensor, alias)
+        return result
+
+    def _applied(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        result: Tensor = effect.call(*args)
+        tangent = self.tangent(args[0])
+        if tangent is not None and result is not args[0]:
+            self.set(result, effect.call(tangent, *args[1:]))
+        return result
+
+    def _written(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        target, source = (args[1], args[2]) if effect is WRITE else (args[0], args[1])
+        tangent = self.tangent(source) if isinstance(source, Tensor) else None
+        result = effect.call(*args)
+        if tangent is not None and target._type.dtype.category >= FLOATING:
+            if tangent._type.device != target._type.device:
+                tangent = tangent.to(target._type.device)
+            self._write(target, fitted(tangent, target))
+        else:
+            self._write(target, None)
+        return result
+
+    def _detached(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        return effect.call(*args)
+
+    def _laid_out(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        _, target, view = args
+        result = effect.call(*args)
+        self.set(target, self.tangent(view))
+        return result
+
+    def _dropped(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        result = effect.call(*args)
+        self.set(args[0], None)
+        return result
+
+    # ------------------------------------------------------------------------------------------------ writes
+
+    def _root(self, tensor: Tensor) -> Tensor:
+        """What *tensor* is a view of, as this level sees it; itself for what is no view."""
+        entry = self._roots.get(id(tensor))
+        root = None if entry is None else entry[1]()
+        if root is None and entry is None and tensor._view is not None:
+            root = tensor._view.base
+        return tensor if root is None else root
+
+    def _others(self, root: Tensor, target: Tensor) -> list[Tensor]:
+        """The views of *root* but *target*: those taken at this level, and those taken before."""
+        found: dict[int, Tensor] = {}
+        entry = self._views.get(id(root))
+        for reference in () if entry is None else entry[1]:
+            view = reference()
+            if view is not None:
+                found[id(view)] = view
+        if root._storage is not None:
+            for view in root._storage.live_views():
+                if id(view) not in self._roots and view._view is not None and view._view.base is root:
+                    found[id(view)] = view
+        found.pop(id(target), None)
+        return list(found.values())
+
+    def _write(self, target: Tensor, tangent: Tensor | None) -> None:
+        """*target* was written to, and what it holds has *tangent* now; all that shows its memory follows."""
+        root = self._root(target)
+        others = self._others(root, target)
+        if tangent is None and self.tangent(target) is None and self.tangent(root) is None:
+            return
+        self.set(target, tangent)
+        if root is not target:
+            self._write_window(root, target, tangent)
+        whole = self.tangent(root)
+        for view in others:
+            if view is root:
+                continue
+            if whole is None:
+                self.set(view, None)
+            else:
+                layout, seen = _layouts(root, view)
+                take = _window_take if root._type.dtype is view._type.dtype else take_parts
+                self.set(view, take(whole, layout.strides, seen.shape, seen.strides, seen.offset - layout.offset))
+
+    def _write_window(self, root: Tensor, view: Tensor, tangent: Tensor | None) -> None:
+        layout, seen = _layouts(root, view)
+        same, offset = root._type.dtype is view._type.dtype, seen.offset - layout.offset
+        whole = self.tangent(root)
+        if whole is not None:
+            clear = _window_clear if same else clear_parts
+            whole = clear(whole, layout.strides, seen.shape, seen.strides, offset)
+        if tangent is not None:
+            put = _window_put if same else put_parts
+            written = put(tangent, layout.shape, layout.strides, seen.strides, offset)
+            whole = written if whole is None else whole + written
+        self.set(root, whole)
+
+
+_EFFECTS: dict[Effect, Callable[[ForwardLevel, Effect, tuple[Any, ...]], Any]] = {
+    GRAD: ForwardLevel._seen_through,
+    BACKWARD: ForwardLevel._seen_through,
+    ENTER: ForwardLevel._alias,
+    PASS_THROUGH: ForwardLevel._aliases,
+    TO_DEVICE: ForwardLevel._applied,
+    WRITE: ForwardLevel._written,
+    COPY: ForwardLevel._written,
+    FILL: ForwardLevel._written,
+    TAKE_LAYOUT: ForwardLevel._laid_out,
+    DETACH: ForwardLevel._detached,
+    DETACH_IN_PLACE: ForwardLevel._dropped,
+    RESIZE: ForwardLevel._dropped,
+    RESIZE_: ForwardLevel._dropped,
+    SET: ForwardLevel._dropped,
+    SET_DATA: ForwardLevel._dropped,
+}
+"""What the level does about effects whose parts would not tell it enough; all others run as they are, seen through."""

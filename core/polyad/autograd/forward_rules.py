@@ -1,0 +1,147 @@
+"""The tangent of an op's result from the tangents of its operands, by the op's forward rule or one derived.
+
+What an op declares is in `polyad.dispatch.forward`. An op that declares nothing but gradients gets its tangent from
+them: a formula is linear in the gradient that arrives, and its own gradient with respect to that is the Jacobian times
+a tangent. So an op with a gradient formula needs no second rule. Source: J. Townsend, "A new trick for calculating
+Jacobian vector products", 2017; here for one op at a time, so that nothing is kept but that op's operands.
+
+A tangent of None is zero. Rules run outside of the level that they serve: all its tensors are plain values to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..dtypes import FLOATING
+from ..ops.arithmetic import conjugate
+from ..ops.creation import zeros_like
+from ..ops.reduction import sum_to
+from ..state import state
+from ..tensor import Tensor
+from .grad_mode import enable_grad
+from .levels import enter, pull_back
+
+if TYPE_CHECKING:
+    from ..dispatch.op import Op
+
+__all__ = ["has_rule", "push_forward"]
+
+
+def has_rule(op: Op) -> bool:
+    """Whether tangents go through *op* by a rule of the op itself, not of what it is made of."""
+    if op.forward is not None:
+        return op.forward.kind != "body"
+    return bool(op.formulas)
+
+
+def push_forward(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tuple[Tensor, ...]) -> list[Any]:
+    """The tangents of *outs*, the results of ``op(*values)``, each with its result's shape and dtype; None for zero.
+
+    *tangents* has one entry an operand: a tensor, None, or for a list of tensors a list of these.
+    """
+    rule = op.forward
+    if rule is None or (rule.kind == "elementwise" and not rule.holomorphic and _any_complex(tangents)):
+        found: Any = _transposed(op, values, tangents, outs)
+    elif rule.kind == "elementwise":
+        found = _diagonal(op, (*values, *outs), tangents)
+    elif rule.kind == "linear":
+        found = op.call(*_replaced(values, tangents, rule.positions))
+    elif rule.kind == "multilinear":
+        found = _product_rule(op, values, tangents, rule.positions)
+    else:
+        assert rule.function is not None
+        found = rule.function((*values, *outs), tangents)
+    parts = found if isinstance(found, (tuple, list)) else [found]
+    return [
+        None if part is None or out._type.dtype.category < FLOATING else fitted(part, out)
+        for part, out in zip(parts, outs, strict=True)
+    ]
+
+
+def fitted(tangent: Tensor, like: Tensor) -> Tensor:
+    """*tangent* with the shape and dtype of *like*: broadcast, cast, of a real result its real part."""
+    if tangent._type.dtype.is_complex and not like._type.dtype.is_complex:
+        tangent = tangent.real
+    if tangent._array.shape != like._array.shape:
+        tangent = tangent.expand(like._array.shape)
+    return tangent if tangent._type.dtype is like._type.dtype else tangent.to(like._type.dtype)
+
+
+def _any_complex(tangents: list[Any]) -> bool:
+    return any(isinstance(one, Tensor) and one._type.dtype.is_complex for one in tangents)
+
+
+def _add(one: Tensor | None, other: Tensor) -> Tensor:
+    return other if one is None else one + other
+
+
+def _diagonal(op: Op, values: tuple[Any, ...], tangents: list[Any]) -> Tensor | None:
+    total: Tensor | None = None
+    for position, _, function, pick in op.formulas:
+        tangent: Any = tangents[position]
+        if tangent is not None:
+            total = _add(total, conjugate(function(conjugate(tangent), *pick(values))))
+    return total
+
+
+def _zero_of(value: Any) -> Any:
+    """What stands for the tangent of *value* where it has none."""
+    if isinstance(value, Tensor):
+        return zeros_like(value.detach())
+    if isinstance(value, (list, tuple)):
+        return [_zero_of(one) for one in value]
+    return None if value is None else type(value)(0)
+
+
+def _replaced(values: tuple[Any, ...], tangents: list[Any], positions: Sequence[int]) -> list[Any]:
+    changed = list(values)
+    for position in positions:
+        tangent, value = tangents[position], values[position]
+        if isinstance(tangent, list):
+            tangent = [_zero_of(v) if t is None else t for t, v in zip(tangent, value, strict=True)]
+        changed[position] = _zero_of(value) if tangent is None else tangent
+    return changed
+
+
+def _product_rule(op: Op, values: tuple[Any, ...], tangents: list[Any], positions: Sequence[int]) -> Any:
+    total: Tensor | None = None
+    for position in positions:
+        if tangents[position] is not None:
+            total = _add(total, op.call(*values[:position], tangents[position], *values[position + 1 :]))
+    return total
+
+
+def _has_history(values: Sequence[Any]) -> bool:
+    return any(
+        _has_history(value) if isinstance(value, (list, tuple)) else getattr(value, "_node", None) is not None
+        for value in values
+    )
+
+
+def _transposed(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tuple[Tensor, ...]) -> list[Any]:
+    """By differentiating the gradient formulas with respect to the gradient that arrives."""
+    create_graph = state.grad_enabled and (_has_history(values) or _has_history(tangents))
+    smooth = [out._type.dtype.category >= FLOATING for out in outs]
+    pulled: list[Tensor] = []
+    weights: list[Tensor] = []
+    with enable_grad():
+        entries = [enter(zeros_like(out.detach()), op.name) if live else None for out, live in zip(outs, smooth)]
+        gradient = entries if op.outputs else entries[0]
+        for position, given, function, pick in op.formulas:
+            several = given == "several"
+            at: Any = tangents[position]
+            if at is None or (several and all(one is None for one in at)):
+                continue
+            result = function(gradient, *pick((*values, *outs)))
+            for part, tangent in zip(result, at, strict=True) if several else ((result, at),):
+                if part is None or tangent is None:
+                    continue
+                if part._array.shape != tangent._array.shape:
+                    part = sum_to(part, tangent._array.shape)
+                if part._type.dtype is not tangent._type.dtype:
+                    part = part.to(tangent._type.dtype)
+                pulled.append(part)
+                weights.append(tangent)
+        found = iter(pull_back(pulled, [one for one in entries if one is not None], weights, create_graph))
+    return [next(found) if live else None for live in smooth]

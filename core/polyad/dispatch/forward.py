@@ -1,0 +1,114 @@
+"""Declaring forward rules: how a small change of an op's operands, their *tangents*, changes its result.
+
+    elementwise(op, ...)        each element of the result depends on the elements at its own place alone; the rule is
+                                read off the gradient formulas
+    linear(op, name, ...)       linear in these operands together: the op applied to their tangents
+    multilinear(op, name, ...)  linear in each of them: the sum of the op applied to one tangent at a time
+    by_body(op, ...)            a composite whose decomposition is carried out on values and tangents
+    forward(op, rule)           a rule of its own
+
+An op needs none of them: `polyad.autograd.forward_rules` derives a rule from gradient formulas (by differentiating
+them), runs the body of a composite without formulas, and applies a view to the tangent. Declare one where it is
+cheaper, beside the gradient:
+
+    gradient(_mul, input=lambda g, other: _mul(g, conjugate(other)), other=lambda g, input: _mul(g, conjugate(input)))
+    multilinear(_mul, "input", "other")
+
+The parameters of a rule of its own name what it needs: the tangent of an operand as ``<name>_t`` (None where it has
+none, a list for a list of tensors), an operand or parameter by its name, the result as ``out`` (or the names in
+``outputs``). It is written in ops and returns the tangent of the result, or a tuple of one a result, None where it is
+zero. It may be broadcast to the result's shape and cast to its dtype.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .op import op_of
+
+if TYPE_CHECKING:
+    from .op import Op
+
+
+class ForwardRule(NamedTuple):
+    """How an op's tangent is computed.
+
+    Attributes:
+        kind: "elementwise", "linear", "multilinear", "body" or "own".
+        positions: of the operands that it is linear in.
+        function: a rule of its own, called as ``function(values, tangents)`` with operands, parameters and results.
+        holomorphic: whether an elementwise op's gradient of complex operands is its derivative's conjugate times g.
+    """
+
+    kind: str
+    positions: tuple[int, ...] = ()
+    function: Callable[[tuple[Any, ...], list[Any]], Any] | None = None
+    holomorphic: bool = True
+
+
+def elementwise(*declared: Callable[..., Any], holomorphic: bool = True) -> None:
+    """Say of ops that their Jacobians are diagonal but for broadcasting.
+
+    Then a gradient formula, given a tangent for the gradient, computes the change of the result: both are products
+    with the same diagonal, one of them conjugated. That is enough for any op whose Jacobian is its own transpose
+    (softmax). Of complex operands it needs an op that is *holomorphic* or has real results; for the others it holds
+    for real operands only.
+    """
+    for one in declared:
+        op_of(one).forward = ForwardRule("elementwise", holomorphic=holomorphic)
+
+
+def linear(declared: Callable[..., Any], *operands: str) -> None:
+    """Say of an op that it is linear in *operands* taken together, the others and the parameters being held."""
+    op = op_of(declared)
+    op.forward = ForwardRule("linear", _positions(op, operands))
+
+
+def multilinear(declared: Callable[..., Any], *operands: str) -> None:
+    """Say of an op that it is linear in each of *operands*, all else being held."""
+    op = op_of(declared)
+    op.forward = ForwardRule("multilinear", _positions(op, operands))
+
+
+def by_body(*declared: Callable[..., Any]) -> None:
+    """Say of composites that their tangents come from their decompositions, which are computed anew for it."""
+    for one in declared:
+        op = op_of(one)
+        if op.kind != "composite":
+            raise TypeError(f"forward rule of {op.name}: it has no body to run")
+        op.forward = ForwardRule("body")
+
+
+def forward(declared: Callable[..., Any], rule: Callable[..., Any]) -> None:
+    """Declare an op's forward rule; see the module's docstring."""
+    op = op_of(declared)
+    op.forward = ForwardRule("own", function=_reader(op, rule))
+
+
+def _positions(op: Op, operands: tuple[str, ...]) -> tuple[int, ...]:
+    for name in operands:
+        if name not in op.operands:
+            raise TypeError(f"forward rule of {op.name}: {name!r} is no operand; operands are {tuple(op.operands)}")
+    return tuple([op.names.index(name) for name in operands])
+
+
+def _reader(op: Op, rule: Callable[..., Any]) -> Callable[[tuple[Any, ...], list[Any]], Any]:
+    """*rule* as a function of (operands, parameters and results; tangents)."""
+    operands, results = list(op.operands), op.outputs or ("out",)
+    parts = []
+    for want in inspect.signature(rule).parameters:
+        if want.endswith("_t") and want[:-2] in operands:
+            parts.append(f"t[{operands.index(want[:-2])}]")
+        elif want in op.names:
+            parts.append(f"v[{op.names.index(want)}]")
+        elif want in results:
+            parts.append(f"v[{len(op.names) + results.index(want)}]")
+        else:
+            raise TypeError(
+                f"forward rule of {op.name}: it asks for {want!r}, which is none of "
+                f"{(*[name + '_t' for name in operands], *op.names, *results)}"
+            )
+    made: Callable[[tuple[Any, ...], list[Any]], Any] = eval(f"lambda v, t: rule({', '.join(parts)})", {"rule": rule})
+    return made
