@@ -314,6 +314,7 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3) * 0 + 2),
         raises=RuntimeError,
         match=r"bernoulli: input\[0\] = 2\.0 is not in \[0, 1\]\n.*input",
+        fused=True,
     ),
     ErrorCase(
         op="bernoulli",

@@ -39,9 +39,11 @@ def pairs(
     )
 
 
-def refused(op, name, call, raises, match):
+def refused(op, name, call, raises, match, fused=False):
     """An error case of a function of nn.functional; its message begins with the function's name."""
-    return ErrorCase(op=f"nn.functional.{op}", name=name, call=call, raises=raises, match=rf"{op}: {match}")
+    return ErrorCase(
+        op=f"nn.functional.{op}", name=name, call=call, raises=raises, match=rf"{op}: {match}", fused=fused
+    )
 
 
 def unknown_reduction(op, *shapes, **kwargs):

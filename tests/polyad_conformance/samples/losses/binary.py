@@ -84,6 +84,7 @@ ERRORS = [
         lambda op, tensor: op(tensor(4, dtype=float32) * 0 + 2, tensor(4) * 0),
         RuntimeError,
         r"input\[0\] = 2\.0 is not in \[0, 1\]",
+        fused=True,
     ),
     refused(
         "binary_cross_entropy",
@@ -91,6 +92,7 @@ ERRORS = [
         lambda op, tensor: op(tensor(4) * 0, tensor(4) * 0 - 1),
         RuntimeError,
         r"target\[0\] = -1\.0 is not in \[0, 1\]",
+        fused=True,
     ),
     refused(
         "binary_cross_entropy",
