@@ -474,7 +474,7 @@ def _watch(outputs: Sequence[Tensor], targets: dict[Node, int], wrong: list[tupl
         seen.add(node)
         stack_ += node.targets()
         if node.calls:
-            node.calls = [(target, noting(node, target, formula), saved) for target, formula, saved in node.calls]
+            node.calls[:] = [(target, noting(node, target, formula), saved) for target, formula, saved in node.calls]
 
 
 def _name_of(node: Node) -> str:

@@ -3,6 +3,10 @@
 Every node's sequence number is larger than those of the nodes it points to, so by the time a node is taken from the
 heap all gradients that it will ever get have arrived. That replaces counting dependencies, and works unchanged for
 nested and concurrent passes, since all state is local to one call of `run`.
+
+Leaves are older than the nodes that use them, so they would all wait until the end, and their gradients with them. Once
+a leaf is met that somebody waits for, the pass looks up which node sends each leaf its last gradient, and sees to the
+leaf right after that node.
 """
 
 from __future__ import annotations
@@ -12,14 +16,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from ..dispatch.modes import twin
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..ops.arithmetic import _add as add
 from ..ops.reduction import sum_to
 from ..state import state
+from ..storage import next_event
 from ..tensor import Tensor
 from .anomaly import inspector
 from .hooks import hook_name, run_after, run_before, run_tensor_hooks
-from .node import Leaf, MultiNode, Node, Output
+from .node import Calls, Leaf, Node, Output
 from .origin import add_origin, notes_of
 from .saved import PackedCalls
 
@@ -44,6 +50,30 @@ class Pass:
     def to_all_leaves(self) -> bool:
         """Whether it is a ``backward()`` without *inputs*: not all of the graph's leaves get gradients otherwise."""
         return self._needed is None
+
+    def last_users(self, now: Node) -> dict[Node, list[Leaf]]:
+        """The leaves that a gradient may still arrive at while the pass is at the node *now*, by the node that sends
+        the last one.
+        """
+        last: dict[Leaf, Node] = {}
+        seen: set[Node] = set()
+        stack = [now, *(waiting for _, waiting in self._heap)]
+        while stack:
+            one = stack.pop()
+            if one in seen or (self._needed is not None and one not in self._needed):
+                continue
+            seen.add(one)
+            for target in one.targets():
+                if target.__class__ is Leaf:
+                    user = last.get(target)
+                    if user is None or one.seq < user.seq:
+                        last[target] = one
+                else:
+                    stack.append(target)
+        users: dict[Node, list[Leaf]] = {}
+        for leaf, user in last.items():
+            users.setdefault(user, []).append(leaf)
+        return users
 
     def reaches(self, node: Node, now: Node) -> bool:
         """Whether a gradient may still arrive at *node*, while the pass is at the node *now*."""
@@ -94,9 +124,12 @@ def run(
     before, outer, this = state.grad_enabled, state.backward, Pass(heap, needed)
     state.grad_enabled, state.backward = create_graph, this
     inspect = inspector()
+    last_users: dict[Node, list[Leaf]] | None = None
     try:
         while heap:
             node = heappop(heap)[1]
+            if node not in arrived:
+                continue  # a leaf that had all its gradients before its turn came
             gradient: Any = arrived.pop(node)
             hooks = node.hooks
             if hooks is not None and hooks.tensor:
@@ -126,15 +159,16 @@ def run(
                 parts = arrived[parent]
                 parts[number] = add(parts[number], gradient) if number in parts else gradient
                 continue
-            if kind is MultiNode:
-                gradient = [gradient.get(number) for number in range(node.count)]  # type: ignore[attr-defined]
+            count = node.count
+            if count is not None:
+                gradient = [gradient.get(number) for number in range(count)]
             if hooks is not None and hooks.before:
-                several = gradient if kind is MultiNode else [gradient]
+                several = gradient if count is not None else [gradient]
                 several = run_before(node, tuple(several))
                 shared.update(map(id, several))
                 if all(one is None for one in several):
                     continue
-                gradient = list(several) if kind is MultiNode else several[0]
+                gradient = list(several) if count is not None else several[0]
             if kind is Leaf:
                 if accumulate:
                     _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
@@ -149,7 +183,7 @@ def run(
                 )
             seq = node.seq
             holds = False
-            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is PackedCalls:
+            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
                 calls, holds = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
             for target, formula, saved in calls:
                 if needed is not None and not _any_needed(target, needed):
@@ -179,13 +213,21 @@ def run(
                         arrived[one] = add(arrived[one], part)
                     else:
                         arrived[one] = part
-                        if one.__class__ is Leaf and part is gradient:
-                            shared.add(id(part))
-                            keep.append(part)
+                        if one.__class__ is Leaf:
+                            if part is gradient:
+                                shared.add(id(part))
+                                keep.append(part)
+                            if last_users is None and accumulate and _is_awaited(one):
+                                last_users = this.last_users(node)
                         heappush(heap, (-one.seq, one))
             if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
                 node.calls = None
                 node.out = None
+            if last_users is not None and node in last_users:
+                for leaf in last_users[node]:
+                    if leaf in arrived:
+                        heappush(heap, (-next_event(), leaf))  # before all others
+            saved, calls, result, part = (), None, None, None  # nothing that was saved or sent on outlives its turn
         for call in this.at_end:
             call()
     except Exception as error:
@@ -195,6 +237,16 @@ def run(
     finally:
         state.grad_enabled, state.backward = before, outer
     return captured
+
+
+def _is_awaited(leaf: Any) -> bool:
+    """Whether somebody gains if the gradient of *leaf* is added to ``.grad`` as soon as it is complete: there is a
+    gradient to add it to, so that it need not be kept, or a hook that wants it.
+    """
+    tensor = leaf.tensor()
+    return tensor is not None and (
+        tensor._grad is not None or leaf.accumulated_hooks is not None or leaf.hooks is not None
+    )
 
 
 def _computed(
@@ -210,10 +262,10 @@ def _computed(
 
     The long way round, for nodes that somebody watches or whose saved tensors are packed.
     """
-    packed = calls.__class__ is PackedCalls
-    holds = packed
-    if packed:
-        calls = calls.open(node)  # type: ignore[attr-defined]
+    packed = isinstance(calls, PackedCalls)
+    holds = isinstance(calls, Calls) and calls.holds
+    if isinstance(calls, PackedCalls):
+        calls = calls.open(node)
     done: list[list[Any]] = []
     for target, formula, saved in calls:
         targets = target if target.__class__ is list else [target]
@@ -328,6 +380,7 @@ def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
             if value is out and value.dtype.category >= 2:
                 live: Tensor = value._alias()
                 live._node = node if node.out is out else Output(node, number, live._array.shape, live._type)
+                twin(value, live)
                 return live
         return value
 

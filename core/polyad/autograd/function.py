@@ -1,67 +1,122 @@
-"""Ops with a hand-written backward: derive from `Function`, write ``forward`` and ``backward``, call ``apply``."""
+"""Ops with a hand-written backward: derive from `Function`, write ``forward`` and ``backward``, call ``apply``.
+
+Invariants: what a call saves belongs to the calls of its node (`FunctionCalls`) and goes with them, as of any other
+node; a result that is saved is kept as an alias without history, so that no reference cycle keeps it alive. ``forward``
+may write to its arguments only as far as it says so (`FunctionCtx.mark_dirty`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ..dispatch.effects import Effect
-from ..dtypes import FLOATING
-from ..errors import AutogradError, NotSupported
+from ..dispatch.inplace import take_written
+from ..dtypes import COMPLEX, FLOATING
+from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
 from ..state import state
+from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
-from .node import Node, Output, make_node
+from .hooks import place_of
+from .node import Calls, MultiNode, Node, Output, make_node
 from .saved import Packed
 
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
-class Context:
-    """What ``forward`` leaves for ``backward``: `save_for_backward`, flags, and any attribute the author sets."""
+B = TypeVar("B", bound=Callable[..., Any])
+
+
+class FunctionCalls(Calls):
+    """The one call of a `Function`'s node, and what its context saved; None of it is left once the node is freed."""
+
+    def __init__(self, calls: Sequence[Any], saved: tuple[Any, ...]) -> None:
+        super().__init__(calls)
+        self.saved = saved
+        self.holds = any(one is not None for one in saved)
+
+
+class FunctionCtx:
+    """What ``forward`` leaves for ``backward``: tensors to save, flags, and any attribute the author sets.
+
+    Attributes:
+        needs_input_grad: for each argument of ``forward``, whether its gradient will be asked for.
+        to_save, dirty_tensors, non_differentiable, materialize_grads: what the methods were told.
+    """
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
-        self.to_save: tuple[Tensor | Packed | None, ...] = ()
-        self.saved_at = 0
-        self.non_differentiable: set[int] = set()
+        self.to_save: tuple[Tensor | None, ...] = ()
+        self.dirty_tensors: tuple[Tensor, ...] = ()
+        self.non_differentiable: tuple[Tensor, ...] = ()
+        self.materialize_grads = True
+        self._calls: weakref.ref[FunctionCalls] | None = None
+        self._node: weakref.ref[Node] | None = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep tensors for ``backward``; in-place changes to them are noticed there."""
-        from ..storage import next_event
-
-        hooks = state.saved_hooks
-        self.to_save = (
-            tuple(None if tensor is None else Packed(tensor, hooks[-1]) for tensor in tensors) if hooks else tensors
-        )
-        self.saved_at = next_event()
+        """Keep tensors for ``backward``, arguments and results without a reference cycle; in-place changes to them are
+        noticed there. Raises TypeError for anything but tensors and None.
+        """
+        _check_tensors("save_for_backward", [tensor for tensor in tensors if tensor is not None])
+        self.to_save = tensors
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to `save_for_backward`. Raises RuntimeError if one was changed in place since."""
-        tensors = tuple(saved.open() if isinstance(saved, Packed) else saved for saved in self.to_save)
-        for saved, tensor in zip(self.to_save, tensors, strict=True):
-            if (
-                tensor is not None
-                and saved is tensor
-                and tensor._storage is not None
-                and tensor._storage.written > self.saved_at
-            ):
-                op, line = tensor._storage.writer
-                raise AutogradError(
-                    "saved_tensors: a saved tensor was changed in place",
-                    operands={"saved": tensor},
-                    notes={"changed": f"by {op} ({line})"},
-                    fix="clone() it before saving or changing it",
-                )
-        return tensors
+        """The tensors given to `save_for_backward`. Raises RuntimeError if one was changed in place since, or if the
+        graph is freed.
+        """
+        if self._calls is None:
+            return self.to_save
+        calls, node = self._calls(), self._recorded()
+        if calls is None or node is None:
+            raise AutogradError(
+                "saved_tensors: the graph was freed, and what was saved with it",
+                fix="pass retain_graph=True to the first backward, or compute the result anew",
+            )
+        return tuple(_opened(one, node) for one in calls.saved)
+
+    def _recorded(self) -> Node | None:
+        return None if self._node is None else self._node()
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that ``forward`` wrote to these arguments, and returns them: they get the history of results."""
+        _check_tensors("mark_dirty", tensors)
+        self.dirty_tensors += tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say that these results have no gradient."""
-        self.non_differentiable |= {id(tensor) for tensor in tensors}
+        _check_tensors("mark_non_differentiable", tensors)
+        self.non_differentiable += tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` gets zeros (the default) or None for results that no gradient arrived at."""
+        self.materialize_grads = value
+
+
+class FunctionNode(MultiNode):
+    """The node of a `Function`'s call; attributes of its context can be read from it, as in PyTorch."""
+
+    __slots__ = ("ctx",)
+
+    ctx: FunctionCtx
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("ctx", "count", "calls"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.ctx, name)
 
 
 class Function:
     """Base of ops with their own backward.
 
     ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns one gradient an
-    argument of ``forward``, None for those that have none.
+    argument of ``forward``, None for those that have none. Or ``forward(*args)`` computes, and ``setup_context(ctx,
+    inputs, output)`` saves. Results may be nested in no other way than a tuple or list; what is no tensor passes
+    through.
+
+    An error of shape, dtype or count in what ``backward`` returns names it, with its line.
 
     >>> import polyad
     >>> class Double(polyad.autograd.Function):
@@ -77,10 +132,23 @@ class Function:
     tensor(2.)
     """
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise AutogradError(
+            f"{type(self).__name__}: an instance of it cannot be called",
+            fix=f"call {type(self).__name__}.apply(...), with forward and backward as static methods",
+        )
+
     @staticmethod
-    def forward(ctx: Any, *args: Any) -> Any:
+    def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the results; override it."""
         raise NotSupported("Function: forward is not defined", fix="define a static method forward(ctx, *args)")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save what ``backward`` needs; override it to have a ``forward`` without ctx."""
+        raise NotSupported(
+            "Function: setup_context is not defined", fix="define a static method setup_context(ctx, inputs, output)"
+        )
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
@@ -90,75 +158,222 @@ class Function:
         )
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Call the op: run ``forward``, and record ``backward`` if an argument needs a gradient."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the op: run ``forward``, and record ``backward`` if an argument needs a gradient.
+
+        Arguments by name, and defaults, need a ``forward`` with ``setup_context``; else TypeError.
+        """
+        if cls.setup_context is not Function.setup_context:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            raise ArgumentTypeError(
+                f"{cls.__name__}.apply: arguments by name are not taken: {', '.join(kwargs)}",
+                fix="pass them by position",
+            )
         if state.modes:
-            return Effect(cls.__name__, cls.apply, cls._apply, function=cls).through_modes(*args)
+            return Effect(cls.__name__, cls.apply, cls._apply).through_modes(*args)
         return cls._apply(*args)
 
     @classmethod
     def _apply(cls, *args: Any) -> Any:
-        targets = [getattr(arg, "_node", None) if isinstance(arg, Tensor) else None for arg in args]
+        targets = [arg._node if isinstance(arg, Tensor) else None for arg in args]
         recording = state.grad_enabled and any(node is not None for node in targets)
-        ctx = Context(tuple(node is not None for node in targets))
+        like = [(arg._array.shape, arg._type) if isinstance(arg, Tensor) else None for arg in args]
+        ctx = FunctionCtx(tuple(node is not None for node in targets))
         before = state.grad_enabled
         state.grad_enabled = False
         try:
-            result = cls.forward(ctx, *args)
+            if cls.setup_context is Function.setup_context:
+                result = cls.forward(ctx, *args)
+            else:
+                result = cls.forward(*args)
+                cls.setup_context(ctx, args, result)
         finally:
             state.grad_enabled = before
+        several = isinstance(result, (tuple, list))
+        results = list(result) if several else [result]
+        for dirty in ctx.dirty_tensors:
+            if not any(dirty is one for one in results):
+                raise AutogradError(
+                    f"{cls.__name__}.forward: it wrote to an argument that it does not return",
+                    operands={"dirty": dirty},
+                    fix="return each tensor that mark_dirty is told of, or write to a clone()",
+                )
         if not recording:
             return result
-        results = list(result) if isinstance(result, tuple) else [result]
-        for position, tensor in enumerate(results):
-            if isinstance(tensor, Tensor) and any(tensor is arg for arg in args):
-                results[position] = tensor._alias()
-        cls._record(ctx, args, targets, results, several=isinstance(result, tuple))
-        return tuple(results) if isinstance(result, tuple) else results[0]
+        _record(cls, ctx, args, like, targets, results, several)
+        if not several:
+            return results[0]
+        return type(result)(*results) if hasattr(result, "_fields") else type(result)(results)
 
-    @classmethod
-    def _record(
-        cls, ctx: Context, args: tuple[Any, ...], targets: list[Node | None], results: list[Any], several: bool
-    ) -> None:
-        name = cls.__name__
 
-        def formula(gradient: Any) -> list[Tensor | None]:
-            given = gradient if several else [gradient]
-            filled = [_zeros(like) if part is None else part for part, like in zip(given, results_like, strict=True)]
-            returned = cls.backward(ctx, *filled)
-            parts = list(returned) if isinstance(returned, tuple) else [returned]
-            if len(parts) < len(args) or any(part is not None for part in parts[len(args) :]):
-                raise AutogradError(
-                    f"{name}.backward: it returned {len(parts)} gradients for {len(args)} arguments of forward",
-                    fix="return one gradient (or None) an argument",
-                )
-            for position, part in enumerate(parts[: len(args)]):
-                if part is not None and not isinstance(part, Tensor):
-                    raise AutogradError(
-                        f"{name}.backward: gradient {position} is {type(part).__name__}, not a tensor",
-                        fix="return tensors or None",
-                    )
-            return parts[: len(args)]
+def _record(
+    cls: type[Function],
+    ctx: FunctionCtx,
+    args: tuple[Any, ...],
+    like: list[Any],
+    targets: list[Node | None],
+    results: list[Any],
+    several: bool,
+) -> None:
+    """Give *results*, in place, the history of a call of *cls*."""
+    name = f"{cls.__name__}Backward"
+    computed = list(results)
+    wanted = [
+        isinstance(one, Tensor)
+        and one._type.dtype.category >= FLOATING
+        and not any(one is other for other in ctx.non_differentiable)
+        for one in results
+    ]
+    for position, one in enumerate(results):
+        if isinstance(one, Tensor) and not any(one is dirty for dirty in ctx.dirty_tensors):
+            # What belongs to somebody else, or is two results, gets no history of this call: aliases of it do.
+            given = any(one is arg for arg in args)
+            if given or (wanted[position] and (one._node is not None or any(one is two for two in results[:position]))):
+                results[position] = _alias_of(one)
+    if not any(wanted):
+        return
+    shapes = [(one._array.shape, one._type) if isinstance(one, Tensor) else None for one in results]
+    first = results[wanted.index(True)]
+    calls = [(targets, _formula(cls, ctx, like, shapes, several), ())]
+    count = len(results) if several else None
+    node: Any = make_node(name, calls, first._array.shape, first._type, count, FunctionNode)
+    node.ctx = ctx
+    hooks = state.saved_hooks
+    saved: list[Any] = []
+    for tensor in ctx.to_save:
+        number = next((n for n, one in enumerate(computed) if one is tensor), None) if tensor is not None else None
+        dirty_or_made = number is not None and not any(tensor is arg for arg in args)
+        dirty_or_made = dirty_or_made or any(tensor is one for one in ctx.dirty_tensors)
+        if tensor is not None and hooks:
+            saved.append(Packed(tensor, hooks[-1], number if dirty_or_made and wanted[number or 0] else None))
+        elif tensor is not None and dirty_or_made:
+            saved.append(_SavedResult(tensor, number if wanted[number or 0] else None))
+        else:
+            saved.append(tensor)
+    node.calls = FunctionCalls(calls, tuple(saved))
+    ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable = (), (), ()
+    ctx._calls, ctx._node = weakref.ref(node.calls), weakref.ref(node)
+    dirty = [any(one is two for two in args) for one in results]
+    for number, tensor in enumerate(results):
+        if wanted[number]:
+            own = Output(node, number, tensor._array.shape, tensor._type) if several else node
+            if dirty[number]:
+                take_written(cls.__name__, tensor, own)
+            else:
+                tensor._node = own
 
-        results_like = [
-            (tensor._array.shape, tensor._type) if isinstance(tensor, Tensor) else None for tensor in results
-        ]
-        tensors = [tensor for tensor in results if isinstance(tensor, Tensor)]
-        first = tensors[0]
-        node = make_node(
-            f"{name}Backward",
-            [(targets, formula, ())],
-            first._array.shape,
-            first._type,
-            len(results) if several else None,
+
+def _alias_of(tensor: Tensor) -> Tensor:
+    alias = tensor._alias()
+    base = None if tensor._view is None else tensor._view.base
+    alias._view = UnrecordedViewOf(tensor if base is None else base, tensor.storage_offset())
+    return alias
+
+
+class _SavedResult:
+    """A result of its own call that a context saved: an alias without history, and the result's *number*."""
+
+    __slots__ = ("alias", "number")
+
+    def __init__(self, tensor: Tensor, number: int | None) -> None:
+        self.alias, self.number = tensor._alias(), number
+
+
+def _opened(saved: Any, node: Node) -> Tensor | None:
+    """A saved tensor as ``backward`` gets it. Raises RuntimeError if it was changed in place since."""
+    if saved is None:
+        return None
+    if isinstance(saved, Packed):
+        return saved.open(node)
+    tensor: Tensor = saved.alias if isinstance(saved, _SavedResult) else saved
+    if tensor._storage is not None and tensor._storage.written > node.seq:
+        op, line = tensor._storage.writer
+        raise AutogradError(
+            f"saved_tensors: a tensor that {node.name()} saved was changed in place",
+            operands={"saved": tensor},
+            notes={"changed": f"by {op}" + (f" ({line})" if line else "")},
+            fix="clone() it before saving or changing it",
         )
-        for number, tensor in enumerate(results):
-            if (
-                isinstance(tensor, Tensor)
-                and tensor._type.dtype.category >= FLOATING
-                and id(tensor) not in ctx.non_differentiable
-            ):
-                tensor._node = Output(node, number, tensor._array.shape, tensor._type) if several else node
+    if isinstance(saved, _SavedResult) and saved.number is not None and state.grad_enabled:
+        tensor = tensor._alias()
+        tensor._node = node if node.count is None else Output(node, saved.number, tensor._array.shape, tensor._type)
+    return tensor
+
+
+def _formula(
+    cls: type[Function], ctx: FunctionCtx, inputs: list[Any], results: list[Any], several: bool
+) -> Callable[[Any], list[Tensor | None]]:
+    """The gradient formula that calls the backward of *cls* and checks what it returns.
+
+    *inputs* and *results* are (shape, type) of each argument and result, None for what is no tensor.
+    """
+
+    def formula(gradient: Any) -> list[Tensor | None]:
+        given = gradient if several else [gradient]
+        if ctx.materialize_grads:
+            given = [_zeros(like) if part is None else part for part, like in zip(given, results, strict=True)]
+        returned = cls.backward(ctx, *given)
+        parts = list(returned) if isinstance(returned, tuple) else [returned]
+        said = f"{cls.__name__}.backward{place_of(cls.backward)}"
+        if len(parts) < len(inputs) or any(part is not None for part in parts[len(inputs) :]):
+            raise AutogradError(
+                f"{said}: it returned {len(parts)} gradients for {len(inputs)} arguments of forward",
+                fix="return one gradient (or None) an argument",
+            )
+        for position, (part, like) in enumerate(zip(parts, inputs, strict=False)):
+            if part is not None:
+                _check_gradient(f"{said}: gradient {position}", part, like)
+        return parts[: len(inputs)]
+
+    return formula
+
+
+def _check_gradient(said: str, part: Any, like: Any) -> None:
+    """Raise unless *part* can be the gradient of an argument that is *like*: (shape, type), None for no tensor."""
+    if not isinstance(part, Tensor):
+        raise AutogradError(f"{said} is {type(part).__name__}, not a tensor", fix="return tensors or None")
+    if like is None:
+        raise AutogradError(
+            f"{said} is a tensor, but that argument of forward is none",
+            operands={"returned": part},
+            fix="return None there",
+        )
+    shape, kind = like
+    have = part._array.shape
+    error: type[PolyadError]
+    for error, what, differs, fix in (
+        # More dimensions, or longer ones than 1, are summed over: the argument was broadcast.
+        (
+            ShapeError,
+            "another shape than the argument",
+            len(have) < len(shape)
+            or any(size not in (1, got) for size, got in zip(reversed(shape), reversed(have), strict=False)),
+            f"return a tensor of shape {tuple(shape)}",
+        ),
+        (
+            DTypeError,
+            "a dtype that no gradient of the argument has",
+            part._type.dtype.category < FLOATING
+            or (part._type.dtype.category == COMPLEX) > (kind.dtype.category == COMPLEX),
+            f"return a {kind.dtype.name} tensor",
+        ),
+        (
+            DeviceError,
+            "another device than the argument",
+            part._type.device != kind.device,
+            f"move it to {kind.device}",
+        ),
+    ):
+        if differs:
+            raise error(
+                f"{said} has {what}",
+                operands={"returned": part},
+                notes={"argument": f"{kind.dtype.name} {tuple(shape)} on {kind.device}"},
+                fix=fix,
+            )
 
 
 def _zeros(like: Any) -> Tensor | None:
@@ -168,3 +383,76 @@ def _zeros(like: Any) -> Tensor | None:
 
     shape, kind = like
     return zeros(shape, dtype=kind.dtype, device=kind.device)
+
+
+def _check_tensors(method: str, values: Sequence[Any]) -> None:
+    for position, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise ArgumentTypeError(
+                f"{method}: argument {position} is {type(value).__name__}, not a tensor",
+                fix="keep what is no tensor as an attribute of ctx"
+                if method == "save_for_backward"
+                else "leave it out",
+            )
+
+
+def once_differentiable(backward: B) -> B:
+    """Make the backward of a `Function` run unrecorded, and a derivative of it an error.
+
+    For a backward that does what polyad cannot see, such as NumPy on the tensors' memory. Where PyTorch treats its
+    result as a constant if no arriving gradient has history, backward through it raises RuntimeError here, too.
+
+    >>> import polyad
+    >>> from polyad.autograd.function import once_differentiable
+    >>> class Cube(polyad.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x * x
+    ...     @staticmethod
+    ...     @once_differentiable
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * 3 * x * x
+    >>> x = polyad.tensor(2.0, requires_grad=True)
+    >>> (slope,) = polyad.autograd.grad(Cube.apply(x), x, create_graph=True)
+    >>> slope.item()
+    12.0
+    >>> slope.backward()
+    Traceback (most recent call last):
+        ...
+    polyad.errors.AutogradError: Cube.backward: it is marked once_differentiable, and cannot be differentiated
+        fix  write its backward in ops, without the mark, or do without create_graph=True
+    """
+
+    @functools.wraps(backward)
+    def once(ctx: FunctionCtx, *gradients: Any) -> Any:
+        recording = state.grad_enabled
+        state.grad_enabled = False
+        try:
+            returned = backward(ctx, *gradients)
+        finally:
+            state.grad_enabled = recording
+        node = ctx._recorded()
+        if not recording or node is None:
+            return returned
+        name = type(node).__name__.removesuffix("Backward")
+
+        def refuse(gradient: Tensor) -> Any:
+            raise AutogradError(
+                f"{name}.backward: it is marked once_differentiable, and cannot be differentiated",
+                fix="write its backward in ops, without the mark, or do without create_graph=True",
+            )
+
+        edges = [one._node for one in gradients if isinstance(one, Tensor)] + list(node.targets())
+
+        def marked(part: Any) -> Any:
+            if not isinstance(part, Tensor):
+                return part
+            alias = part._alias()
+            alias._node = make_node("Error", [(edges, refuse, ())], part._array.shape, part._type)
+            return alias
+
+        return tuple(map(marked, returned)) if isinstance(returned, tuple) else marked(returned)
+
+    return once  # type: ignore[return-value]

@@ -16,7 +16,7 @@ from ..ops.joining import stack
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .engine import run
-from .node import GradientEdge, Leaf, MultiNode, Node
+from .node import GradientEdge, Leaf, Node
 
 
 def _several(value: Any) -> list[Any]:
@@ -28,7 +28,7 @@ def _node_of(op: str, name: str, value: Any) -> Node:
     if isinstance(value, GradientEdge):
         if isinstance(value.ownership_token, Node):
             return value.ownership_token
-        if isinstance(value.node, MultiNode):
+        if value.node.count is not None:
             raise AutogradError(
                 f"{op}: {name} is an edge made by hand, to one of several results of {value.node.name()}",
                 fix="use polyad.autograd.graph.get_gradient_edge(tensor)",

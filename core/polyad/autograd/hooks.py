@@ -11,6 +11,7 @@ To add a kind of hook, add a table to `NodeHooks` and run it in `polyad.autograd
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable
 from types import TracebackType
@@ -181,7 +182,11 @@ def check_replacement(node: Node, hook: Any, gradient: Tensor, returned: Any) ->
 
 def hook_name(hook: Any) -> str:
     """``hook scale (train.py:12)``: how errors speak of a hook."""
-    code = getattr(hook, "__code__", None) or getattr(getattr(hook, "__func__", None), "__code__", None)
-    name = getattr(hook, "__name__", None) or type(hook).__name__
-    where = f" ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})" if code is not None else ""
-    return f"hook {name}{where}"
+    return f"hook {getattr(hook, '__name__', None) or type(hook).__name__}{place_of(hook)}"
+
+
+def place_of(function: Any) -> str:
+    """`` (train.py:12)``, where *function* is written; empty if that is not known."""
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
+    return f" ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})" if code is not None else ""

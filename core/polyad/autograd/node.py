@@ -58,6 +58,7 @@ class Node:
 
     __slots__ = ("__weakref__", "_metadata", "calls", "hooks", "made_by", "out", "retain", "seq", "shape", "type")
 
+    count: int | None = None  # how many results the op has, if that is not one
     seq: int
     made_by: Op | str
     calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] | None
@@ -172,12 +173,44 @@ class Leaf(Node):
         return self.tensor()
 
 
+Leaf.__name__ = "AccumulateGrad"  # PyTorch's name, for those who look at types
+
+
 class MultiNode(Node):
     """The node of an op with several results, *count* of them; their `Output` nodes bring it their gradients."""
 
     __slots__ = ("count",)
 
-    count: int
+    count: int | None
+
+
+_CLASSES: dict[str, type[Node]] = {}
+_OTHERS: dict[tuple[str, type[Node]], type[Node]] = {}
+"""The classes of nodes by what made them: ``type(node).__name__`` tells, as in PyTorch. `Node`'s own are apart, since
+`record` looks there."""
+
+
+def node_class(name: str, base: type[Node] = Node) -> type[Node]:
+    """The class of nodes called *name*, made when it is first asked for."""
+    found = _CLASSES.get(name) if base is Node else _OTHERS.get((name, base))
+    if found is None:
+        doc = f"The backward of one `{name.partition('Backward')[0]}`."
+        found = type(name, (base,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
+        if base is Node:
+            _CLASSES[name] = found
+        else:
+            _OTHERS[name, base] = found
+    return found
+
+
+class Calls(list[Any]):
+    """A node's calls that are more than a list, which the engine opens the long way round.
+
+    Attributes:
+        holds: whether they keep tensors, and go when the graph is freed.
+    """
+
+    holds = True
 
 
 class Output(Node):
@@ -216,13 +249,17 @@ def make_node(
     shape: tuple[int, ...],
     type: TensorType,
     count: int | None = None,
+    kind: Any = None,
 ) -> Node:
-    """A node from its parts, for histories that no op declaration describes; with a *count*, one of several results."""
-    if count is None:
-        node = Node()
+    """A node from its parts, for histories that no op declaration describes; with a *count*, one of several results.
+
+    *kind* is the base of its class, if that is to be another than `Node` or `MultiNode`.
+    """
+    if count is None and kind is None:
+        node = node_class(name)()
     else:
-        node = MultiNode()
-        node.count = count
+        node = node_class(name, kind or MultiNode)()
+        node.count = count  # type: ignore[misc]
     node.seq = next_event()
     node.made_by = name
     node.calls = calls
@@ -235,7 +272,8 @@ def make_node(
 
 def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
     """Give *out*, the result of ``op(*values)``, its history. Called only if an operand needs a gradient."""
-    node = Node()
+    name = op.grad_name
+    node = _CLASSES[name]() if name in _CLASSES else node_class(name)()
     node.seq = next_event()
     node.made_by = op
     node.shape = out._array.shape
@@ -254,7 +292,7 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
     """As `record`, for an op with several results; the formula gets a list of one gradient a result,
     None where none arrived.
     """
-    node = MultiNode()
+    node: Any = node_class(op.grad_name, MultiNode)()
     node.seq = next_event()
     node.made_by = op
     node.count = len(outs)

@@ -18,7 +18,7 @@ from ..errors import ArgumentTypeError, AutogradError, ShapeError
 from ..state import state
 from ..tensor import Tensor
 from .hooks import hook_name
-from .node import Node, Output, watchers
+from .node import Calls, Node, Output, watchers
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
@@ -74,12 +74,12 @@ class Packed:
         if before:
             tensor._node = self.history
             if self.output is not None and node is not None:
-                whole = not hasattr(node, "count")
+                whole = node.count is None
                 tensor._node = node if whole else Output(node, self.output, tensor._array.shape, tensor._type)
         return tensor
 
 
-class PackedCalls(list[Any]):
+class PackedCalls(Calls):
     """A node's calls with `Packed` in the place of saved tensors."""
 
     def open(self, node: Node) -> list[Any]:
