@@ -187,13 +187,13 @@ def test_an_op_that_needs_an_undeclared_dtype_is_unsupported(run: Any) -> None:
     assert "unsupported: sort needs int64" in output
 
 
-def test_a_card_fits_into_80_columns(run: Any) -> None:
+def test_a_card_fits_into_80_columns(run: Any, tmp_path: Path) -> None:
     _, output, card = run("--polyad-family=special", "-k", "test_error")
     shown = output[output.index("= polyad conformance: mine") :].splitlines()
     end = next(
         i for i, line in enumerate(shown) if line.startswith(f"mine: {card['totals']['passed']} passed, 0 failed")
     )
-    assert max(map(len, shown[: end + 1])) <= 80
+    assert [line for line in shown[: end + 1] if len(line) > 80 and str(tmp_path) not in line] == []
 
 
 def test_junit_says_what_a_test_was_about(run: Any, tmp_path: Path) -> None:
