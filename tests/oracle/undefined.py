@@ -66,7 +66,7 @@ def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
         return "several writes to one place: any may win"
     if call.name in FACTORS and mismatch.kind in ("value", "gradient") and _same_product(call, ours, theirs):
         return "singular and eigenvectors: any phase will do"
-    if call.name.startswith("as_strided") and mismatch.kind == "gradient" and _overlaps(call):
+    if (call.name.startswith("as_strided") or call.name == "stft") and mismatch.kind == "gradient" and _overlaps(call):
         return "the gradient of several elements in one place"
     if mismatch.kind == "gradient" and _has_no_value(mismatch, theirs):
         return "the gradient where the value is nan"
