@@ -105,6 +105,18 @@ def padded(values: np.ndarray, device: Any) -> Placed | None:
     return _window(values, device, sizes, (1,) * values.ndim, (1,) * (values.ndim - 1) + (2,))
 
 
+def embedded(values: np.ndarray, device: Any) -> Placed:
+    """Row-major and dense, but in the middle of its memory, at an offset that no vector is aligned to.
+
+    It begins before the view that it is taken from.
+    """
+    buffer = np.full(values.size + 8, poison(values.dtype), values.dtype)
+    buffer[3 : 3 + values.size] = values.ravel()
+    memory = polyad.tensor(buffer, device=device)
+    strides = tuple(int(np.prod(values.shape[d + 1 :])) for d in range(values.ndim))
+    return Placed(values, polyad.as_strided(memory[5:], values.shape, strides, 3), memory)
+
+
 def expanded(values: np.ndarray, device: Any) -> Placed | None:
     """The first row (or element) repeated with stride 0; changes the values."""
     if not values.ndim or values.shape[0] < 2:
@@ -120,6 +132,7 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
     "transposed": (transposed,),
     "sliced": (sliced,),
     "padded": (padded,),
+    "embedded": (embedded,),
     "expanded": (expanded,),
     "mixed": (transposed, sliced, contiguous),
 }

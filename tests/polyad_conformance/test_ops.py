@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import errors, gradients, promotion, values, writing
+from polyad_conformance.checks import errors, gradients, guards, promotion, values, writing
 from polyad_conformance.items import over_checks, over_errors, over_samples
 
 
@@ -17,6 +17,11 @@ def one_of_each_kind(dtypes):
 def test_values(sample, dtype, target):
     values.check_values(sample, dtype, target)
     values.check_layouts(sample, dtype, target)
+
+
+@over_samples(lambda sample: sample.dtypes[-1:] if sample.aliasing == "none" else ())
+def test_neighbours(sample, dtype, target):
+    guards.check_neighbours(sample, dtype, target)
 
 
 @over_samples(values.special_dtypes)

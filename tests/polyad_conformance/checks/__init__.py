@@ -8,7 +8,9 @@
     overrides.py   a fused kernel against the op's decomposition
     errors.py      refused calls: type, message, inputs unchanged
     storage.py     tier 0: memory, copies, casts, fill, strided windows
-    random_bits.py the bits of the counter-based generator
+    ordering.py    tier 0: work that has not finished, memory that was given up, threads
+    accounts.py    tier 0: what is declared, the allocator's account, memory that is not there
+    guards.py      memory beside a call's results
     devices.py     mixed devices
     training.py    a small training run against the same run in NumPy
 

@@ -56,6 +56,11 @@ def check_transfer(target: Target) -> None:
         assert np.array_equal(to_host(moved), to_host(values).T), (
             f"to({target.device}) of a transposed {dtype.name} tensor has other values"
         )
+    source = polyad.ones(1 << 14, device=other)
+    moved = source.to(target.device)
+    with polyad.no_grad():
+        source.fill_(0)
+    assert to_host(moved).min() == 1.0, f"to({target.device}): writes that came later reached the copy"
     leaf = polyad.ones(3, device=other, requires_grad=True)
     (leaf.to(target.device) * 3).sum().backward()
     assert leaf.grad is not None, "no gradient travelled back through to(device)"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
 import polyad
-from polyad.backend import fallback
 from polyad.dtypes import DType, bfloat16, uint8
 from polyad.interop.numpy import numpy_dtype
 
@@ -370,48 +368,5 @@ def _differs(got: Any, expected: Any) -> bool:
     return any(not (x == y or (x != x and y != y)) for x, y in ((a.real, b.real), (a.imag, b.imag)))
 
 
-def check_threads(target: Target) -> None:
-    """Several threads that allocate, copy, compute and read at once each get their own results."""
-    failures: list[str] = []
-
-    def work(number: int) -> None:
-        try:
-            with fallback.using_policy("allow"):  # the policy is each thread's own
-                for turn in range(30):
-                    tensor = polyad.full((257,), number, device=target.device, dtype=polyad.float32)
-                    total = (tensor + turn).sum().item()
-                    if total != 257 * (number + turn):
-                        failures.append(f"thread {number}, turn {turn}: sum {total}, expected {257 * (number + turn)}")
-        except BaseException as error:
-            failures.append(f"thread {number}: {type(error).__name__}: {error}")
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads), "a thread hangs"
-    assert not failures, failures[0]
-
-
-def check_synchronize(target: Target) -> None:
-    """Synchronising waits and changes nothing; reading without it gives finished results."""
-    a = polyad.ones(300, 300, device=target.device)
-    with target.watching():
-        for _ in range(5):
-            a = a @ a / 300
-    target.backend.synchronize(target.full_device)
-    first = np.array(target.backend.to_host(a._array))
-    assert np.allclose(first, 1.0, atol=1e-3), "values read after synchronize are not the computed ones"
-    b = polyad.ones(300, 300, device=target.device)
-    with target.watching():
-        for _ in range(5):
-            b = b @ b / 300
-    assert np.allclose(target.backend.to_host(b._array), 1.0, atol=1e-3), "values read without synchronize are stale"
-
-
 DTYPE_CHECKS = (check_empty, check_round_trip, check_as_strided, check_fill, check_copy, check_overlap, check_casts)
 """Called as ``check(dtype, target)`` for every declared dtype."""
-
-DEVICE_CHECKS = (check_threads, check_synchronize)
-"""Called as ``check(target)``."""

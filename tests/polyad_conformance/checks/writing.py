@@ -23,7 +23,7 @@ from ..calls import (
     reference_of,
     result_dtypes,
 )
-from ..layouts import LAYOUTS, Placed, contiguous, place, poison, sliced, to_host, transposed
+from ..layouts import LAYOUTS, Placed, contiguous, embedded, place, poison, sliced, to_host, transposed
 from ..sample import OnlyShape, Sample
 from ..tolerance import allowed_error, assert_equal, is_inexact
 from .gradients import at, differentiable, floating, weights
@@ -170,7 +170,7 @@ def check_out(sample: Sample, dtype: DType, target: Target) -> None:
     for way, layout in [
         (way, layout)
         for way in (target.watching, target.unwatched)
-        for layout in (contiguous, sliced, transposed, None)
+        for layout in (contiguous, embedded, sliced, transposed, None)
     ]:
         tensors, wide_args, placed = place(args, (contiguous,), target.device)
         expected = reference_of(sample, wide_args, wide_kwargs)
