@@ -206,7 +206,9 @@ class ForwardLevel(Mode):
         members.append(weakref.ref(out))
         tangent = self.tangent(source)
         if tangent is not None:
-            self.set(out, op.call(tangent, *args[1:]))
+            self.set(
+                out, op.call(tangent, *args[1:]) if op.forward is None else push_forward(op, args, [tangent], (out,))[0]
+            )
         return out
 
     # ------------------------------------------------------------------------------------------------ effects

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..dtypes import FLOATING
 from ..ops.arithmetic import conjugate
-from ..ops.creation import zeros_like
-from ..ops.reduction import sum_to
+from ..ops.creation import ones_like, zeros_like
+from ..ops.reduction import _sum, sum_to
 from ..state import state
 from ..tensor import Tensor
 from .grad_mode import enable_grad
@@ -49,6 +49,10 @@ def push_forward(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tup
         found = op.call(*_replaced(values, tangents, rule.positions))
     elif rule.kind == "multilinear":
         found = _product_rule(op, values, tangents, rule.positions)
+    elif rule.kind == "affine":
+        found = _affine(op, values, tangents, rule.positions)
+    elif rule.kind == "reduction":
+        found = _reduction(op, (*values, *outs), tangents, outs[0])
     else:
         assert rule.function is not None
         found = rule.function((*values, *outs), tangents)
@@ -110,6 +114,30 @@ def _product_rule(op: Op, values: tuple[Any, ...], tangents: list[Any], position
         if tangents[position] is not None:
             total = _add(total, op.call(*values[:position], tangents[position], *values[position + 1 :]))
     return total
+
+
+def _affine(op: Op, values: tuple[Any, ...], tangents: list[Any], positions: Sequence[int]) -> Any:
+    x, weight, bias = positions
+    of_x, of_weight, of_bias = tangents[x], tangents[weight], tangents[bias]
+    total: Tensor | None = None
+    changed = list(values)
+    if of_x is not None:
+        changed[x], changed[bias] = of_x, None
+        total = op.call(*changed)
+    if of_weight is not None or of_bias is not None:
+        changed[x], changed[bias] = values[x], of_bias
+        changed[weight] = _zero_of(values[weight]) if of_weight is None else of_weight
+        total = _add(total, op.call(*changed))
+    return total
+
+
+def _reduction(op: Op, values: tuple[Any, ...], tangents: list[Any], out: Tensor) -> Tensor:
+    ((position, _, function, pick),) = op.formulas
+    tangent: Any = tangents[position]
+    slope = conjugate(function(ones_like(out.detach()), *pick(values)))
+    assert op.forward is not None and op.forward.function is not None
+    dims, keepdim = op.forward.function(values, tangents)
+    return _sum(slope * tangent, dims, keepdim)
 
 
 def _has_history(values: Sequence[Any]) -> bool:

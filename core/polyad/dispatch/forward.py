@@ -2,8 +2,11 @@
 
     elementwise(op, ...)        each element of the result depends on the elements at its own place alone; the rule is
                                 read off the gradient formulas
-    linear(op, name, ...)       linear in these operands together: the op applied to their tangents
+    linear_in(op, name, ...)    linear in these operands together: the op applied to their tangents
     multilinear(op, name, ...)  linear in each of them: the sum of the op applied to one tangent at a time
+    affine(op, x, weight, bias) a product of two operands, to which a third, which may be absent, is added
+    reduction(op)               each element of the input counts for one element of the result alone, which is a
+                                reduction over ``dims``; the rule is read off the gradient formula
     by_body(op, ...)            a composite whose decomposition is carried out on values and tangents
     forward(op, rule)           a rule of its own
 
@@ -36,9 +39,10 @@ class ForwardRule(NamedTuple):
     """How an op's tangent is computed.
 
     Attributes:
-        kind: "elementwise", "linear", "multilinear", "body" or "own".
+        kind: "elementwise", "linear", "multilinear", "affine", "reduction", "body" or "own".
         positions: of the operands that it is linear in.
-        function: a rule of its own, called as ``function(values, tangents)`` with operands, parameters and results.
+        function: a rule of its own, called as ``function(values, tangents)`` with operands, parameters and results;
+            of a reduction, what gives (dims, keepdim) of these values.
         holomorphic: whether an elementwise op's gradient of complex operands is its derivative's conjugate times g.
     """
 
@@ -60,7 +64,7 @@ def elementwise(*declared: Callable[..., Any], holomorphic: bool = True) -> None
         op_of(one).forward = ForwardRule("elementwise", holomorphic=holomorphic)
 
 
-def linear(declared: Callable[..., Any], *operands: str) -> None:
+def linear_in(declared: Callable[..., Any], *operands: str) -> None:
     """Say of an op that it is linear in *operands* taken together, the others and the parameters being held."""
     op = op_of(declared)
     op.forward = ForwardRule("linear", _positions(op, operands))
@@ -70,6 +74,30 @@ def multilinear(declared: Callable[..., Any], *operands: str) -> None:
     """Say of an op that it is linear in each of *operands*, all else being held."""
     op = op_of(declared)
     op.forward = ForwardRule("multilinear", _positions(op, operands))
+
+
+def affine(declared: Callable[..., Any], input: str, weight: str, bias: str) -> None:
+    """Say of an op that it is the sum of *bias*, which may be None, and of what is linear in *input* and *weight*."""
+    op = op_of(declared)
+    op.forward = ForwardRule("affine", _positions(op, (input, weight, bias)))
+
+
+def reduction(declared: Callable[..., Any], dims: tuple[int, ...] | None = None) -> None:
+    """Say of an op of one operand that it reduces over its parameter ``dims``, or *dims* counted from the end, or all.
+
+    Then its gradient formula, given ones, computes by how much each element counts.
+    """
+    op = op_of(declared)
+    if "dims" in op.params:
+        at, keep = op.names.index("dims"), op.names.index("keepdim")
+        op.forward = ForwardRule("reduction", function=lambda v, t: (v[at], v[keep]))
+    else:
+        op.forward = ForwardRule("reduction", function=lambda v, t: (_from_end(v[0], dims), False))
+
+
+def _from_end(tensor: Any, dims: tuple[int, ...] | None) -> tuple[int, ...]:
+    count = len(tensor._array.shape)
+    return tuple(range(count)) if dims is None else tuple([count + dim for dim in dims])
 
 
 def by_body(*declared: Callable[..., Any]) -> None:

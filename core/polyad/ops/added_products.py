@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import forward
 from ..dispatch.op import composite, function, gradient
 from ..dtypes import BOOL, FLOATING, DType
 from ..errors import ArgumentTypeError, DTypeError, ShapeError
@@ -89,11 +90,36 @@ def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number)
     return _sum_of(input, lambda: mv(mat, vec), shape, beta, alpha)
 
 
+def _change(
+    product: Callable[[Tensor, Tensor], Tensor],
+    of_input: Tensor | None,
+    one: Tensor,
+    of_one: Tensor | None,
+    other: Tensor,
+    of_other: Tensor | None,
+    beta: Number,
+    alpha: Number,
+) -> Tensor | None:
+    """The tangent of beta * input + alpha * product(one, other)."""
+    total = None if of_input is None or not beta else _mul(of_input, beta)
+    for left, right in ((of_one, other), (one, of_other)) if alpha else ():
+        if left is not None and right is not None:
+            part = _mul(product(left, right), alpha)
+            total = part if total is None else _add(total, part)
+    return total
+
+
 gradient(
     _addmm,
     input=lambda g, beta: _scaled(g, beta),
     mat1=lambda g, mat2, alpha: _scaled(_gemm(g, conjugate(mat2), False, True), alpha),
     mat2=lambda g, mat1, alpha: _scaled(_gemm(conjugate(mat1), g, True, False), alpha),
+)
+forward(
+    _addmm,
+    lambda input_t, mat1, mat1_t, mat2, mat2_t, beta, alpha: _change(
+        mm, input_t, mat1, mat1_t, mat2, mat2_t, beta, alpha
+    ),
 )
 gradient(
     _baddbmm,
@@ -101,11 +127,21 @@ gradient(
     batch1=lambda g, batch2, alpha: _scaled(_gemm(g, conjugate(batch2), False, True), alpha),
     batch2=lambda g, batch1, alpha: _scaled(_gemm(conjugate(batch1), g, True, False), alpha),
 )
+forward(
+    _baddbmm,
+    lambda input_t, batch1, batch1_t, batch2, batch2_t, beta, alpha: _change(
+        bmm, input_t, batch1, batch1_t, batch2, batch2_t, beta, alpha
+    ),
+)
 gradient(
     _addmv,
     input=lambda g, beta: _scaled(g, beta),
     mat=lambda g, vec, alpha: _scaled(_mul(_unsqueeze(g, 1), conjugate(vec)), alpha),
     vec=lambda g, mat, alpha: _scaled(mv(_permute(conjugate(mat), (1, 0)), g), alpha),
+)
+forward(
+    _addmv,
+    lambda input_t, mat, mat_t, vec, vec_t, beta, alpha: _change(mv, input_t, mat, mat_t, vec, vec_t, beta, alpha),
 )
 
 

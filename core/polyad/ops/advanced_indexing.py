@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, first
 from ..dtypes import INTEGER, bool_, int64, uint8
@@ -133,11 +134,13 @@ gradient(
     _index,
     input=lambda g, input_shape, indices: _index_put(_zeros_like(g, input_shape), indices, g, not _only_masks(indices)),
 )
+linear_in(_index, "input")
 gradient(
     _index_put,
     input=lambda g, indices, accumulate: g if accumulate else _index_put(g, indices, 0, False),
     values=lambda g, values_shape, indices: _summed_to(_index(g, indices), values_shape),
 )
+linear_in(_index_put, "input", "values")
 
 
 def _only_masks(indices: Sequence[Tensor | None]) -> bool:

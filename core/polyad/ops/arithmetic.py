@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from ..backend.interface import Signature
+from ..dispatch.forward import elementwise, linear_in, multilinear
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import (
     Typing,
@@ -40,6 +41,7 @@ def _add(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 gradient(_add, input=lambda g: g, other=lambda g: g)
+linear_in(_add, "input", "other")
 
 
 @function(inplace=True)
@@ -62,6 +64,7 @@ def _sub(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 gradient(_sub, input=lambda g: g, other=lambda g: _neg(g))
+linear_in(_sub, "input", "other")
 
 
 @function(inplace=True)
@@ -126,6 +129,7 @@ def _mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 gradient(_mul, input=lambda g, other: _mul(g, conjugate(other)), other=lambda g, input: _mul(g, conjugate(input)))
+multilinear(_mul, "input", "other")
 
 
 @function(inplace=True)
@@ -519,6 +523,8 @@ gradient(
         _mul(g, conjugate(_div(_mul(_div(tensor1, tensor2), value), tensor2)))
     ),
 )
+elementwise(_div, _floor_divide, _trunc_divide, _remainder, _fmod, _neg, abs, sign, _conj, lerp, _addcmul, _addcdiv)
+elementwise(sgn, holomorphic=False)
 
 
 @function(inplace=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import by_body
 from ..dispatch.op import composite, function, joint_gradient
 from ..dispatch.promotion import Typing
 from ..dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
@@ -136,6 +137,7 @@ joint_gradient(
         grads[0], query, key, value, attn_mask, sums.detach(), is_causal, scale
     ),
 )
+by_body(_attention)
 
 
 def _check_operands(op: str, query: Tensor, key: Tensor, value: Tensor) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import promoted
 from ..dtypes import FLOATING, int64
@@ -53,6 +54,7 @@ def _blocks(g: Tensor, tensors_shape: Sequence[Shape]) -> list[Tensor]:
 
 
 gradient(_block_diag, tensors=_blocks)
+linear_in(_block_diag, "tensors")
 
 
 @function(method=False)

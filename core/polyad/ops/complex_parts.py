@@ -15,6 +15,7 @@ from typing import Any
 
 from ..backend.interface import Signature
 from ..backend.registry import tensor_type
+from ..dispatch.forward import elementwise, forward, linear_in
 from ..dispatch.inplace import check_writable
 from ..dispatch.op import composite, function, gradient, view
 from ..dispatch.promotion import Typing, promoted_float, to_bool
@@ -90,6 +91,7 @@ def complex_of_parts(parts: Tensor) -> Tensor:
 
 gradient(_view_as_real, input=lambda g: complex_of_parts(g))
 gradient(_view_as_complex, input=lambda g: _view_as_real(g))
+forward(_view_as_complex, lambda input_t: complex_of_parts(input_t))
 gradient(_real, input=lambda g: _complex(g, _zeros(g)))
 gradient(_imag, input=lambda g: _complex(_zeros(g), g))
 
@@ -192,6 +194,7 @@ def _complex(real: Tensor, imag: Tensor) -> Tensor:
 
 
 gradient(_complex, real=lambda g: _real(g), imag=lambda g: _imag(g))
+linear_in(_complex, "real", "imag")
 
 
 def _check_parts(op: str, **parts: Tensor) -> None:
@@ -277,6 +280,7 @@ def _angle_grad(g: Tensor, input: Tensor) -> Tensor:
 
 
 gradient(angle, input=_angle_grad)
+elementwise(angle)
 
 
 @composite(dtype=to_bool, shape=same)

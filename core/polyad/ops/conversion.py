@@ -11,6 +11,7 @@ from ..autograd.node import make_node
 from ..backend import registry
 from ..device import Device
 from ..dispatch.effects import Effect
+from ..dispatch.forward import elementwise
 from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import common_dtype, keyed_dtype
@@ -64,6 +65,7 @@ def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
 
 
 gradient(_copy_strided, input=lambda g: g)
+elementwise(_cast, _copy, _copy_strided)
 
 
 @function()

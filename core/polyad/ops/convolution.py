@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import affine, multilinear
 from ..dispatch.op import function, gradient, primitive
 from ..dispatch.promotion import promoted
 from ..dtypes import BOOL, bfloat16, float32
@@ -163,6 +164,7 @@ gradient(
     ),
     bias=_bias_grad,
 )
+affine(_convolution, "input", "weight", "bias")
 gradient(
     _convolution_transposed,
     input=lambda g, weight, stride, padding, dilation, groups: _convolution(
@@ -173,6 +175,7 @@ gradient(
     ),
     bias=_bias_grad,
 )
+affine(_convolution_transposed, "input", "weight", "bias")
 gradient(
     _convolution_weight_grad,
     grad=lambda g, input, stride, padding, dilation, groups: _convolution(
@@ -182,6 +185,7 @@ gradient(
         conjugate(grad), g, None, input_shape[2:], stride, padding, dilation, groups
     ),
 )
+multilinear(_convolution_weight_grad, "grad", "input")
 
 
 def _check_operands(op: str, count: int, input: Any, weight: Any, bias: Any, first: str) -> None:

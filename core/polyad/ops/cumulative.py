@@ -16,12 +16,14 @@ from typing import Any
 
 from .. import return_types
 from ..backend.interface import Signature
+from ..dispatch.forward import forward, linear_in
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed
 from ..dtypes import DType, float32, int64
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
 from .arithmetic import conjugate
+from .indexing import _gather
 from .joining import _cat, _flip
 from .selection import _where, maximum
 from .shape_rules import same
@@ -38,6 +40,7 @@ def _cumsum(input: Tensor, dim: int) -> Tensor:
 
 
 gradient(_cumsum, input=lambda g, dim: _flip(_cumsum(_flip(g, (dim,)), dim), (dim,)))
+linear_in(_cumsum, "input")
 
 
 @function(inplace=True, dtype_of_out=True)
@@ -197,7 +200,9 @@ def _chosen(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
 
 
 gradient(_cummax, input=_chosen)
+forward(_cummax, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 gradient(_cummin, input=_chosen)
+forward(_cummin, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 
 def _with_0d(op: Callable[..., Any], input: Tensor, at: int) -> Any:
@@ -272,7 +277,22 @@ def _logcumsumexp_grad(g: Tensor, input: Tensor, dim: int, out: Tensor) -> Tenso
     return part(_where(g > 0, g, 0.0)) - part(_where(g < 0, -g, 0.0))
 
 
+def _logcumsumexp_forward(input: Tensor, input_t: Tensor, dim: int) -> Tensor:
+    """The averages of the tangents up to each, weighted by exp(input): combined as the sums are, so nothing
+    overflows.
+    """
+
+    def averaged(a: Tensor, of_a: Tensor, b: Tensor, of_b: Tensor) -> tuple[Tensor, Tensor]:
+        (total,) = _log_add(a, b)
+        return total, of_a * _where(a == -math.inf, 0.0, a - total).exp() * (a != -math.inf) + of_b * _where(
+            b == -math.inf, 0.0, b - total
+        ).exp() * (b != -math.inf)
+
+    return _doubled((input, input_t), dim, averaged)[1]
+
+
 gradient(_logcumsumexp, input=_logcumsumexp_grad)
+forward(_logcumsumexp, _logcumsumexp_forward)
 
 
 @function()

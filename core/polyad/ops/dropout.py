@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import forward
 from ..dispatch.inplace import check_writable, write
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing
@@ -46,6 +47,7 @@ def _dropout(input: Tensor, p: float, generator: Generator) -> tuple[Tensor, Ten
 
 
 gradient(_dropout, input=lambda grads, kept, p: grads[0] * kept * (1 / (1 - p)))
+forward(_dropout, lambda input_t, kept, p: (input_t * kept * (1 / (1 - p)), None))
 
 
 def _probability(op: str, input: Tensor, p: Any) -> None:

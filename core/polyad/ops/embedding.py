@@ -10,6 +10,7 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..backend.bounds import ElementOutOfRange
+from ..dispatch.forward import linear_in, multilinear
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import first
 from ..dtypes import INTEGER, int64
@@ -68,12 +69,14 @@ gradient(
         g, input, weight_shape[0], padding_idx, by_frequency
     ),
 )
+linear_in(_embedding, "weight")
 gradient(
     _embedding_backward,
     g=lambda g, input, rows, padding_idx, by_frequency: _scaled(
         _embedding(g, input, -1, False), input.to(int64), rows, padding_idx, by_frequency
     ),
 )
+linear_in(_embedding_backward, "g")
 
 
 def _check_table(op: str, weight: Tensor, input: Tensor, padding_idx: int | None) -> int:
@@ -222,6 +225,7 @@ gradient(
     weight=_bag_sum_weight,
     factors=lambda g, weight, index, bag: (_index_select(g, bag, 0) * _index_select(weight, index, 0)).sum(1),
 )
+multilinear(_bag_sum, "weight", "factors")
 
 
 def _bag_max_shape(weight: Shape, index: Shape, bag: Shape, bags: int) -> Shape:

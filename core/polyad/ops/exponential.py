@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ..dispatch.forward import elementwise
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..errors import ArgumentTypeError
@@ -259,6 +260,8 @@ def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tenso
 
 
 gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _mul(g, _div(input, other)))
+elementwise(exp, expm1, exp2, log, log1p, log2, log10, sigmoid, _logit, logaddexp, logaddexp2, xlogy)
+elementwise(_sigmoid_backward, holomorphic=False)
 
 expit = alias("expit", sigmoid, namespace="special")
 for _function in (exp2, expm1, log1p, logit, xlogy):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import return_types
 from ..backend.interface import Signature
+from ..dispatch.forward import elementwise
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, floating_only, not_complex, promoted_float, to_bool
 from ..dtypes import BOOL, FLOATING, bfloat16, finfo, float16, float32, float64, int16, int32, int64
@@ -172,6 +173,7 @@ def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
 
 
 gradient(_frexp, input=lambda grads, exponent: None if grads[0] is None else _ldexp(grads[0], _neg(exponent)))
+elementwise(copysign, nextafter, _ldexp)
 
 
 @function()

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import multilinear
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing
 from ..dtypes import bool_, int64
@@ -122,16 +123,19 @@ gradient(
     rows=lambda g, rows_shape, weights, index: _weighted_rows_backward(g, weights, index, rows_shape[0]),
     weights=lambda g, rows, index: _rows_dot(g, rows, index),
 )
+multilinear(_weighted_rows, "rows", "weights")
 gradient(
     _weighted_rows_backward,
     grad=lambda g, weights, index: _weighted_rows(g, weights, index),
     weights=lambda g, grad, index: _rows_dot(grad, g, index),
 )
+multilinear(_weighted_rows_backward, "grad", "weights")
 gradient(
     _rows_dot,
     grad=lambda g, rows, index: _weighted_rows(rows, g, index),
     rows=lambda g, grad, rows_shape, index: _weighted_rows_backward(grad, g, index, rows_shape[0]),
 )
+multilinear(_rows_dot, "grad", "rows")
 
 
 # ------------------------------------------------------------------------------------------------ neighbours

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, to_int64
 from ..dtypes import INTEGER, int64
@@ -56,6 +57,7 @@ gradient(
     _index_select,
     input=lambda g, input_shape, index, dim: _index_add(_zeros_like(g, input_shape), index, g, dim),
 )
+linear_in(_index_select, "input")
 
 
 def _added(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
@@ -68,6 +70,7 @@ def _index_add(input: Tensor, index: Tensor, source: Tensor, dim: int) -> Tensor
 
 
 gradient(_index_add, input=lambda g: g, source=lambda g, index, dim: _index_select(g, index, dim))
+linear_in(_index_add, "input", "source")
 
 
 def _gathered(input: Shape, index: Shape, dim: int) -> Shape:
@@ -85,6 +88,7 @@ gradient(
     _gather,
     input=lambda g, input_shape, index, dim: _scatter_add(_zeros_like(g, input_shape), index, g, dim),
 )
+linear_in(_gather, "input")
 
 
 def _scattered(input: Shape, index: Shape, src: Shape | None, dim: int) -> Shape:
@@ -103,6 +107,7 @@ gradient(
     input=lambda g, index, dim: _scatter(g, index, 0, dim),
     src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
 )
+linear_in(_scatter, "input", "src")
 
 
 @primitive(dtype=typed_like_input(index=1, values=2), shape=_scattered, method=False)
@@ -115,6 +120,7 @@ gradient(
     input=lambda g: g,
     src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
 )
+linear_in(_scatter_add, "input", "src")
 
 
 def _padded(gradient: Tensor, shape: Shape) -> Tensor:
@@ -283,6 +289,7 @@ gradient(
     input=_index_cleared,
     source=lambda g, index, dim: _index_select(g, index, dim),
 )
+linear_in(_index_copy, "input", "source")
 
 
 @function(inplace=True)

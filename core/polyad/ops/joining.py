@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import linear_in
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
@@ -49,6 +50,7 @@ def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 gradient(_cat, tensors=lambda g, tensors_shape, dim: _pieces(g, dim, [shape[dim] for shape in tensors_shape]))
+linear_in(_cat, "tensors")
 
 
 @function(method=False)
@@ -109,6 +111,7 @@ def _stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 gradient(_stack, tensors=lambda g, dim: unbind(g, dim))
+linear_in(_stack, "tensors")
 
 
 @function(method=False)
@@ -350,6 +353,7 @@ def _interleaved_grad(g: Tensor, input_shape: Shape, times: int, dim: int) -> Te
 
 
 gradient(_repeat_interleave, input=_interleaved_grad)
+linear_in(_repeat_interleave, "input")
 
 
 @function()
@@ -421,6 +425,7 @@ def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor:
 
 
 gradient(_flip, input=lambda g, dims: _flip(g, dims))
+linear_in(_flip, "input")
 
 
 @function()
@@ -512,6 +517,7 @@ def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tens
 
 
 gradient(_roll, input=lambda g, shifts, dims: _roll(g, tuple([-shift for shift in shifts]), dims))
+linear_in(_roll, "input")
 
 
 @function()
@@ -556,6 +562,7 @@ def _tril(input: Tensor, diagonal: int) -> Tensor:
 
 
 gradient(_tril, input=lambda g, diagonal: _tril(g, diagonal))
+linear_in(_tril, "input")
 
 
 @primitive(shape=_triangle, method=False)
@@ -564,6 +571,7 @@ def _triu(input: Tensor, diagonal: int) -> Tensor:
 
 
 gradient(_triu, input=lambda g, diagonal: _triu(g, diagonal))
+linear_in(_triu, "input")
 
 
 def _check_matrices(input: Tensor, diagonal: int, op: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..dispatch.forward import affine, multilinear
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
 from ..errors import ShapeError
@@ -32,6 +33,7 @@ def _gemm_grad_other(g: Tensor, input: Tensor, transpose_input: bool, transpose_
 
 
 gradient(_gemm, input=_gemm_grad_input, other=_gemm_grad_other)
+multilinear(_gemm, "input", "other")
 
 
 @function()
@@ -90,6 +92,7 @@ def _vector_product_grad_other(g: Tensor, input: Tensor, other_shape: Shape) -> 
 
 
 gradient(_vector_product, input=_vector_product_grad_input, other=_vector_product_grad_other)
+multilinear(_vector_product, "input", "other")
 
 
 @composite(dtype=promoted, grad_name="AddmmBackward0", method=False)
@@ -111,6 +114,7 @@ gradient(
     weight=_linear_grad_weight,
     bias=lambda g: g,
 )
+affine(_linear, "input", "weight", "bias")
 
 
 @function(method=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing
 from ..dtypes import INTEGER, bool_
@@ -45,6 +46,7 @@ gradient(
     input=lambda g, mask: _masked_fill(g, mask, 0),
     value=lambda g, mask: g * mask,
 )
+linear_in(_masked_fill, "input", "value")
 
 
 def _check_mask(op: str, input: Tensor, mask: Any) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import by_body
 from ..dispatch.op import composite, function, joint_gradient
 from ..dispatch.promotion import Typing
 from ..dtypes import FLOATING, bfloat16, finfo, float16, float32
@@ -321,6 +322,7 @@ joint_gradient(
         _layer_norm_backward(grads[0], input, weight, mean, var, count, eps), weight
     ),
 )
+by_body(_layer_norm)
 
 
 def _features(op: str, input: Tensor, normalized_shape: Any, **others: Tensor | None) -> Shape:
@@ -530,6 +532,7 @@ joint_gradient(
     "weight",
     lambda grads, input, weight, inverse, count, eps: _of_rms_norm(grads, input, weight, inverse, count, eps),
 )
+by_body(_rms_norm)
 
 
 def _of_rms_norm(

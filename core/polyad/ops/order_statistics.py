@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import return_types
 from ..backend.interface import Signature
+from ..dispatch.forward import forward, reduction
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, first, not_complex
 from ..dtypes import float32, float64, int64
 from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
-from .reduction import _sum, among_equals, placed
+from .reduction import _sum, among_equals, chosen, placed
 from .selection import _where
 from .slicing import _select, _slice
 from .sorting import _sort, _sorted, rank_in
@@ -71,6 +72,7 @@ def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
 
 
 gradient(_kthvalue, input=placed)
+forward(_kthvalue, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
 
 
 @function()
@@ -113,7 +115,9 @@ def _nanmedian(input: Tensor) -> Tensor:
 
 
 gradient(_median, input=among_equals)
+reduction(_median)
 gradient(_nanmedian, input=among_equals)
+reduction(_nanmedian)
 
 
 def _middle(number: Tensor) -> Tensor:
@@ -144,7 +148,9 @@ def _at_rank(input: Tensor, rank: Tensor, dim: int, keepdim: bool) -> tuple[Tens
 
 
 gradient(_median_dim, input=placed)
+forward(_median_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
 gradient(_nanmedian_dim, input=placed)
+forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
 
 
 def _of_nothing(input: Tensor) -> Tensor:
@@ -212,6 +218,7 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 
 gradient(_mode, input=placed)
+forward(_mode, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
 
 
 @function()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import forward, linear_in
 from ..dispatch.op import composite, function, gradient
 from ..errors import ArgumentTypeError, NotSupported, ShapeError
 from ..layout import Shape
@@ -51,6 +52,7 @@ def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
 
 
 gradient(_pad_constant, input=lambda g, pads: _pad_constant(g, tuple(-amount for amount in pads), 0))
+forward(_pad_constant, lambda input_t, pads: _pad_constant(input_t, pads, 0))
 
 
 # ------------------------------------------------------------------------------------------------ its own elements
@@ -136,10 +138,12 @@ gradient(
         g, input_shape[dim], dim, before, after, mode
     ),
 )
+linear_in(_pad_repeated, "input")
 gradient(
     _pad_repeated_backward,
     grad=lambda g, dim, before, after, mode: _pad_repeated(g, dim, before, after, mode),
 )
+linear_in(_pad_repeated_backward, "grad")
 
 _MODES = ("reflect", "replicate", "circular")
 

@@ -10,6 +10,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, function, gradient
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, contiguous_strides
@@ -89,10 +90,12 @@ gradient(
         g, input_shape[2:], kernel, dilation, padding, stride
     ),
 )
+linear_in(_im2col, "input")
 gradient(
     _col2im,
     input=lambda g, kernel, dilation, padding, stride: _im2col(g, kernel, dilation, padding, stride),
 )
+linear_in(_col2im, "input")
 
 
 def _settings(op: str, input: Any, *given: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:

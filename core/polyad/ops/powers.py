@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import elementwise
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, floating_only, not_bool, not_complex, promoted_float
 from ..dtypes import BOOL, INTEGER, complex128, float64, int64
@@ -199,3 +200,4 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 gradient(reciprocal, input=lambda g, out: _neg(_mul(g, conjugate(_mul(out, out)))))
+elementwise(_pow, hypot, square, sqrt, rsqrt, reciprocal)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import multilinear
 from ..dispatch.op import alias, composite, function, gradient
 from ..dispatch.promotion import Rule, Typing
 from ..dtypes import BOOL
@@ -153,6 +154,7 @@ gradient(
     input=lambda g, mat2: _gemm(g, conjugate(mat2), False, True),
     mat2=lambda g, input: _gemm(conjugate(input), g, True, False),
 )
+multilinear(mm, "input", "mat2")
 
 
 @composite(dtype=same_dtype("bmm"), shape=bmm_shape)
@@ -174,6 +176,7 @@ gradient(
     input=lambda g, mat2: _gemm(g, conjugate(mat2), False, True),
     mat2=lambda g, input: _gemm(conjugate(input), g, True, False),
 )
+multilinear(bmm, "input", "mat2")
 
 
 @composite(dtype=same_dtype("mv"), shape=mv_shape)
@@ -195,6 +198,7 @@ gradient(
     input=lambda g, vec: _mul(_unsqueeze(g, 1), conjugate(vec)),
     vec=lambda g, input: mv(_permute(conjugate(input), (1, 0)), g),
 )
+multilinear(mv, "input", "vec")
 
 
 @composite(dtype=same_dtype("dot"), shape=_dot_shape)
@@ -216,6 +220,7 @@ gradient(
     input=lambda g, tensor: _mul(g, conjugate(tensor)),
     tensor=lambda g, input: _mul(g, conjugate(input)),
 )
+multilinear(dot, "input", "tensor")
 
 
 @composite(dtype=same_dtype("vdot"), shape=_vdot_shape)
@@ -381,6 +386,7 @@ gradient(
     input=lambda g, other, dim: _cross(conjugate(other), g, dim),
     other=lambda g, input, dim: _cross(g, conjugate(input), dim),
 )
+multilinear(_cross, "input", "other")
 
 
 def cross_along(op: str, input: Tensor, other: Tensor, dim: int) -> Tensor:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import return_types
 from ..backend.interface import Signature
+from ..dispatch.forward import forward, linear_in, reduction
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed, to_int64
 from ..dtypes import FLOATING, DType, float32
@@ -33,6 +34,7 @@ def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 
 gradient(_sum, input=lambda g, input_shape, dims, keepdim: spread(g, input_shape, dims, keepdim))
+linear_in(_sum, "input")
 
 
 @function(dtype_of_out=True)
@@ -102,6 +104,7 @@ gradient(
     _mean,
     input=lambda g, input_shape, dims, keepdim: spread(g / (count(input_shape, dims) or 1), input_shape, dims, keepdim),
 )
+linear_in(_mean, "input")
 
 
 @function(dtype_of_out=True)
@@ -196,6 +199,7 @@ def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -
 
 
 gradient(_prod, input=_prod_grad)
+reduction(_prod)
 
 
 @function(dtype_of_out=True)
@@ -260,7 +264,9 @@ def evenly(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: 
 
 
 gradient(_amax, input=evenly)
+reduction(_amax)
 gradient(_amin, input=evenly)
+reduction(_amin)
 
 
 def _check_not_empty(op: str, input: Tensor) -> None:
@@ -398,7 +404,9 @@ def among_equals(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
 
 
 gradient(_max_all, input=among_equals)
+reduction(_max_all)
 gradient(_min_all, input=among_equals)
+reduction(_min_all)
 
 
 def _value_and_position(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -440,8 +448,20 @@ def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor)
     return _scatter(_full(input_shape, 0, kind.dtype, kind.device), index, values, dim)
 
 
+def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
+    """The tangent of elements chosen along *dim*: theirs."""
+    from .indexing import _gather
+
+    if not tangent._array.shape:
+        return tangent
+    result = _gather(tangent, indices if keepdim else indices.unsqueeze(dim), dim)
+    return result if keepdim else result.squeeze(dim)
+
+
 gradient(_max_dim, input=placed)
+forward(_max_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
 gradient(_min_dim, input=placed)
+forward(_min_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, dim, keepdim, indices), None))
 
 
 def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: Any) -> Any:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing
 from ..dtypes import DType, float32, float64, int64, uint8
@@ -71,7 +72,9 @@ gradient(
     _resample,
     input=lambda g, weights, places, input_shape, dim: _resample_backward(g, weights, places, input_shape[dim], dim),
 )
+linear_in(_resample, "input")
 gradient(_resample_backward, grad=lambda g, weights, places, dim: _resample(g, weights, places, dim))
+linear_in(_resample_backward, "grad")
 
 
 def _picked_shape(input: Shape, places: Shape, dim: int) -> Shape:
@@ -92,6 +95,7 @@ def _put(g: Tensor, places: Tensor, size: int, dim: int) -> Tensor:
 
 
 gradient(_pick, input=lambda g, input_shape, places, dim: _put(g, places, input_shape[dim], dim))
+linear_in(_pick, "input")
 
 
 def _along(vector: Tensor, dim: int, ndim: int) -> Tensor:

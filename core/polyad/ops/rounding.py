@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dispatch.forward import elementwise
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import floating_only, not_bool, not_complex
 from ..dtypes import INTEGER
@@ -117,3 +118,4 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 gradient(frac, input=lambda g: g)
+elementwise(floor, ceil, trunc, _round, frac)

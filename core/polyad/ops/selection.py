@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import elementwise, linear_in
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
 from ..dtypes import INTEGER, bool_, finfo, uint8
@@ -33,6 +34,7 @@ def _where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) ->
 
 
 gradient(_where, input=lambda g, condition: _where(condition, g, 0), other=lambda g, condition: _where(condition, 0, g))
+linear_in(_where, "input", "other")
 
 
 @function(method=False)
@@ -301,6 +303,7 @@ def _nan_to_num(input: Tensor, nan: float, posinf: float, neginf: float) -> Tens
 
 
 gradient(_nan_to_num, input=lambda g, input: _where(abs(input) < math.inf, g, 0))
+elementwise(_share, maximum, minimum, fmax, fmin, _clamp, _clamp_backward, heaviside, _nan_to_num)
 
 
 @function(inplace=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import forward
 from ..dispatch.op import alias, function, gradient, view as declare_view
 from ..dispatch.promotion import keyed_dtype
 from ..dispatch.views import Layout, layout_of
@@ -70,6 +71,7 @@ def _reshape_view(input: Layout, shape: Shape) -> Layout:
 
 
 gradient(_reshape_view, input=lambda g, input_shape: _reshape(g, input_shape))
+forward(_reshape_view, lambda input_t, shape: _reshape(input_t, shape))
 
 
 def _reshape(input: Tensor, shape: Shape) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..dispatch.forward import forward
 from ..dispatch.op import function, gradient, view
 from ..dispatch.views import Layout, apply_views, layout_of
 from ..errors import ArgumentTypeError, IndexOutOfRange, ShapeError
@@ -12,7 +13,7 @@ from ..layout import Shape, Strides, contiguous_strides, normalize_dim, normaliz
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .shape import relaid
-from .strided import _overlap_add, _window_put, reach
+from .strided import _overlap_add, _window_put, _window_take, reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -496,6 +497,12 @@ def _as_strided(
 gradient(
     _as_strided,
     input=lambda g, strides, offset, source: _window_put(g, source[0], source[1], strides, offset - source[2]),
+)
+forward(
+    _as_strided,
+    lambda input_t, shape, strides, offset, source: _window_take(
+        input_t, source[1], shape, strides, offset - source[2]
+    ),
 )
 
 

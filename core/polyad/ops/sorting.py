@@ -11,12 +11,14 @@ from typing import Any
 
 from .. import return_types
 from ..backend.interface import Signature
+from ..dispatch.forward import forward
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, first, not_complex
 from ..dtypes import int64
 from ..errors import ArgumentTypeError, ShapeError
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
+from .indexing import _gather
 from .reduction import placed
 from .slicing import _slice
 
@@ -35,6 +37,7 @@ def _sort(input: Tensor, dim: int, descending: bool) -> Any:
 
 
 gradient(_sort, input=lambda g, input_shape, dim, indices: placed(g, input_shape, dim, True, indices))
+forward(_sort, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 
 def _alone(shape: Shape, dim: int, descending: bool) -> Shape:
@@ -107,6 +110,7 @@ def _topk(input: Tensor, k: int, dim: int, largest: bool) -> Any:
 
 
 gradient(_topk, input=lambda g, input_shape, dim, indices: placed(g, input_shape, dim, True, indices))
+forward(_topk, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 
 @function()

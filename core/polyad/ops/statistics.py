@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.forward import reduction
 from ..dispatch.op import alias, composite, function, gradient
 from ..dispatch.promotion import Typing, first, floating_only, promoted_float
 from ..dtypes import float32
@@ -58,6 +59,7 @@ def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float
 
 
 gradient(_var, input=_var_grad)
+reduction(_var)
 
 
 @composite(dtype=_real_of("std"), shape=_variance_shape, method=False)
@@ -74,6 +76,7 @@ def _std_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float
 
 
 gradient(_std, input=_std_grad)
+reduction(_std)
 
 
 def _correction(op: str, unbiased: Any, correction: Any) -> float:
@@ -217,6 +220,7 @@ def _logsumexp_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bo
 
 
 gradient(_logsumexp, input=_logsumexp_grad)
+reduction(_logsumexp)
 
 
 @function()

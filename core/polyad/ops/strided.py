@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..dispatch.forward import linear_in
 from ..dispatch.op import composite, gradient
 from ..layout import Shape, Strides, contiguous_strides
 from ..tensor import Tensor
@@ -158,22 +159,26 @@ gradient(
     ),
     src=lambda g, src_shape, base_strides, strides, offset: _window_take(g, base_strides, src_shape, strides, offset),
 )
+linear_in(_window_write, "input", "src")
 gradient(
     _window_take,
     input=lambda g, input_shape, base_strides, strides, offset: _window_put(
         g, input_shape, base_strides, strides, offset
     ),
 )
+linear_in(_window_take, "input")
 gradient(
     _window_put,
     input=lambda g, input_shape, base_strides, strides, offset: _window_take(
         g, base_strides, input_shape, strides, offset
     ),
 )
+linear_in(_window_put, "input")
 gradient(
     _window_clear,
     input=lambda g, base_strides, shape, strides, offset: _window_clear(g, base_strides, shape, strides, offset),
 )
+linear_in(_window_clear, "input")
 
 
 # ---------------------------------------------------------------------------------------------------- sliding windows
@@ -216,6 +221,7 @@ def _overlap_add_grad(g: Tensor, input_shape: Shape, step: int) -> Tensor:
 
 
 gradient(_overlap_add, input=_overlap_add_grad)
+linear_in(_overlap_add, "input")
 
 
 # ------------------------------------------------------------------------- a base and a window of different dtypes

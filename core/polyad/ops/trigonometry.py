@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from ..dispatch.forward import elementwise
 from ..dispatch.op import alias, composite, gradient, primitive
 from ..dispatch.promotion import floating_only, not_complex, promoted_float
 from ..tensor import Tensor
@@ -273,5 +274,7 @@ def _sinc_slope(x: Tensor) -> Tensor:
 
 
 gradient(sinc, input=lambda g, input: _mul(g, conjugate(_sinc_slope(input))))
+elementwise(sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, atan2, sinc)
+elementwise(_tanh_backward, holomorphic=False)
 
 alias("sinc", sinc, namespace="special")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, function, gradient
 from ...dtypes import INTEGER, finfo
 from ...errors import ArgumentError, ShapeError
@@ -163,6 +164,17 @@ def _softshrink(input: Tensor, lambd: float) -> Tensor:
 
 
 gradient(_softshrink, input=lambda g, input, lambd: _hardshrink_backward(g, input, lambd))
+elementwise(
+    _hardtanh,
+    _hardtanh_backward,
+    _hardsigmoid,
+    _hardsigmoid_backward,
+    _hardswish,
+    _hardswish_backward,
+    _hardshrink,
+    _hardshrink_backward,
+    _softshrink,
+)
 
 
 @function(namespace="nn.functional")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...dispatch.forward import elementwise, forward
 from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing
@@ -193,6 +194,7 @@ def _rrelu_gradient(grads: Any, noise: Tensor) -> Tensor:
 
 
 gradient(_rrelu, input=_rrelu_gradient)
+forward(_rrelu, lambda input_t, noise: (_mul(input_t, noise.detach()), None))
 
 
 @function(namespace="nn.functional")
@@ -254,6 +256,17 @@ gradient(
     input=lambda g, grad, input, alpha, scale, input_scale: _where(
         input <= 0, _mul(_mul(g, grad), _mul(exp(_mul(input, input_scale)), alpha * scale * input_scale**2)), 0
     ),
+)
+elementwise(
+    relu,
+    _relu_backward,
+    _threshold,
+    _threshold_backward,
+    _leaky_relu,
+    _leaky_relu_backward,
+    _prelu,
+    _elu,
+    _elu_backward,
 )
 
 

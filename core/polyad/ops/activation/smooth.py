@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import floating_only
 from ...errors import OptionError, ShapeError
@@ -248,6 +249,8 @@ gradient(
     input=lambda g, gate: _mul(g, sigmoid(gate)),
     gate=lambda g, gate, out: _mul(_mul(g, out), sigmoid(-gate)),
 )
+elementwise(_gelu, _gelu_backward, _silu, _softplus, _softplus_backward, _log_sigmoid, _mish, _mish_backward, _glu)
+elementwise(_silu_backward, holomorphic=False)
 
 
 @function(namespace="nn.functional")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...dispatch.forward import elementwise, forward
 from ...dispatch.op import alias, composite, function, gradient
 from ...dtypes import FLOATING, DType
 from ...errors import DTypeError
@@ -61,11 +62,13 @@ def _log_softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor:
 
 
 gradient(_log_softmax, input=lambda g, out, dim: _log_softmax_backward(g, out, dim))
+forward(_log_softmax, lambda input_t, out, dim: _sub(input_t, _mul(exp(out), input_t).sum(dim, True)))
 gradient(
     _log_softmax_backward,
     grad=lambda g, output, dim: _sub(g, _mul(g, exp(output)).sum(dim, True)),
     output=lambda g, grad, output, dim: _mul(_mul(g, exp(output)), grad.sum(dim, True)) * -1,
 )
+elementwise(_softmax)
 
 
 def _along(op: str, call: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, dtype: DType | None) -> Tensor:

@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import Typing
 from ...dtypes import FLOATING, DType, float32, float64, get_default_dtype, int64
@@ -108,13 +109,16 @@ def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, size: int) -> Tens
 
 
 gradient(_fft_c2c, input=lambda g, dims, norm, forward: _fft_c2c(g, dims, SWAPPED[norm], not forward))
+linear_in(_fft_c2c, "input")
 gradient(
     _fft_r2c,
     input=lambda g, input_shape, dims, norm: _fft_c2r(
         _weighted(g, dims[-1], input_shape[dims[-1]], 0.5), dims, SWAPPED[norm], input_shape[dims[-1]]
     ),
 )
+linear_in(_fft_r2c, "input")
 gradient(_fft_c2r, input=lambda g, dims, norm, size: _weighted(_fft_r2c(g, dims, SWAPPED[norm]), dims[-1], size, 2.0))
+linear_in(_fft_c2r, "input")
 
 
 def _weighted(half: Tensor, dim: int, size: int, weight: float) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...dispatch.forward import reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first
 from ...dtypes import finfo
@@ -47,6 +48,7 @@ def _det_grad(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
 
 
 gradient(_linalg_det, A=_det_grad)
+reduction(_linalg_det, dims=(-2, -1))
 
 
 @composite(shape=lambda g, A, det: A, method=False)

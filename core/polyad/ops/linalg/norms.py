@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
+from ...dispatch.forward import reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dtypes import FLOATING, DType, float32, promote_types
@@ -83,7 +84,9 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
 
 
 gradient(_norm, input=_norm_grad)
+reduction(_norm)
 gradient(_norm2, input=_norm_grad)
+reduction(_norm2)
 
 
 def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:

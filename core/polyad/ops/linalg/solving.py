@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dtypes import finfo, int64
@@ -54,11 +55,21 @@ def _solve_grad_A(g: Tensor, A: Tensor, LU: Tensor, pivots: Tensor, of_adjoint: 
     return -(times_adjoint(out, gB) if of_adjoint else times_adjoint(gB, out))
 
 
+def _solve_forward(
+    A: Tensor, A_t: Tensor | None, B_t: Tensor | None, LU: Tensor, pivots: Tensor, of_adjoint: bool, out: Tensor
+) -> Tensor:
+    change = None if A_t is None else -(adjoint_times(A_t, out) if of_adjoint else times(A_t, out))
+    if B_t is not None:
+        change = B_t if change is None else change + B_t
+    return _linalg_solve_factored(A, change, LU, pivots, of_adjoint)  # type: ignore[arg-type]
+
+
 gradient(
     _linalg_solve_factored,
     A=_solve_grad_A,
     B=lambda g, A, LU, pivots, of_adjoint: _linalg_solve_factored(A, g, LU, pivots, not of_adjoint),
 )
+forward(_linalg_solve_factored, _solve_forward)
 
 
 def _solve_shape(A: Shape, B: Shape) -> tuple[Shape, Shape]:
@@ -148,6 +159,7 @@ def _linalg_inv_ex(A: Tensor) -> Any:
 
 
 gradient(_linalg_inv_ex, A=lambda g, inverse: -adjoint_times(inverse, times_adjoint(g[0], inverse)))
+forward(_linalg_inv_ex, lambda A_t, inverse: (-times(times(inverse, A_t), inverse), None))
 
 
 def inverted(op: str, name: str, A: Any) -> Tensor:

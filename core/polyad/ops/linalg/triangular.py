@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import return_types
+from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
 from ...errors import ShapeError
 from ...layout import Shape
@@ -21,6 +22,7 @@ from .operands import (
     product_shape,
     real_part,
     same_dtype,
+    times,
     times_adjoint,
     with_info,
 )
@@ -47,11 +49,24 @@ def _solve_triangular_grad_A(
     return -(product.triu(1 if unitriangular else 0) if upper else product.tril(-1 if unitriangular else 0))
 
 
+def _solve_triangular_forward(
+    A: Tensor, A_t: Tensor | None, B_t: Tensor | None, upper: bool, adjoint: bool, unitriangular: bool, out: Tensor
+) -> Tensor:
+    change = None
+    if A_t is not None:
+        part = A_t.triu(1 if unitriangular else 0) if upper else A_t.tril(-1 if unitriangular else 0)
+        change = -(adjoint_times(part, out) if adjoint else times(part, out))
+    if B_t is not None:
+        change = B_t if change is None else change + B_t
+    return _linalg_solve_triangular(A, change, upper, adjoint, unitriangular)  # type: ignore[arg-type]
+
+
 gradient(
     _linalg_solve_triangular,
     A=_solve_triangular_grad_A,
     B=lambda g, A, upper, adjoint, unitriangular: _linalg_solve_triangular(A, g, upper, not adjoint, unitriangular),
 )
+forward(_linalg_solve_triangular, _solve_triangular_forward)
 
 
 @function(namespace="linalg")

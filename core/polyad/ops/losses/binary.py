@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...dispatch.forward import by_body
 from ...dispatch.op import composite, function, gradient
 from ...dtypes import FLOATING
 from ...errors import ArgumentError, DTypeError
@@ -26,6 +27,7 @@ gradient(
     input=lambda g, input, target: g * (input - target) / (input * (1 - input)).clamp(min=1e-12),
     target=lambda g, input: g * ((-input).log1p() - input.log()),
 )
+by_body(_binary_cross_entropy)
 
 
 @function(namespace="nn.functional")

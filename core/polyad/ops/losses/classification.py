@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...dispatch.forward import by_body, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dtypes import BOOL, FLOATING, int64
@@ -88,6 +89,7 @@ gradient(
         g, input.detach(), target, weight, reduction, ignore_index, smoothing
     ),
 )
+linear_in(_nll_loss, "input")
 
 
 @composite(dtype=first_floating("cross_entropy"), shape=_loss_shape, method=False)
@@ -120,6 +122,7 @@ gradient(
         g, input, target, weight, reduction, ignore_index, smoothing
     ),
 )
+by_body(_cross_entropy)
 
 
 def _check_weight(op: str, input: Tensor, weight: Tensor | None, classes: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import promoted
 from ...errors import ArgumentError
@@ -225,6 +226,7 @@ gradient(
     target=lambda g, input, target, var, eps: _gaussian_slope(g, target, input, var, eps),
     var=_gaussian_slope_of_var,
 )
+elementwise(_huber, _gaussian_nll)
 
 
 @function(namespace="nn.functional")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING, Any
 
+from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first
 from ...dtypes import int64
@@ -19,7 +20,7 @@ from ...tensor import Tensor, check_room, check_tensor
 from ..windows import Sizes, batched
 from .average import _avg_pool
 from .geometry import check_real, finished
-from .maximum import _max_pool_with_indices, placed
+from .maximum import _max_pool_with_indices, placed, taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +78,7 @@ gradient(
     _range_sum,
     input=lambda g, input_shape, starts, ends, dim: _range_sum(g, *_containing(starts, ends, input_shape[dim]), dim),
 )
+linear_in(_range_sum, "input")
 
 
 def _given_shape(input: Shape, size: Sizes) -> tuple[Shape, Shape]:
@@ -125,6 +127,7 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
 
 
 gradient(_adaptive_max_pool, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
+forward(_adaptive_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
 
 
 def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, Sizes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.promotion import Typing, first
 from ...dtypes import int64
@@ -86,12 +87,14 @@ gradient(
         g, input_shape[2:], kernel, stride, padding, ceil_mode, count_include_pad, divisor
     ),
 )
+linear_in(_avg_pool, "input")
 gradient(
     _avg_pool_backward,
     grad=lambda g, kernel, stride, padding, ceil_mode, count_include_pad, divisor: _avg_pool(
         g, kernel, stride, padding, ceil_mode, count_include_pad, divisor
     ),
 )
+linear_in(_avg_pool_backward, "grad")
 
 
 def _pool_mean(

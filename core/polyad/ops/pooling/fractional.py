@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dtypes import int64
@@ -18,7 +19,7 @@ from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..windows import AXES, Sizes, batched, per_axis, unbatched
 from .geometry import check_real
-from .maximum import placed
+from .maximum import placed, taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,6 +86,7 @@ def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Si
 
 
 gradient(_fractional_max_pool, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
+forward(_fractional_max_pool, lambda input_t, indices: (taken(input_t, indices), None))
 
 
 def _pool_fractions(

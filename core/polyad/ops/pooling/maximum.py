@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first
 from ...dtypes import int64
@@ -69,6 +70,7 @@ def taken(input: Tensor, indices: Tensor) -> Tensor:
 
 
 gradient(_max_pool_with_indices, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
+forward(_max_pool_with_indices, lambda input_t, indices: (taken(input_t, indices), None))
 
 
 @composite(dtype=_ordered, shape=pooled_shape, method=False, grad_name="MaxPoolBackward0")
@@ -104,10 +106,17 @@ def _chosen(
 
 
 gradient(_max_pool_backward, grad=_chosen)
+linear_in(_max_pool_backward, "grad")
 gradient(
     _max_pool,
     input=lambda g, input, out, kernel, stride, padding, dilation, ceil_mode: _max_pool_backward(
         g, input.detach(), out.detach(), kernel, stride, padding, dilation, ceil_mode
+    ),
+)
+forward(
+    _max_pool,
+    lambda input_t, input, kernel, stride, padding, dilation, ceil_mode: _chosen(
+        input_t, input, kernel, stride, padding, dilation, ceil_mode
     ),
 )
 

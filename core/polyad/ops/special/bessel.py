@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...expansions import (
@@ -170,6 +171,7 @@ gradient(
     i1e,
     input=lambda g, input, out: _mul(g, _sub(_sub(i0e(input), _mul(sgn(input), out)), _over(out, input, 0.5))),
 )
+elementwise(i0, i0e, i1, i1e)
 
 
 @_declare("modified_bessel_i0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
@@ -58,3 +59,4 @@ def _grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 gradient(xlog1py, input=_grad_input, other=lambda g, input, other: _mul(g, _div(input, _add(other, 1))))
+elementwise(entr, xlog1py)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...expansions import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
@@ -181,6 +182,7 @@ gradient(
     ndtri,
     input=lambda g, out: _mul(g, _mul(exp(_mul(square(out), 0.5)), 1 / (TWO_OVER_ROOT_PI * ROOT_HALF / 2))),
 )
+elementwise(erf, erfc, erfcx, erfinv, ndtr, log_ndtr, ndtri)
 
 alias("erf", erf, namespace="special")
 alias("erfc", erfc, namespace="special")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...dtypes import BOOL
@@ -124,6 +125,7 @@ def _polygamma(input: Tensor, n: int) -> Tensor:
 
 
 gradient(_polygamma, input=lambda g, input, n: _mul(g, _polygamma(input, n + 1)))
+elementwise(lgamma, digamma, _polygamma)
 
 
 @function(method=False)

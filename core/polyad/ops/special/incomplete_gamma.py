@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import floating_only, not_complex
 from ...expansions import LOG1P_REST, STIRLING, TEMME
@@ -183,6 +184,7 @@ gradient(
     **no_derivative("igammac", "input"),
     other=lambda g, input, other: _neg(_mul(g, _density_of(input, other))),
 )
+elementwise(igamma, igammac)
 
 gammainc = alias("gammainc", igamma, namespace="special")
 gammaincc = alias("gammaincc", igammac, namespace="special")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from ...dispatch.forward import elementwise
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...expansions import EULER_MACLAURIN
@@ -98,3 +99,4 @@ gradient(
     **no_derivative("zeta", "input"),
     other=lambda g, input, other: _neg(_mul(_mul(g, input), zeta(input + 1, other))),
 )
+elementwise(zeta)
