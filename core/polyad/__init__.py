@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     )
     from .backend.hookspecs import hookimpl as hookimpl
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
+    from .func.mapping import vmap as vmap
     from .interop.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
@@ -171,6 +172,7 @@ _LAZY_NAMES = {
     "set_printoptions": "interop.printing",
     "to_dlpack": "interop.dlpack",
     "trace_dispatch": "dispatch.tracing",
+    "vmap": "func",
 }
 """Names that are looked up on first use, with the module that has them."""
 

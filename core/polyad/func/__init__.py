@@ -2,6 +2,7 @@
 
 transforms.py  grad, grad_and_value, vjp, jvp, linearize
 jacobians.py   jacrev, jacfwd, hessian
+mapping.py     vmap
 modules.py     a module called with other parameters: functional_call, stack_module_state
 trees.py       nested dicts, lists and tuples of tensors, which all of these take
 
@@ -20,7 +21,9 @@ tensor([  6., 120.])
 
 from __future__ import annotations
 
+from ..batching.loops import report as loop_report, reset_report as reset_loop_report
 from .jacobians import hessian, jacfwd, jacrev
+from .mapping import vmap
 from .modules import functional_call, stack_module_state
 from .transforms import grad, grad_and_value, jvp, linearize, vjp
 
@@ -33,6 +36,9 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "loop_report",
+    "reset_loop_report",
     "stack_module_state",
     "vjp",
+    "vmap",
 ]

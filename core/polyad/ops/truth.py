@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature
+from ..dispatch.effects import Effect
 from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import Typing, to_int64
 from ..dtypes import bool_, uint8
 from ..layout import Shape, normalize_dims
+from ..state import state
 from ..tensor import Tensor, check_tensor
 from .reduction import _sum
 from .shape_rules import reduced
@@ -90,6 +92,20 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """
     check_tensor(input, "count_nonzero", "input")
     return _count_nonzero(input, normalize_dims(dim, input.ndim, "count_nonzero"))
+
+
+def anywhere(condition: Tensor) -> bool:
+    """Whether *condition* (bool) holds anywhere, also in other samples of a batch that `polyad.func.vmap` maps over.
+
+    For checks of arguments, and for loops that go on while an element needs it: what is decided by it must be right for
+    elements of which the condition does not hold, too.
+    """
+    if state.modes:
+        return ANYWHERE.through_modes(condition)  # type: ignore[no-any-return]
+    return bool(_any(condition, tuple(range(condition.ndim)), False).item())
+
+
+ANYWHERE = Effect("anywhere", anywhere, reads=True)
 
 
 @function()

@@ -1,0 +1,21 @@
+"""vmap's machinery: how a function of single samples runs on all of them at once.
+
+level.py   `Batched` tensors and their level
+rules.py   which rule an op gets, and the kinds of rules
+table.py   the ops with a rule of their own; images.py and memory.py have those of two families
+views.py   views of batches
+loops.py   what is carried out sample by sample, and counted
+
+`polyad.func.vmap` is the transform that users call.
+"""
+
+from __future__ import annotations
+
+from . import table as table
+from .level import Batched, Unbatchable, VmapLevel
+from .loops import LoopRecord, LoopWarning, report, reset_report
+from .rules import register
+
+__all__ = [
+    "Batched", "LoopRecord", "LoopWarning", "Unbatchable", "VmapLevel", "register", "report", "reset_report",
+]  # fmt: skip

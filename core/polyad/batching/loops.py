@@ -1,0 +1,107 @@
+"""Ops that vmap carries out sample by sample, because nothing better is known: counted, and each warned of once.
+
+`report` (`polyad.func.loop_report`) lists them, as `polyad.backends.fallback_report` lists what ran on the host.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..dispatch.op import Op
+from ..ops.creation import zeros
+from ..ops.joining import stack
+from ..state import user_line, warn_user
+from ..tensor import Tensor
+
+if TYPE_CHECKING:
+    from .level import VmapLevel
+
+
+class LoopWarning(UserWarning):
+    """vmap carried out an op sample by sample."""
+
+
+@dataclass(slots=True)
+class LoopRecord:
+    """An op that vmap looped over.
+
+    Attributes:
+        op: its name.
+        line: the user's line.
+        calls: how often it was called; samples: how many samples it was carried out for, in all.
+    """
+
+    op: str
+    line: str
+    calls: int = 0
+    samples: int = 0
+
+
+_records: dict[tuple[str, str], LoopRecord] = {}
+_lock = threading.Lock()
+
+
+def report() -> tuple[LoopRecord, ...]:
+    """What vmap carried out sample by sample since the start, or since `reset_report`; the most samples first.
+
+    >>> import polyad
+    >>> polyad.func.loop_report()  # doctest: +SKIP
+    (LoopRecord(op='ctc_loss', line='train.py:12', calls=1, samples=64),)
+    """
+    with _lock:
+        return tuple(sorted(_records.values(), key=lambda record: -record.samples))
+
+
+def reset_report() -> None:
+    """Forget what `report` has counted."""
+    with _lock:
+        _records.clear()
+
+
+def _count(op: str, samples: int) -> None:
+    line = user_line()
+    with _lock:
+        record = _records.setdefault((op, line), LoopRecord(op, line))
+        record.calls += 1
+        record.samples += samples
+        first = record.calls == 1
+    if first:
+        warn_user(
+            f"vmap: {op} has no batching rule and is carried out sample by sample; polyad.func.loop_report() counts it",
+            LoopWarning,
+        )
+
+
+def one_by_one(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """The results of *op* for each sample, stacked."""
+    _count(op.name, level.size)
+    samples = [op.call(*[_sample(value, number) for value in values]) for number in range(level.size)]
+    if not samples:
+        like = op.call(*[_of_none(value) for value in values])
+        made = [zeros(0, *one.shape, dtype=one.dtype, device=one.device) for one in (like if op.outputs else (like,))]
+    elif op.outputs:
+        made = [stack(parts) for parts in zip(*samples, strict=True)]
+    else:
+        made = [stack(samples)]
+    wrapped = tuple([level.wrap(one) for one in made])
+    return wrapped if op.outputs else wrapped[0]
+
+
+def _sample(value: Any, number: int) -> Any:
+    if isinstance(value, list):
+        return [_sample(one, number) for one in value]
+    if not isinstance(value, Tensor):
+        return value
+    inner: Tensor = value._inner  # type: ignore[attr-defined]
+    return inner.select(0, number) if value._batched else inner  # type: ignore[attr-defined]
+
+
+def _of_none(value: Any) -> Any:
+    """An operand to learn the results' shapes from when there are no samples."""
+    if isinstance(value, list):
+        return [_of_none(one) for one in value]
+    if not isinstance(value, Tensor):
+        return value
+    return zeros(value.shape, dtype=value.dtype, device=value.device)

@@ -1,0 +1,231 @@
+"""How each op is carried out on a batch.
+
+An op gets the first of these that there is:
+
+    a rule of its own      a row of `RULES`, by the op's name; written in ops, on inner tensors
+    by its shape rule      an op that broadcasts its operands, or reduces dimensions, does so with one dimension more
+    its decomposition      a composite's body, run on the batched tensors; sample by sample if that reads data
+    sample by sample       counted and warned of (`polyad.batching.loops`)
+
+Rules are mostly of one of three kinds. *Aligned*: the batch is one more of the leading dimensions that the op
+broadcasts, so it must stand in front of as many of them in every operand. *Shifted*: parameters that name dimensions
+name the next ones. *Folded*: the op has a dimension of independent images, and the batch becomes part of that.
+
+A rule is called as ``rule(level, op, values)`` with the level set aside; tensors among *values* are `Batched`, at least
+one of them with a batch. It returns inner tensors with the batch in front. To add one, add a row to `RULES`, or call
+`register` from a package of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dispatch.effects import Effect
+from ..dispatch.op import Op
+from ..dispatch.plan import _run_body
+from ..ops import shape_rules
+from ..ops.shape import _reshape
+from ..tensor import Tensor
+from .level import Batched, Unbatchable, VmapLevel
+from .loops import one_by_one
+
+Rule = Callable[[VmapLevel, Op, tuple[Any, ...]], Any]
+
+RULES: dict[str, Rule] = {}
+"""Ops with a rule of their own, by name."""
+
+_found: dict[Op, tuple[Rule, str]] = {}
+
+
+def register(op: Op, rule: Rule) -> None:
+    """Give *op* a batching rule of its own."""
+    RULES[op.name] = rule
+    _found.pop(op, None)
+
+
+def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """The result of *op* on operands of *level*, as tensors of it."""
+    if not _any_batched(values):
+        if "generator" in op.params:
+            drawn = draw(level, op, tuple([_inner(value) for value in values]))
+            return tuple(level.lifted(drawn)) if op.outputs else level.lifted(drawn)
+        return _wrapped(level, op.call(*[_inner(value) for value in values]), False)
+    found = _found.get(op)
+    if found is None:
+        found = _found[op] = find(op)
+    if "generator" in op.params:
+        check_randomness(level, op)
+    result = found[0](level, op, values)
+    first = result[0] if isinstance(result, tuple) else result
+    # What ran at the level is wrapped already.
+    done = isinstance(first, Batched) and first._level is level
+    return result if done else _wrapped(level, result, True)
+
+
+def find(op: Op) -> tuple[Rule, str]:
+    """The rule of *op*, and its kind: "own", "shape", "decomposition" or "loop"."""
+    own = RULES.get(op.name)
+    if own is not None:
+        return own, "own"
+    if "generator" not in op.params:
+        named = {"dim", "dims"} & set(op.params)
+        if op.shape in (shape_rules.same, shape_rules.broadcast):
+            return (shifted if named else aligned()), "shape"
+        if op.shape is shape_rules.reduced:
+            return shifted, "shape"
+    if op.body is not None:
+        return decomposed, "decomposition"
+    return one_by_one, "loop"
+
+
+def _any_batched(values: Sequence[Any]) -> bool:
+    return any(
+        value._batched if isinstance(value, Batched) else isinstance(value, list) and _any_batched(value)
+        for value in values
+    )
+
+
+def _inner(value: Any) -> Any:
+    if isinstance(value, Batched):
+        return value._inner
+    return [_inner(one) for one in value] if isinstance(value, list) else value
+
+
+def _wrapped(level: VmapLevel, result: Any, batched: bool) -> Any:
+    if isinstance(result, tuple):
+        return tuple([level.wrap(one, batched) for one in result])
+    return level.wrap(result, batched)
+
+
+# -------------------------------------------------------------------------------------------------- kinds of rules
+
+
+def aligned(*cores: int, spread: bool = False) -> Rule:
+    """The rule of an op that broadcasts the leading dimensions of its operands.
+
+    *cores* says how many dimensions of each operand are no leading ones: 2 for a matrix; none by default. With *spread*
+    every operand gets the batch, for ops whose operands must have equal leading dimensions, or that take a gradient for
+    each sample from each.
+    """
+
+    def rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+        return op.call(*in_line(level, op, values, cores, spread), *values[len(op.operands) :])
+
+    return rule
+
+
+def in_line(level: VmapLevel, op: Op, values: tuple[Any, ...], cores: Sequence[int], spread: bool) -> list[Any]:
+    """The operands' inner tensors with equally many leading dimensions behind the batch."""
+    operands = values[: len(op.operands)]
+    core = [cores[position] if position < len(cores) else 0 for position in range(len(operands))]
+    leading = [one.ndim - core[k] for k, one in enumerate(operands) if isinstance(one, Tensor)]
+    most = max(leading, default=0)
+    made: list[Any] = []
+    for k, one in enumerate(operands):
+        if not isinstance(one, Batched):
+            made.append(one)
+            continue
+        inner = level.spread(one) if spread else one._inner
+        if spread or one._batched:
+            for _ in range(most - (one.ndim - core[k])):
+                inner = inner.unsqueeze(1)
+        made.append(inner)
+    return made
+
+
+def shifted(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """The rule of an op with a parameter ``dim`` or ``dims`` that counts from the front. Operands are of one rank, or
+    broadcast to one.
+    """
+    operands = in_line(level, op, values, (), len(op.operands) > 1)
+    params = list(values[len(op.operands) :])
+    scalar = all(one.ndim == 0 for one in values[: len(op.operands)] if isinstance(one, Tensor))
+    for position, name in enumerate(op.params):
+        if name == "dims":
+            params[position] = tuple([dim + 1 if dim >= 0 else dim for dim in params[position]])
+        elif name == "dim" and params[position] is not None:
+            params[position] = params[position] + 1 if params[position] >= 0 else params[position]
+            if scalar:
+                operands = [one.unsqueeze(1) if isinstance(one, Tensor) else one for one in operands]
+                result = op.call(*operands, *params)
+                flat = [_reshape(one, (level.size,)) for one in (result if op.outputs else (result,))]
+                return tuple(flat) if op.outputs else flat[0]
+    return op.call(*operands, *params)
+
+
+def folded(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """The rule of an op whose operands and results begin with a dimension of images."""
+    operands = [fold(level.spread(one)) if isinstance(one, Batched) else one for one in values]
+    result = op.call(*operands)
+    return tuple([unfold(level, one) for one in result]) if op.outputs else unfold(level, result)
+
+
+def fold(inner: Tensor) -> Tensor:
+    """*inner* with its first two dimensions as one."""
+    first, second, *rest = inner._array.shape
+    return _reshape(inner, (first * second, *rest))
+
+
+def unfold(level: VmapLevel, result: Tensor, count: int | None = None) -> Tensor:
+    """*result* with the batch and what it was folded with apart again."""
+    first, *rest = result._array.shape
+    return _reshape(result, (level.size, first // level.size if level.size else (count or 1), *rest))
+
+
+def decomposed(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """The rule of a composite: its body, at the level. Sample by sample if the body reads data, or writes what differs
+    between samples into what does not.
+    """
+    try:
+        with level:
+            result = _run_body(op, values)
+    except Unbatchable as error:
+        if error.is_final:
+            raise
+        return one_by_one(level, op, values)
+    if op.outputs:
+        return tuple([level.lifted(one)._bare() for one in result])
+    return level.lifted(result)._bare()
+
+
+# -------------------------------------------------------------------------------------------------- random numbers
+
+
+def draw(level: VmapLevel, op: Op, args: tuple[Any, ...]) -> Any:
+    """A draw of random numbers that depends on no batched tensor."""
+    check_randomness(level, op)
+    if level.randomness == "same":
+        return op.call(*args)
+    if op.name == "permutation":
+        return _permutations(level, *args)
+    if op.params[:1] == ("shape",):
+        return level.wrap(op.call((level.size, *args[0]), *args[1:]))
+    # Of operands that are the same for all samples.
+    return carry_out(
+        level, op, (*[_spread_out(level, one) for one in args[: len(op.operands)]], *args[len(op.operands) :])
+    )
+
+
+def check_randomness(level: VmapLevel, op: Op | Effect) -> None:
+    """Raise unless the level allows random numbers."""
+    if level.randomness == "error":
+        error = level.unbatchable(
+            f"vmap: {level.function} draws random numbers ({op.name}), and randomness is 'error'",
+            "pass randomness='different' (each sample its own) or 'same' (all samples the same)",
+        )
+        error.is_final = True
+        raise error
+
+
+def _spread_out(level: VmapLevel, value: Any) -> Any:
+    return level.wrap(level.spread(level.lift(value))) if isinstance(value, Tensor) else value
+
+
+def _permutations(level: VmapLevel, n: int, generator: Any, dtype: Any, device: Any) -> Any:
+    from ..dtypes import int64
+    from ..ops.random import _integers
+    from ..ops.sorting import argsort
+
+    keys = _integers((level.size, n), 0, 2**63 - 1, generator, int64, device)
+    return level.wrap(argsort(keys, 1, stable=True).to(dtype))

@@ -1,0 +1,317 @@
+"""The ops with a batching rule of their own, and the rules that only they have.
+
+To add one, see rules.py. Most ops need none: their shape rule or their decomposition says how they are carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..dispatch.op import OPS, Op
+from ..dtypes import bool_, int64
+from ..ops.advanced_indexing import _index, _index_put
+from ..ops.creation import _arange
+from ..ops.indexing import _gather, _index_add, _index_select, _scatter_add
+from ..ops.linear_algebra import _gemm
+from ..ops.shape import _expand, _permute, _reshape
+from ..tensor import Tensor
+from .images import IMAGES
+from .level import Batched, VmapLevel
+from .memory import MEMORY
+from .rules import RULES, aligned, decomposed, one_by_one, shifted
+
+# ------------------------------------------------------------------------------------------------------- products
+
+
+def _vector_product(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """Vectors of a batch are the rows of a matrix, if what they are multiplied with is the same for all."""
+    input, other = values
+    if input.ndim == 1 and other.ndim == 2 and not other._batched:
+        return _gemm(input._inner, other._inner, False, False)
+    if input.ndim == 2 and other.ndim == 1 and not input._batched:
+        return _gemm(other._inner, input._inner, False, True)
+    return decomposed(level, op, values)
+
+
+def _linear(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    input, weight, bias = values
+    if weight._batched or (bias is not None and bias._batched):
+        return decomposed(level, op, values)
+    return op.call(input._inner, weight._inner, None if bias is None else bias._inner)
+
+
+# ------------------------------------------------------------------------------------------------------- positions
+
+
+def _after(inner: Tensor, dim: int, index: Tensor) -> Tensor:
+    """*index* (B, n) as (B, ..., n, ...): along *dim* of *inner*, the same in the other dimensions."""
+    shape = inner._array.shape
+    count = index._array.shape[1]
+    index = _reshape(index, (shape[0], *[1] * (dim - 1), count, *[1] * (len(shape) - dim - 1)))
+    return _expand(index, (*shape[:dim], count, *shape[dim + 1 :]))
+
+
+def _select_rows(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    input, index, dim = values
+    if not index._batched:
+        return _index_select(input._inner, index._inner, dim + 1)
+    if input._batched:
+        return _gather(input._inner, _after(input._inner, dim + 1, index._inner), dim + 1)
+    rows = _index_select(input._inner, _reshape(index._inner, (index._inner.numel(),)), dim)
+    shape = rows._array.shape
+    return _reshape(rows, (*shape[:dim], *index._inner._array.shape, *shape[dim + 1 :])).movedim(dim, 0)
+
+
+def _add_rows(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    input, index, source, dim = values
+    base, added = level.spread(input), level.spread(source)
+    if not index._batched:
+        return _index_add(base, index._inner, added, dim + 1)
+    return _scatter_add(base, _after(added, dim + 1, index._inner), added, dim + 1)
+
+
+def _search(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    """A sequence of its own for each sample needs values of as many dimensions."""
+    sequence, sought, right = values
+    if sequence.ndim == 1:
+        if not sequence._batched:
+            return op.call(sequence._inner, sought._inner, right)  # type: ignore[no-any-return]
+        inner = level.spread(sought)
+        flat = _reshape(inner, (level.size, sought.numel()))
+        return _reshape(op.call(sequence._inner, flat, right), inner._array.shape)
+    return op.call(level.spread(sequence), level.spread(sought), right)  # type: ignore[no-any-return]
+
+
+def _position_of_extreme(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    input, dim, keepdim = values
+    if dim is not None:
+        return shifted(level, op, values)  # type: ignore[no-any-return]
+    found = op.call(_reshape(input._inner, (level.size, input.numel())), 1, False)
+    return _reshape(found, (level.size, *[1] * input.ndim)) if keepdim else found  # type: ignore[no-any-return]
+
+
+def _roll(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    input, shifts, dims = values
+    if dims:
+        return shifted(level, op, values)
+    flat = _reshape(input._inner, (level.size, input.numel()))
+    return _reshape(op.call(flat, shifts, (1,)), input._inner._array.shape)
+
+
+def _nonzero(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> NoReturn:
+    error = level.unbatchable(
+        f"vmap: {level.function} asks where elements are not zero (nonzero, x[mask], masked_select, unique), and their "
+        "number differs between samples",
+        "choose with polyad.where(mask, x, 0), or loop over the samples",
+        values[0],
+    )
+    error.is_final = True
+    raise error
+
+
+# ------------------------------------------------------------------------------------------------- advanced indexing
+
+
+def _batch_numbers(level: VmapLevel, like: Tensor, ndim: int) -> Tensor:
+    """The samples' numbers, to index the batch with: (B, 1, ...) of *ndim* dimensions."""
+    numbers = _arange(0, 1, level.size, int64, like._type.device)
+    return _reshape(numbers, (level.size, *[1] * (ndim - 1)))
+
+
+def _positions(level: VmapLevel, op: Op, indices: Sequence[Any]) -> tuple[list[int], list[Tensor], int]:
+    """The dimensions indexed, inner index tensors with the batch in front (or of no batch), and the rank of one's own
+    place. Masks become positions.
+    """
+    from ..ops.indexing import _nonzero as places
+
+    dims: list[int] = []
+    found: list[tuple[Tensor, bool]] = []
+    dim = 0
+    for index in indices:
+        if index is None:
+            dim += 1
+        elif index._type.dtype is bool_:
+            if index._batched:
+                _nonzero(level, op, (index,))
+            for part in places(index._inner).unbind(1):
+                dims.append(dim)
+                found.append((part, False))
+                dim += 1
+        else:
+            dims.append(dim)
+            found.append((index._inner, index._batched))
+            dim += 1
+    rank = max(one.ndim - batched for one, batched in found)
+    lined = []
+    for one, batched in found:
+        if batched:
+            one = _reshape(one, (level.size, *[1] * (rank - one.ndim + 1), *one._array.shape[1:]))
+        lined.append(one)
+    return dims, lined, rank
+
+
+def _gaps(dims: Sequence[int]) -> bool:
+    """Whether the indexed dimensions are no neighbours, so that their place is in front of all others."""
+    return dims[-1] - dims[0] != len(dims) - 1
+
+
+def _index_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    input, indices = values
+    dims, parts, rank = _positions(level, op, indices)
+    first = 0 if _gaps(dims) else dims[0]  # where the place of the indices is in a sample's result
+    if not input._batched:
+        entries: list[Tensor | None] = [None] * input.ndim
+        for dim, part in zip(dims, parts, strict=True):
+            entries[dim] = part
+        # The batch is the first dimension of the place.
+        return _index(input._inner, entries).movedim(first, 0)
+    entries = [None] * (input.ndim + 1)
+    for dim, part in zip(dims, parts, strict=True):
+        entries[dim + 1] = part
+    if not any(one._batched for one in indices if one is not None and one._type.dtype is not bool_):
+        result = _index(input._inner, entries)
+        return result.movedim(rank, 0) if _gaps(dims) else result
+    entries[0] = _batch_numbers(level, input._inner, rank + 1)
+    result = _index(input._inner, entries)  # the place, batch first, in front of all others
+    order = (0, *range(rank + 1, rank + 1 + first), *range(1, rank + 1), *range(rank + 1 + first, result.ndim))
+    return _permute(result, order)
+
+
+def _index_put_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    input, indices, source, accumulate = values
+    given = [one for one in indices if one is not None]
+    if len(given) == 1 and given[0]._type.dtype is bool_ and given[0]._batched:
+        if not accumulate and (not isinstance(source, Tensor) or source.numel() == 1):
+            return _masked(level, input, indices, source)
+    dims, parts, rank = _positions(level, op, indices)
+    rest = [dim for dim in range(input.ndim) if dim not in dims]
+    base = level.spread(input)
+    # Indexed dimensions behind the batch, so that nothing depends on whether they are neighbours.
+    order = (0, *[dim + 1 for dim in dims], *[dim + 1 for dim in rest])
+    moved = _permute(base, order)
+    if isinstance(source, Tensor):
+        place = _expanded_shape(parts, level, rank)
+        sizes = [base._array.shape[dim + 1] for dim in rest]
+        first = 0 if _gaps(dims) else dims[0]
+        seen = (level.size, *sizes[:first], *place, *sizes[first:])
+        inner = source._inner
+        if source._batched:
+            inner = (
+                _reshape(inner, (level.size, *[1] * (len(seen) - inner.ndim), *inner._array.shape[1:]))
+                if inner.ndim < len(seen)
+                else inner
+            )
+        inner = _expand(inner, seen)
+        source = _permute(
+            inner, (0, *range(1 + first, 1 + first + rank), *range(1, 1 + first), *range(1 + first + rank, inner.ndim))
+        )
+    numbers = _batch_numbers(level, base, rank + 1)
+    put = _index_put(moved, [numbers, *parts], source, accumulate)
+    return _permute(put, tuple([order.index(dim) for dim in range(len(order))]))
+
+
+def _expanded_shape(parts: Sequence[Tensor], level: VmapLevel, rank: int) -> tuple[int, ...]:
+    from ..layout import broadcast_shapes
+
+    full = broadcast_shapes((level.size, *[1] * rank), *[part._array.shape for part in parts])
+    return full[1:]
+
+
+def _masked(level: VmapLevel, input: Batched, indices: Sequence[Any], source: Any) -> Tensor:
+    """One value written where a mask holds: chosen, so that no number of places matters."""
+    from ..ops.selection import _where
+
+    ahead = 0
+    while indices[ahead] is None:
+        ahead += 1
+    mask, base = indices[ahead], level.spread(input)
+    behind = input.ndim - ahead - mask.ndim
+    chosen = _reshape(level.spread(mask), (level.size, *[1] * ahead, *mask._array.shape, *[1] * behind))
+    if isinstance(source, Tensor):
+        source = _reshape(level.spread(source), (level.size, *[1] * input.ndim))
+    return _where(chosen, source, base)
+
+
+_LAST_TWO = aligned(2)
+_DIM = shifted
+_ROWS = aligned(0, spread=True)
+
+
+def _affine_of_rows(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """Normalisation of rows is the same with more rows, if weight and bias are the same for all samples."""
+    if any(one._batched for one in values[1 : len(op.operands)] if isinstance(one, Tensor)):
+        return decomposed(level, op, values)
+    return op.call(*[one._inner if isinstance(one, Batched) else one for one in values])
+
+
+RULES.update(
+    {
+        # products
+        "gemm": aligned(2, 2),
+        "vector_product": _vector_product,
+        "linear": _linear,
+        # positions
+        "index_select": _select_rows,
+        "index_add": _add_rows,
+        "gather": _DIM,
+        "scatter": _DIM,
+        "scatter_add": _DIM,
+        "scatter_reduce": _DIM,
+        "index": _index_rule,
+        "index_put": _index_put_rule,
+        "searchsorted": _search,
+        "nonzero": _nonzero,
+        "pick": decomposed,
+        # along a dimension
+        **dict.fromkeys(
+            (
+                "amax", "amin", "cumsum", "cumprod", "cumprod_backward", "cummax", "cummin", "logcumsumexp", "flip",
+                "sort", "sorted", "topk", "kthvalue", "median_dim", "nanmedian_dim", "mode", "max_dim", "min_dim", "std",
+                "var", "norm", "norm2", "count_nonzero", "cat", "stack", "fft_r2c", "fft_c2r", "repeat_interleave",
+                "range_sum", "pad_repeated", "pad_repeated_backward",
+            ),
+            _DIM,
+        ),
+        "argmax": _position_of_extreme,
+        "argmin": _position_of_extreme,
+        "roll": _roll,
+        # matrices, of which the ops take any number
+        **dict.fromkeys(
+            (
+                "tril", "triu", "geqrf", "linalg_cholesky_ex", "linalg_det", "linalg_eig", "linalg_eigh",
+                "linalg_eigvals", "linalg_eigvalsh", "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex",
+                "linalg_matrix_exp", "linalg_qr", "linalg_slogdet", "linalg_svd", "linalg_svdvals",
+            ),
+            _LAST_TWO,
+        ),
+        "lu_permutation": aligned(1),
+        "linalg_solve_triangular": aligned(2, 2, spread=True),
+        "linalg_solve_ex": decomposed,
+        "linalg_lu_solve": aligned(2, 1, 2, spread=True),
+        "linalg_ldl_solve": aligned(2, 1, 2, spread=True),
+        "linalg_solve_factored": aligned(2, 2, 2, 1, spread=True),
+        "linalg_householder_product": aligned(2, 1, spread=True),
+        "linalg_pinv": aligned(2, 0, 0),
+        "linalg_matrix_rank": aligned(2, 0, 0),
+        "linalg_lstsq": aligned(2, 2, spread=True),
+        # rows
+        "layer_norm": _affine_of_rows,
+        "rms_norm": _affine_of_rows,
+        "attention": aligned(2, 2, 2, 2, spread=True),
+        "attention_backward": aligned(2, 2, 2, 2, 2, 1, spread=True),
+        # of the same shape, yet not element by element
+        "isin": decomposed,
+        "bincount_of": decomposed,
+        "histogram_of": decomposed,
+        "product_of_others": aligned(1),
+        "poisson": decomposed,
+        "copy_strided": decomposed,
+        **IMAGES,
+        **MEMORY,
+    }
+)  # fmt: skip
+
+_unknown = set(RULES) - set(OPS)
+assert not _unknown, _unknown
+_ = one_by_one
