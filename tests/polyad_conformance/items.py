@@ -22,9 +22,10 @@ def _mark(test: Any, over: Any, tier: int, family: str, counts: bool) -> Any:
 
 
 def over_samples(
-    dtypes: Callable[[Sample], Iterable[DType]], *, tier: int = 1, counts: bool = False
+    dtypes: Callable[[Sample], Iterable[DType]], *, tier: int = 1, counts: bool = False, widest: bool = False
 ) -> Callable[[Any], Any]:
-    """Run the test for each sample and those of ``dtypes(sample)`` that the device declares.
+    """Run the test for each sample and those of ``dtypes(sample)`` that the device declares; if *widest*, for the
+    widest real and the widest complex one of these alone.
 
     *counts* says that the way its ops go is counted in the score card: one test of each sample and dtype should.
     """
@@ -34,10 +35,13 @@ def over_samples(
         for samples, _ in families.values():
             for sample in samples:
                 wanted = set(dtypes(sample))
-                for dtype in declared:
-                    if dtype in wanted:
-                        parameters.append((sample, dtype))
-                        ids.append(f"{sample.label} {dtype.name}")
+                chosen = [dtype for dtype in declared if dtype in wanted]
+                if widest:
+                    # Declared dtypes come in the order of their widths.
+                    chosen = list({dtype.is_complex: dtype for dtype in chosen}.values())
+                for dtype in chosen:
+                    parameters.append((sample, dtype))
+                    ids.append(f"{sample.label} {dtype.name}")
         return ("sample", "dtype"), parameters, ids
 
     def mark(test: Any) -> Any:

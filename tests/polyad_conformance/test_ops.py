@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import errors, gradients, guards, promotion, values, writing
+from polyad_conformance.checks import errors, forward, gradients, guards, promotion, values, writing
 from polyad_conformance.items import over_checks, over_errors, over_samples
 
 
@@ -58,6 +58,11 @@ def test_gradient(sample, dtype, target):
 @over_samples(gradients.second_gradient_dtypes)
 def test_second_gradient(sample, dtype, target):
     gradients.check_second_gradient(sample, dtype, target)
+
+
+@over_samples(forward.forward_dtypes, widest=True)
+def test_forward(sample, dtype, target):
+    forward.check_forward(sample, dtype, target)
 
 
 @over_errors
