@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 
-from .fused import fused
+from .fused import ONE, fused
 from .ufunc import ufunc
 
 
@@ -22,7 +22,7 @@ def sigmoid(a: Any) -> Any:
 
 
 def _sigmoid_backward(grad: Any, output: Any) -> Any:
-    result = np.subtract(1, output)
+    result = np.subtract(ONE[output.dtype], output)
     np.multiply(result, output, result)
     return np.multiply(grad, result, result)
 

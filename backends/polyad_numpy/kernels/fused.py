@@ -24,6 +24,11 @@ from .quiet import quiet, thread
 Call = Callable[..., Any]
 
 
+ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
+"""1 as an array of each dtype that a fused function may meet: NumPy takes as long to convert Python's as to subtract it
+from a few elements."""
+
+
 def fused(function: Call, *, integers: bool = False, halves: bool = False, elementwise: bool = True) -> Kernel:
     """The kernel that *function* is; *integers*: it takes integers too; *halves*: it needs no detour for half types.
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .fused import fused
+from .fused import ONE, fused
 from .ufunc import ufunc
 
 
 def _tanh_backward(grad: Any, output: Any) -> Any:
     result = np.multiply(output, output)
-    np.subtract(1, result, result)
+    np.subtract(ONE[result.dtype], result, result)
     return np.multiply(grad, result, result)
 
 
