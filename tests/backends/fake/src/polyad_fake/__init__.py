@@ -7,10 +7,10 @@
     memory.py    what is inside the memory, and the handles that programs hold
     queue.py     the thread that does the work
 
-Programs hold handles, which know an address and a layout and cannot be read. Work is put in a queue and done later by
-another thread, in order; `to_host` and `synchronize` wait for it and raise what went wrong in it. A command names
-memory by its address, as a launch on a real device does: one that reads memory freed before it, or memory that nobody has
-written, fails. New memory and freed memory are filled with patterns.
+Programs hold handles, which know an address and a layout and cannot be read. Work is put in a queue and done later, in
+order, by another thread; `to_host` and `synchronize` wait for it and raise what went wrong in it. A command names
+memory by its address, as a launch on a real device does: one that reads memory freed before it, or memory that nobody
+has written, fails. New memory and freed memory are filled with patterns.
 
 Faults are asked for from tests:
 

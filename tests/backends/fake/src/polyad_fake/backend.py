@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Backend, Capabilities, KernelTable, registry
+from polyad.backend.memory import MemoryStats
 from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.errors import DeviceError
@@ -47,8 +48,8 @@ class FakeBackend(Backend):
         return self.info.capabilities
 
     def describe_device(self, device: Device) -> str:
-        held = self.devices[device.index or 0]
-        return f"{self.info.description}; {held.held()} of {held.limit} bytes in use"
+        ours = self.devices[device.index or 0]
+        return f"{self.info.description}; {ours.stats().allocated:,} of {ours.limit:,} bytes in use"
 
     def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> FakeArray:
         return self.make(shape, dtype, self.devices[device.index or 0])
@@ -56,7 +57,7 @@ class FakeBackend(Backend):
     def make(self, shape: tuple[int, ...], dtype: DType, device: FakeDevice) -> FakeArray:
         """As `empty`, for a device of ours."""
         shape = tuple(shape)
-        memory = device.allocate(math.prod(shape) * dtype.itemsize, f"{dtype.name} {shape}")
+        memory = device.allocate(math.prod(shape) * dtype.itemsize)
         return FakeArray(memory, dtype, shape, _bytes(contiguous_strides(shape), dtype), 0)
 
     def from_host(self, data: Any, dtype: DType, device: Device) -> FakeArray:
@@ -119,6 +120,12 @@ class FakeBackend(Backend):
 
     def synchronize(self, device: Device) -> None:
         self.devices[device.index or 0].wait()
+
+    def memory_stats(self, device: Device) -> MemoryStats:
+        return self.devices[device.index or 0].stats()
+
+    def reset_peak_memory_stats(self, device: Device) -> None:
+        self.devices[device.index or 0].reset_peak()
 
     @property
     def kernels(self) -> KernelTable:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 
-from polyad.errors import BackendError, OutOfMemory
+from polyad.backend.memory import MemoryStats, out_of_memory
+from polyad.device import Device
+from polyad.errors import DeviceError
 
 from .memory import Blocks, Memory
 from .queue import Queue
@@ -29,8 +31,8 @@ class FakeDevice:
         self.queue = Queue(name)
         self.blocks = Blocks(name)
         self.paused = self.queue.paused
-        self._held: dict[int, tuple[int, str]] = {}
-        self._held_bytes = 0
+        self._held: dict[int, int] = {}
+        self._held_bytes = self._peak = self._requests = 0
         self._released: deque[int] = deque()
         self._next = FIRST_ADDRESS
         self._countdown = 0
@@ -40,10 +42,10 @@ class FakeDevice:
     # ------------------------------------------------------------------------------------------------- work
 
     def check(self) -> None:
-        """Raise BackendError if the device is lost."""
+        """Raise DeviceError if the device is lost."""
         why = self._lost or self.queue.stopped
         if why:
-            raise BackendError(
+            raise DeviceError(
                 f"{self.name}: the device is lost: {why}",
                 fix="go on with tensors of other devices, which are intact; restart the program to use this one again",
             )
@@ -61,56 +63,47 @@ class FakeDevice:
 
     # ------------------------------------------------------------------------------------------------- memory
 
-    def allocate(self, nbytes: int, what: str) -> Memory:
-        """New memory for the tensor that *what* describes. Raises OutOfMemory as `limit` and tests have it."""
+    def allocate(self, nbytes: int) -> Memory:
+        """New memory. Raises OutOfMemory as `limit` and tests have it."""
         self.check()
         with self._lock:
             self._settle()
-            room = self.limit - self._held_bytes
             failing = self._countdown == 1
             self._countdown = max(self._countdown - 1, 0)
-            if failing or nbytes > room:
-                raise self._out_of_memory(nbytes, what, room)
+            if failing or nbytes > self.limit - self._held_bytes:
+                why = "a test asked for this failure" if failing else f"the device has {self.limit:,} bytes"
+                raise out_of_memory(Device(self.name), nbytes, why, self.stats())
             address = self._next
             self._next += (nbytes // ALIGNMENT + 2) * ALIGNMENT  # with a gap, so that no end is a beginning
-            self._held[address] = nbytes, what
+            self._held[address] = nbytes
             self._held_bytes += nbytes
+            self._peak = max(self._peak, self._held_bytes)
+            self._requests += 1
         self.queue.submit(lambda: self.blocks.make(address, nbytes))
-        return Memory(self, address, nbytes, what)
+        return Memory(self, address, nbytes)
 
-    def release(self, address: int, nbytes: int) -> None:
+    def release(self, address: int) -> None:
         """Free memory, after the work that is in the queue. From finalizers: takes no lock."""
         self._released.append(address)
         if not self._lost and not self.queue.stopped:
             self.queue.submit(lambda: self.blocks.free(address))
 
-    def held(self) -> int:
-        """How many bytes are in use."""
+    def stats(self) -> MemoryStats:
+        """The account; nothing is kept for later, so what is held is what is reserved."""
         with self._lock:
             self._settle()
-            return self._held_bytes
+            held, peak = self._held_bytes, self._peak
+            return MemoryStats(held, peak, held, peak, len(self._held), self._requests)
+
+    def reset_peak(self) -> None:
+        """Let the peak begin at what is held now."""
+        with self._lock:
+            self._settle()
+            self._peak = self._held_bytes
 
     def _settle(self) -> None:
         while self._released:
-            nbytes, _ = self._held.pop(self._released.popleft())
-            self._held_bytes -= nbytes
-
-    def _out_of_memory(self, nbytes: int, what: str, room: int) -> OutOfMemory:
-        sizes: Counter[str] = Counter()
-        counts: Counter[str] = Counter()
-        for size, holder in self._held.values():
-            sizes[holder] += size
-            counts[holder] += 1
-        holders = ", ".join(f"{counts[name]} of {name} with {size} bytes" for name, size in sizes.most_common(3))
-        return OutOfMemory(
-            f"{self.name}: no room for {what}",
-            notes={
-                "asked": f"{nbytes} bytes",
-                "free": f"{max(room, 0)} of {self.limit} bytes",
-                "held": f"{self._held_bytes} bytes in {len(self._held)} tensors" + (f": {holders}" if holders else ""),
-            },
-            fix="use smaller tensors, or free some: del x, or leave the function that holds them",
-        )
+            self._held_bytes -= self._held.pop(self._released.popleft())
 
     # ------------------------------------------------------------------------------------------------- faults
 

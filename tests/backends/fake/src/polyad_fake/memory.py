@@ -26,16 +26,15 @@ class Memory:
 
     Attributes:
         address, nbytes: where it is on its device, and how much.
-        what: the tensor that it was asked for, in words.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "nbytes", "what")
+    __slots__ = ("__weakref__", "address", "device", "nbytes")
 
-    def __init__(self, device: FakeDevice, address: int, nbytes: int, what: str) -> None:
-        self.device, self.address, self.nbytes, self.what = device, address, nbytes, what
+    def __init__(self, device: FakeDevice, address: int, nbytes: int) -> None:
+        self.device, self.address, self.nbytes = device, address, nbytes
 
     def __del__(self) -> None:
-        self.device.release(self.address, self.nbytes)
+        self.device.release(self.address)
 
 
 class FakeArray:

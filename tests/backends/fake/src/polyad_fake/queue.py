@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from polyad.errors import BackendError
+from polyad.errors import DeviceError
 
 _all: weakref.WeakSet[Queue] = weakref.WeakSet()
 
@@ -51,7 +51,7 @@ class Queue:
     def wait(self) -> None:
         """Return when everything so far is done; raises the first thing that went wrong in it, once."""
         if not self._open.is_set():
-            raise BackendError(
+            raise DeviceError(
                 f"{self.name}: waiting for work while the queue is paused would last for ever",
                 fix="leave the block of paused() first",
             )
