@@ -21,6 +21,7 @@ import pytest
 import polyad
 from polyad.autograd.node import Formula
 from polyad.backend import API_VERSION, BackendInfo, Capabilities, Kernel, registry
+from polyad.dispatch.forward import ForwardRule
 from polyad.dispatch.op import OPS
 from polyad.dtypes import bfloat16
 from polyad.interop.numpy import numpy_dtype
@@ -394,6 +395,14 @@ def cuts_the_second_gradient(backend: Saboteur, patch: pytest.MonkeyPatch) -> No
     _spoil_formulas(patch, "mul", lambda gradient: gradient.detach())
 
 
+def forgets_a_tangent(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(OPS["mul"], "forward", ForwardRule("multilinear", (0,)))
+
+
+def takes_sgn_for_holomorphic(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(OPS["sgn"], "forward", ForwardRule("elementwise"))
+
+
 def trains_with_a_wrong_relu(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     _spoil_formulas(patch, "relu", lambda gradient: gradient * 0.5)
 
@@ -448,6 +457,8 @@ SABOTAGES = [
     Sabotage(in_place_forgets_the_version, ("mul",), "test_inplace_history"),
     Sabotage(doubles_a_gradient, ("mul",), "test_gradient"),
     Sabotage(cuts_the_second_gradient, ("mul",), "test_second_gradient"),
+    Sabotage(forgets_a_tangent, ("mul",), "test_forward"),
+    Sabotage(takes_sgn_for_holomorphic, ("sgn",), "test_forward"),
     Sabotage(trains_with_a_wrong_relu, (), "check_training"),
 ]
 
