@@ -108,7 +108,8 @@ def _level(op: str, number: int | None) -> ForwardLevel:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """An alias of *tensor* that has *tangent*, of the same shape, dtype and device, at the innermost level or *level*.
+    """An alias of *tensor* that has *tangent*, of its shape and device and cast to its dtype, at the innermost level
+    or *level*.
 
     What is computed from it has tangents too; `unpack_dual` gives them. Both arguments keep their history, so values
     and tangents can be differentiated backward. Raises RuntimeError outside of a level, for a tangent that does not

@@ -25,7 +25,7 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
 from ..dispatch.promotion import first
-from ..dtypes import FLOATING
+from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..ops.conversion import COPY, FILL, TO_DEVICE
 from ..ops.memory import RESIZE_, SET
@@ -65,6 +65,7 @@ class ForwardLevel(Mode):
         self._tangents: dict[int, tuple[_Known, Tensor]] = {}
         self._roots: dict[int, tuple[_Known, weakref.ref[Tensor]]] = {}
         self._views: dict[int, tuple[_Known, list[weakref.ref[Tensor]]]] = {}
+        self._frozen: list[Tensor] = []
 
     # ------------------------------------------------------------------------------------------------ what it knows
 
@@ -86,8 +87,17 @@ class ForwardLevel(Mode):
         reference.key, reference.tables = id(tensor), (self._tangents, self._roots, self._views)
         return reference
 
-    def dual(self, op: str, tensor: Tensor, tangent: Tensor, names: tuple[str, str] = ("tensor", "tangent")) -> Tensor:
-        """An alias of *tensor* with *tangent*; writes to it do not reach *tensor*'s tangent.
+    def dual(
+        self,
+        op: str,
+        tensor: Tensor,
+        tangent: Tensor,
+        names: tuple[str, str] = ("tensor", "tangent"),
+        *,
+        frozen: bool = False,
+    ) -> Tensor:
+        """An alias of *tensor* with *tangent*, cast to its dtype; writes to it do not reach the tangent of *tensor*,
+        or are refused if *frozen*.
 
         Raises RuntimeError in the name of *op* if the two do not fit, or *tensor* has a tangent already.
         """
@@ -103,11 +113,13 @@ class ForwardLevel(Mode):
                 fix=f"move it with .to({str(tensor.device)!r})",
             )
         if tangent._type.dtype is not tensor._type.dtype:
-            raise DTypeError(
-                f"{op}: {names[1]} has not the dtype of {names[0]}",
-                operands=given,
-                fix=f"convert it with .to({tensor.dtype})",
-            )
+            if tangent.dtype.category < FLOATING or not can_cast(tangent.dtype, tensor.dtype):
+                raise DTypeError(
+                    f"{op}: {names[0]} is {tensor.dtype.name}, whose tangents {tangent.dtype.name} cannot be",
+                    operands=given,
+                    fix=f"convert {names[1]} with .to({tensor.dtype})",
+                )
+            tangent = tangent.to(tensor.dtype)
         if self.tangent(tensor) is not None:
             raise AutogradError(
                 f"{op}: {names[0]} has a tangent at this level already",
@@ -117,6 +129,8 @@ class ForwardLevel(Mode):
         made = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
         self.set(made, tangent)
         self._roots[id(made)] = (self._known(made), weakref.ref(made))
+        if frozen:
+            self._frozen.append(made)
         return made
 
     def primal(self, tensor: Tensor) -> Tensor:
@@ -146,6 +160,7 @@ class ForwardLevel(Mode):
         """Forget all tangents."""
         for table in (self._tangents, self._roots, self._views):
             table.clear()
+        self._frozen.clear()
 
     # ------------------------------------------------------------------------------------------------ calls
 
@@ -252,6 +267,8 @@ class ForwardLevel(Mode):
 
     def _written(self, effect: Effect, args: tuple[Any, ...]) -> Any:
         target, source = (args[1], args[2]) if effect is WRITE else (args[0], args[1])
+        if self._frozen:
+            self._check_frozen(args[0] if effect is WRITE else effect.name, target)
         tangent = self.tangent(source) if isinstance(source, Tensor) else None
         result = effect.call(*args)
         if tangent is not None and target._type.dtype.category >= FLOATING:
@@ -285,6 +302,15 @@ class ForwardLevel(Mode):
         if root is None and entry is None and tensor._view is not None:
             root = tensor._view.base
         return tensor if root is None else root
+
+    def _check_frozen(self, name: str, target: Tensor) -> None:
+        root = self._root(target)
+        if any(root is one for one in self._frozen):
+            raise AutogradError(
+                f"{name}: an input of a function that is differentiated cannot be changed in place",
+                operands={"self": target},
+                fix="use the out-of-place form, or clone() it first",
+            )
 
     def _others(self, root: Tensor, target: Tensor) -> list[Tensor]:
         """The views of *root* but *target*: those taken at this level, and those taken before."""

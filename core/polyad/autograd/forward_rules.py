@@ -135,7 +135,8 @@ def _reduction(op: Op, values: tuple[Any, ...], tangents: list[Any], out: Tensor
     ((position, _, function, pick),) = op.formulas
     tangent: Any = tangents[position]
     slope = conjugate(function(ones_like(out.detach()), *pick(values)))
-    assert op.forward is not None and op.forward.function is not None
+    assert op.forward is not None
+    assert op.forward.function is not None
     dims, keepdim = op.forward.function(values, tangents)
     return _sum(slope * tangent, dims, keepdim)
 

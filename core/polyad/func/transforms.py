@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from ..autograd.forward_level import ForwardLevel
 from ..autograd.grad_mode import enable_grad
 from ..autograd.levels import Linearized, enter, leads_outside, leave, pull_back
 from ..dtypes import FLOATING
@@ -57,29 +58,14 @@ class Call:
             called[number] = value
         with enable_grad():
             result = func(*called, **kwargs)
-        self.aux: Any = None
-        if has_aux:
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise AutogradError(
-                    f"{op}: with has_aux=True the function must return (output, aux)",
-                    operands={"result": result},
-                    fix="return a tuple of two",
-                )
-            result, self.aux = result
+        result, self.aux = _without_aux(op, result, has_aux)
         self.result = result
         self.outputs, self.out_tree = flatten(result)
 
     def check_outputs(self, *, differentiable: bool) -> None:
         """Raise RuntimeError unless the function returned tensors, and if *differentiable* floating or complex ones."""
-        if not self.outputs:
-            raise AutogradError(f"{self.op}: the function returned no tensor", fix="return a tensor")
+        _check_tensors(self.op, self.outputs)
         for output in self.outputs:
-            if not isinstance(output, Tensor):
-                raise AutogradError(
-                    f"{self.op}: the function returned {type(output).__name__}, not only tensors",
-                    operands={"result": output},
-                    fix="return nested dicts, lists and tuples of tensors; other things are aux (has_aux=True)",
-                )
             if differentiable and output.dtype.category < FLOATING:
                 raise DTypeError(
                     f"{self.op}: the function returned a tensor that is neither floating nor complex",
@@ -101,6 +87,32 @@ class Call:
         with enable_grad():
             found = pull_back(self.outputs, self.entries, cotangents, create_graph)
         return [zeros_like(entry.detach()) if one is None else one for one, entry in zip(found, self.entries)]
+
+
+def _without_aux(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """What the function returned without aux, and aux; None without *has_aux*."""
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise AutogradError(
+            f"{op}: with has_aux=True the function must return (output, aux)",
+            operands={"result": result},
+            fix="return a tuple of two",
+        )
+    return result
+
+
+def _check_tensors(op: str, outputs: Sequence[Any]) -> None:
+    """Raise RuntimeError unless the function returned tensors."""
+    if not outputs:
+        raise AutogradError(f"{op}: the function returned no tensor", fix="return a tensor")
+    for output in outputs:
+        if not isinstance(output, Tensor):
+            raise AutogradError(
+                f"{op}: the function returned {type(output).__name__}, not only tensors",
+                operands={"result": output},
+                fix="return nested dicts, lists and tuples of tensors; other things are aux (has_aux=True)",
+            )
 
 
 def _argument_numbers(op: str, argnums: Any, count: int) -> tuple[int, ...]:
@@ -280,48 +292,82 @@ def jvp(
         strict: raise RuntimeError if an output does not depend on the primals.
         has_aux: *func* returns (output, aux), and jvp (output, tangent, aux).
 
-    Takes two backward passes and no rules of their own: see `polyad.autograd.levels`. Raises RuntimeError for tangents
-    that do not fit.
+    *func* is called once, and tangents are carried along (`polyad.autograd.forward_ad`), whether gradients are recorded
+    or not. Raises RuntimeError for tangents whose structure, shape or device is not that of the primals.
 
     >>> import polyad
     >>> from polyad.func import jvp
     >>> jvp(polyad.sin, (polyad.tensor(0.0),), (polyad.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
-    call = _linear_call("jvp", func, primals, has_aux)
     if not isinstance(tangents, tuple):
         raise AutogradError(
             "jvp: tangents must be a tuple, one an argument", operands={"tangents": tangents}, fix="pass (tangent,)"
         )
-    given = _fitting("jvp", "tangents", tangents, call.tree, call.entries)
-    derivative = Linearized(call.outputs, call.entries)
+    output, found, aux = pushed_forward("jvp", func, primals, tangents, has_aux, strict)
+    return (output, found, aux) if has_aux else (output, found)
+
+
+def pushed_forward(
+    op: str, func: Callable[..., Any], primals: Any, tangents: tuple[Any, ...], has_aux: bool, strict: bool
+) -> tuple[Any, Any, Any]:
+    """(output, its tangents, aux) of *func* called with *primals* that have *tangents*."""
+    _check_primals(op, primals)
+    leaves, tree = flatten(primals)
+    inputs = [_input(op, leaf) for leaf in leaves]
+    given = _fitting(op, "tangents", tangents, tree, inputs)
+    level = ForwardLevel()
+    try:
+        with level:
+            duals = [
+                level.dual(op, _smooth(op, one), tangent, (f"primals[{i}]", f"tangents[{i}]"), frozen=True)
+                for i, (one, tangent) in enumerate(zip(inputs, given, strict=True))
+            ]
+            result = func(*tree.build(duals))
+        result, aux = _without_aux(op, result, has_aux)
+        outputs, out_tree = flatten(result)
+        _check_tensors(op, outputs)
+        found = [level.tangent(one) for one in outputs]
+    finally:
+        level.clear()
     if strict:
-        _check_connected(call, derivative(given, False))
-    found = _pushed(call, derivative, given)
-    output = call.left(call.result)
-    return (output, found, call.left(call.aux)) if has_aux else (output, found)
+        _check_connected(op, outputs, found)
+    made = []
+    for output, tangent in zip(outputs, found, strict=True):
+        if tangent is None:
+            made.append(zeros_like(output.detach()))
+        else:  # what is returned is never the argument itself
+            made.append(tangent.clone() if any(tangent is one for one in given) else tangent)
+    return result, out_tree.build(made), aux
 
 
-def _check_connected(call: Call, found: Sequence[Tensor | None]) -> None:
+def _smooth(op: str, tensor: Tensor) -> Tensor:
+    if tensor.dtype.category < FLOATING:
+        raise DTypeError(
+            f"{op}: only floating point and complex tensors can be differentiated",
+            operands={"input": tensor},
+            fix="convert it with .to(polyad.float32), or bind it by a lambda if no derivative by it is wanted",
+        )
+    return tensor
+
+
+def _check_connected(op: str, outputs: Sequence[Tensor], found: Sequence[Tensor | None]) -> None:
     for number, one in enumerate(found):
         if one is None:
             raise AutogradError(
-                f"{call.op}: output {number} does not depend on the inputs, which strict=True forbids",
-                operands={f"output {number}": call.outputs[number]},
+                f"{op}: output {number} does not depend on the inputs, which strict=True forbids",
+                operands={f"output {number}": outputs[number]},
                 fix="pass strict=False to get zeros",
             )
 
 
-def _linear_call(op: str, func: Callable[..., Any], primals: Any, has_aux: bool) -> Call:
+def _check_primals(op: str, primals: Any) -> None:
     if not isinstance(primals, tuple):
         raise AutogradError(
             f"{op}: primals must be a tuple, one an argument", operands={"primals": primals}, fix="pass (primal,)"
         )
     if not flatten(primals)[0]:
         raise AutogradError(f"{op}: primals have no tensor", fix="pass at least one tensor")
-    call = Call(op, func, primals, {}, tuple(range(len(primals))), has_aux)
-    call.check_outputs(differentiable=False)
-    return call
 
 
 def _pushed(call: Call, derivative: Linearized, tangents: Sequence[Tensor | None]) -> Any:
@@ -349,7 +395,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     >>> jvp_fn(polyad.tensor([1.0, 0.0])), jvp_fn(polyad.tensor([0.0, 1.0]))
     (tensor([2., 0.]), tensor([0., 4.]))
     """
-    call = _linear_call("linearize", func, primals, False)
+    _check_primals("linearize", primals)
+    call = Call("linearize", func, primals, {}, tuple(range(len(primals))), False)
+    call.check_outputs(differentiable=False)
     derivative = Linearized(call.outputs, call.entries)
 
     def jvp_fn(*tangents: Any) -> Any:
