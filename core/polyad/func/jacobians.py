@@ -1,7 +1,6 @@
 """Jacobians of functions: jacrev by rows, jacfwd by columns, hessian by both.
 
-Products are computed one by one, so the time is that of one backward pass an element: of the outputs for jacrev, of the
-inputs for jacfwd.
+jacrev takes one backward pass an element of the outputs. jacfwd maps one forward pass over the elements of the inputs.
 """
 
 from __future__ import annotations
@@ -10,12 +9,15 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ..autograd.levels import Linearized, leave, one_hot
-from ..errors import ArgumentError, AutogradError, OptionError
-from ..ops.creation import zeros, zeros_like
+from ..autograd.levels import leave, one_hot
+from ..errors import ArgumentError, AutogradError
+from ..ops.creation import zeros
 from ..ops.joining import stack
+from ..ops.sequences import eye
 from ..tensor import Tensor
-from .transforms import Argnums, Call
+from .mapping import check_randomness, vmap
+from .transforms import Argnums, Call, argument_numbers, pushed_forward
+from .trees import flatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 
@@ -54,7 +56,8 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = Call("jacrev", func, args, kwargs, argnums, has_aux)
         call.check_outputs(differentiable=True)
-        _check_real(call)
+        _check_real("jacrev", "an input", call.entries)
+        _check_real("jacrev", "an output", call.outputs)
         record = call.records()
         parts = []
         for number, output in enumerate(call.outputs):
@@ -72,10 +75,11 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of *func* by columns, one pass an element of the input.
+    """The function that computes the Jacobian of *func* by columns: `jvp` mapped by `vmap` over the elements of the
+    input, in one call of *func*.
 
-    Takes and gives what `jacrev` does, and integer outputs too, whose Jacobians are zeros. *func* is called once, so
-    all columns belong to the same random numbers, whatever *randomness* ("error", "different", "same") says.
+    Takes and gives what `jacrev` does, and integer outputs too, whose Jacobians are zeros. *randomness* is that of
+    `vmap`: whether *func* may draw random numbers, and whether they are "different" or the "same" for each column.
 
     >>> import polyad
     >>> from polyad.func import jacfwd
@@ -83,34 +87,58 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    if randomness not in ("error", "different", "same"):
-        raise OptionError(f"jacfwd: randomness is {randomness!r}", fix="pass 'error', 'different' or 'same'")
+    check_randomness("jacfwd", randomness)
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Call("jacfwd", func, args, kwargs, argnums, has_aux)
-        call.check_outputs(differentiable=False)
-        _check_real(call)
-        record = call.records()
-        derivative = Linearized(call.outputs, call.entries)
-        entries = [*call.entries, *derivative.entries()]
-        parts: list[list[Tensor]] = [[] for _ in call.outputs]
-        for k, entry in enumerate(call.entries):
-            columns = []
-            for position in range(entry.numel()):
-                tangents: list[Tensor | None] = [None] * len(call.entries)
-                tangents[k] = one_hot(entry, position)
-                columns.append(
-                    [
-                        zeros_like(output.detach()) if one is None else leave(one, entries)
-                        for one, output in zip(derivative(tangents, record), call.outputs, strict=True)
-                    ]
-                )
-            for number, output in enumerate(call.outputs):
-                parts[number].append(_joined([column[number] for column in columns], output, entry, -1))
-        return _result(call, parts, has_aux)
+        numbers = argument_numbers("jacfwd", argnums, len(args))
+        primals = tuple([args[number] for number in numbers])
+        inputs, tree = flatten(primals)
+        _check_real("jacfwd", "an input", inputs)
+        seen: list[Any] = []
+
+        def called(*moved: Any) -> Any:
+            given = list(args)
+            for number, value in zip(numbers, moved, strict=True):
+                given[number] = value
+            return func(*given, **kwargs)
+
+        def column(*tangents: Tensor) -> Any:
+            output, found, aux = pushed_forward("jacfwd", called, primals, tree.build(tangents), has_aux, False)
+            seen[:] = [output, aux]
+            return found
+
+        sizes = [one.numel() for one in inputs if isinstance(one, Tensor)]
+        directions = _directions(inputs, sizes)
+        if sum(sizes):
+            columns = flatten(vmap(column, randomness=randomness)(*directions))[0]
+        else:  # there is nothing to map over, but the function says what it returns
+            columns = [one.unsqueeze(0)[:0] for one in flatten(column(*[one.sum(0) for one in directions]))[0]]
+        outputs, out_tree = flatten(seen[0])
+        _check_real("jacfwd", "an output", outputs)
+        built = tree if not isinstance(argnums, int) else tree.children[0]
+        parts = [_split(one, output, inputs, sizes) for one, output in zip(columns, outputs, strict=True)]
+        found = out_tree.build([built.build(row) for row in parts])
+        return (found, seen[1]) if has_aux else found
 
     return jacobian
+
+
+def _directions(inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
+    """For each input the tangents that move one element of all inputs at a time, (elements of all, *shape)."""
+    before, total = 0, sum(sizes)
+    made = []
+    for one, size in zip(inputs, sizes, strict=True):
+        block = eye(total, dtype=one.dtype, device=one.device)[:, before : before + size]
+        made.append(block.reshape(total, *one.shape))
+        before += size
+    return made
+
+
+def _split(columns: Tensor, output: Tensor, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
+    """The Jacobians of one output by each input, from its tangents along all elements of them."""
+    parts = columns.movedim(0, -1).split(list(sizes), -1)
+    return [part.reshape(*output.shape, *one.shape) for part, one in zip(parts, inputs, strict=True)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -127,15 +155,14 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def _check_real(call: Call) -> None:
-    for what, tensors in (("an input", call.entries), ("an output", call.outputs)):
-        for tensor in tensors:
-            if tensor.dtype.is_complex:
-                raise AutogradError(
-                    f"{call.op}: {what} is complex, and a Jacobian is of real functions",
-                    operands={what.split()[1]: tensor},
-                    fix="take and return real pairs, with polyad.view_as_complex(x) and polyad.view_as_real(y) inside",
-                )
+def _check_real(op: str, what: str, tensors: Sequence[Any]) -> None:
+    for tensor in tensors:
+        if isinstance(tensor, Tensor) and tensor.dtype.is_complex:
+            raise AutogradError(
+                f"{op}: {what} is complex, and a Jacobian is of real functions",
+                operands={what.split()[1]: tensor},
+                fix="take and return real pairs, with polyad.view_as_complex(x) and polyad.view_as_real(y) inside",
+            )
 
 
 def _joined(parts: Sequence[Tensor], output: Tensor, entry: Tensor, dim: int) -> Tensor:

@@ -48,7 +48,7 @@ class Call:
         if not callable(func):
             raise ArgumentTypeError(f"{op}: {type(func).__name__} cannot be called", fix="pass a function or a module")
         self.op = op
-        numbers = _argument_numbers(op, argnums, len(args))
+        numbers = argument_numbers(op, argnums, len(args))
         chosen: Any = args[argnums] if isinstance(argnums, int) else tuple([args[number] for number in numbers])
         leaves, self.tree = flatten(chosen)
         self.entries = [enter(_input(op, leaf), op) for leaf in leaves]
@@ -115,7 +115,8 @@ def _check_tensors(op: str, outputs: Sequence[Any]) -> None:
             )
 
 
-def _argument_numbers(op: str, argnums: Any, count: int) -> tuple[int, ...]:
+def argument_numbers(op: str, argnums: Any, count: int) -> tuple[int, ...]:
+    """The positions that *argnums* names of *count* arguments, none negative; raises RuntimeError if it cannot be."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, tuple) or not all(isinstance(number, int) for number in numbers):
         raise OptionError(
