@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import errors, forward, gradients, guards, promotion, values, writing
+from polyad_conformance.checks import batching, errors, forward, gradients, guards, promotion, values, writing
 from polyad_conformance.items import over_checks, over_errors, over_samples
 
 
@@ -63,6 +63,16 @@ def test_second_gradient(sample, dtype, target):
 @over_samples(forward.forward_dtypes, widest=True)
 def test_forward(sample, dtype, target):
     forward.check_forward(sample, dtype, target)
+
+
+@over_samples(batching.batching_dtypes, widest=True)
+def test_batch(sample, dtype, target):
+    batching.check_batch(sample, dtype, target)
+
+
+@over_samples(batching.gradient_dtypes, widest=True)
+def test_batch_gradient(sample, dtype, target):
+    batching.check_batch_gradient(sample, dtype, target)
 
 
 @over_errors

@@ -43,7 +43,13 @@ def _write(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     return _window_write(level.spread(input), level.spread(src), (own, *base_strides), (own, *strides), offset)
 
 
+def _copy(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
+    input, strides = values
+    return op.call(input._inner, (_stretch((input._array.shape, strides, 0)), *strides))  # type: ignore[no-any-return]
+
+
 MEMORY: dict[str, Rule] = {
+    "copy_strided": _copy,
     "window_take": _take,
     "window_put": _put,
     "window_clear": _clear,

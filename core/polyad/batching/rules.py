@@ -202,9 +202,8 @@ def draw(level: VmapLevel, op: Op, args: tuple[Any, ...]) -> Any:
     if op.params[:1] == ("shape",):
         return level.wrap(op.call((level.size, *args[0]), *args[1:]))
     # Of operands that are the same for all samples.
-    return carry_out(
-        level, op, (*[_spread_out(level, one) for one in args[: len(op.operands)]], *args[len(op.operands) :])
-    )
+    operands = [_spread_out(level, one) for one in args[: len(op.operands)]]
+    return carry_out(level, op, (*operands, *args[len(op.operands) :]))
 
 
 def check_randomness(level: VmapLevel, op: Op | Effect) -> None:

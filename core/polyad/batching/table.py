@@ -19,7 +19,7 @@ from ..tensor import Tensor
 from .images import IMAGES
 from .level import Batched, VmapLevel
 from .memory import MEMORY
-from .rules import RULES, aligned, decomposed, one_by_one, shifted
+from .rules import RULES, aligned, decomposed, shifted
 
 # ------------------------------------------------------------------------------------------------------- products
 
@@ -88,7 +88,12 @@ def _position_of_extreme(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> T
     if dim is not None:
         return shifted(level, op, values)  # type: ignore[no-any-return]
     found = op.call(_reshape(input._inner, (level.size, input.numel())), 1, False)
-    return _reshape(found, (level.size, *[1] * input.ndim)) if keepdim else found  # type: ignore[no-any-return]
+    return _reshape(found, (level.size, *[1] * input.ndim)) if keepdim else found
+
+
+def _join(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    tensors, dim = values
+    return op.call([level.spread(one) for one in tensors], dim + 1)
 
 
 def _roll(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
@@ -181,27 +186,23 @@ def _index_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
 def _index_put_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     input, indices, source, accumulate = values
     given = [one for one in indices if one is not None]
-    if len(given) == 1 and given[0]._type.dtype is bool_ and given[0]._batched:
-        if not accumulate and (not isinstance(source, Tensor) or source.numel() == 1):
-            return _masked(level, input, indices, source)
+    by_mask = len(given) == 1 and given[0]._type.dtype is bool_ and given[0]._batched
+    if by_mask and not accumulate and (not isinstance(source, Tensor) or source.numel() == 1):
+        return _masked(level, input, indices, source)
     dims, parts, rank = _positions(level, op, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
     base = level.spread(input)
     # Indexed dimensions behind the batch, so that nothing depends on whether they are neighbours.
     order = (0, *[dim + 1 for dim in dims], *[dim + 1 for dim in rest])
     moved = _permute(base, order)
-    if isinstance(source, Tensor):
+    if isinstance(source, Batched):
         place = _expanded_shape(parts, level, rank)
         sizes = [base._array.shape[dim + 1] for dim in rest]
         first = 0 if _gaps(dims) else dims[0]
         seen = (level.size, *sizes[:first], *place, *sizes[first:])
         inner = source._inner
         if source._batched:
-            inner = (
-                _reshape(inner, (level.size, *[1] * (len(seen) - inner.ndim), *inner._array.shape[1:]))
-                if inner.ndim < len(seen)
-                else inner
-            )
+            inner = _reshape(inner, (level.size, *[1] * (len(seen) - inner.ndim), *inner._array.shape[1:]))
         inner = _expand(inner, seen)
         source = _permute(
             inner, (0, *range(1 + first, 1 + first + rank), *range(1, 1 + first), *range(1 + first + rank, inner.ndim))
@@ -228,9 +229,21 @@ def _masked(level: VmapLevel, input: Batched, indices: Sequence[Any], source: An
     mask, base = indices[ahead], level.spread(input)
     behind = input.ndim - ahead - mask.ndim
     chosen = _reshape(level.spread(mask), (level.size, *[1] * ahead, *mask._array.shape, *[1] * behind))
-    if isinstance(source, Tensor):
+    if isinstance(source, Batched):
         source = _reshape(level.spread(source), (level.size, *[1] * input.ndim))
     return _where(chosen, source, base)
+
+
+def _spread_first(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    return decomposed(level, op, (level.wrap(level.spread(values[0])), *values[1:]))
+
+
+def _qr(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    input, mode = values
+    q, r = op.call(input._inner, mode)
+    if mode == "r":  # the empty vector in the place of q is not of the batch's shape
+        q = level.spread(level.lift(q))
+    return q, r
 
 
 _LAST_TWO = aligned(2)
@@ -240,7 +253,7 @@ _ROWS = aligned(0, spread=True)
 
 def _affine_of_rows(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """Normalisation of rows is the same with more rows, if weight and bias are the same for all samples."""
-    if any(one._batched for one in values[1 : len(op.operands)] if isinstance(one, Tensor)):
+    if any(one._batched for one in values[1 : len(op.operands)] if isinstance(one, Batched)):
         return decomposed(level, op, values)
     return op.call(*[one._inner if isinstance(one, Batched) else one for one in values])
 
@@ -267,12 +280,13 @@ RULES.update(
         **dict.fromkeys(
             (
                 "amax", "amin", "cumsum", "cumprod", "cumprod_backward", "cummax", "cummin", "logcumsumexp", "flip",
-                "sort", "sorted", "topk", "kthvalue", "median_dim", "nanmedian_dim", "mode", "max_dim", "min_dim", "std",
-                "var", "norm", "norm2", "count_nonzero", "cat", "stack", "fft_r2c", "fft_c2r", "repeat_interleave",
-                "range_sum", "pad_repeated", "pad_repeated_backward",
+                "sort", "sorted", "topk", "kthvalue", "median_dim", "nanmedian_dim", "mode", "max_dim", "min_dim",
+                "std", "var", "norm", "norm2", "count_nonzero", "fft_r2c", "fft_c2r",
+                "repeat_interleave", "range_sum", "pad_repeated", "pad_repeated_backward",
             ),
             _DIM,
         ),
+        "cat": _join,
         "argmax": _position_of_extreme,
         "argmin": _position_of_extreme,
         "roll": _roll,
@@ -281,10 +295,11 @@ RULES.update(
             (
                 "tril", "triu", "geqrf", "linalg_cholesky_ex", "linalg_det", "linalg_eig", "linalg_eigh",
                 "linalg_eigvals", "linalg_eigvalsh", "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex",
-                "linalg_matrix_exp", "linalg_qr", "linalg_slogdet", "linalg_svd", "linalg_svdvals",
+                "linalg_matrix_exp", "linalg_slogdet", "linalg_svd", "linalg_svdvals",
             ),
             _LAST_TWO,
         ),
+        "linalg_qr": _qr,
         "lu_permutation": aligned(1),
         "linalg_solve_triangular": aligned(2, 2, spread=True),
         "linalg_solve_ex": decomposed,
@@ -305,8 +320,10 @@ RULES.update(
         "bincount_of": decomposed,
         "histogram_of": decomposed,
         "product_of_others": aligned(1),
+        "overlap_add": aligned(2),
+        # written in place into what is made of the first operand
+        "weighted_rows": _spread_first,
         "poisson": decomposed,
-        "copy_strided": decomposed,
         **IMAGES,
         **MEMORY,
     }
@@ -314,4 +331,3 @@ RULES.update(
 
 _unknown = set(RULES) - set(OPS)
 assert not _unknown, _unknown
-_ = one_by_one

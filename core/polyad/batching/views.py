@@ -1,8 +1,8 @@
 """Views of batches: the view that the function takes of a sample, taken of all samples at once.
 
-Where the op's parameters name dimensions or sizes, the op itself makes the inner view, with parameters that speak of one
-dimension more, and so with its own gradient. For the others `_of_each` applies the op's layout arithmetic to what lies
-behind the first dimension.
+Where the op's parameters name dimensions or sizes, the op itself makes the inner view, with parameters that speak of
+one dimension more, and so with its own gradient. For the others `_of_each` applies the op's layout arithmetic to what
+lies behind the first dimension.
 
 To add a view op: nothing, unless its parameters can be said of one dimension more; then a row in `_SAID_OF_ONE_MORE`.
 """
@@ -34,7 +34,7 @@ def view_of_batch(op: Op, input: Batched, params: tuple[Any, ...], layout: Layou
         return op.call(inner, shape, strides, own.offset + moved, own)  # type: ignore[no-any-return]
     translate = _SAID_OF_ONE_MORE.get(op.name)
     if translate is None:
-        return _of_each(inner, op.body, params)  # type: ignore[arg-type]
+        return _of_each(inner, op.body, params)
     return op.call(inner, *translate(inner, *params))  # type: ignore[no-any-return]
 
 

@@ -135,6 +135,10 @@ class Wrapped(Tensor):
         out._node = self._node
         return out
 
+    def _made_like(self, made: Tensor) -> Tensor:
+        """*made*, a new tensor that the function made after the pattern of this one, as one that can hold its values."""
+        return made
+
     def _show(self, view: Wrapped) -> None:
         """Take the place of *view*, a view of all of this tensor."""
         self._inner = view._inner

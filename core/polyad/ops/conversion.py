@@ -419,7 +419,8 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> polyad.fill(polyad.zeros(2), 3)
     tensor([3., 3.])
     """
-    return clone(check_tensor(input, "fill", "input")).fill_(value)
+    made = clone(check_tensor(input, "fill", "input"))
+    return (value._made_like(made) if isinstance(value, Wrapped) else made).fill_(value)
 
 
 @function(method=False)

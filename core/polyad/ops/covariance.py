@@ -14,6 +14,7 @@ from .linear_algebra import _gemm
 from .reduction import _sum
 from .shape import _reshape, _unsqueeze
 from .slicing import _diagonal
+from .truth import anywhere
 
 
 def _weights(name: str, weights: Tensor | None, input: Tensor, count: int) -> Tensor | None:
@@ -32,7 +33,7 @@ def _weights(name: str, weights: Tensor | None, input: Tensor, count: int) -> Te
             operands=operands,
             fix="give one weight an observation",
         )
-    if count and (weights < 0).any().item():
+    if count and anywhere(weights < 0):
         raise ShapeError(f"cov: {name} has negative elements", operands=operands, fix="give weights of 0 or more")
     return weights
 
@@ -65,7 +66,7 @@ def cov(
     total: Any = count
     if weights is not None:
         total = _sum(weights, tuple(range(weights.ndim)), False)
-        if count and total.item() == 0:
+        if count and anywhere(total == 0):
             raise ShapeError("cov: the weights sum to zero", operands=operands, fix="give a positive weight")
         centre = _div(_sum(_mul(x, weights), (1,), False), total)
     else:
@@ -75,9 +76,9 @@ def cov(
         freedom: Any = _sub(total, _mul(excess, correction))
     else:
         freedom = total - correction
-    if (freedom.item() if isinstance(freedom, Tensor) else freedom) <= 0:
+    if anywhere(freedom <= 0) if isinstance(freedom, Tensor) else freedom <= 0:
         warn_user("cov: there are no degrees of freedom left; the result is infinite or nan", UserWarning)
-        freedom = 0
+        freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else 0
     deviation = _sub(x, _unsqueeze(centre, 1))
     weighted = deviation if weights is None else _mul(deviation, weights)
     products = _gemm(deviation, conjugate(weighted), False, True)

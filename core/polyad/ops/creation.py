@@ -11,6 +11,7 @@ from ..dispatch.effects import Effect
 from ..dispatch.op import composite, function, primitive
 from ..dispatch.promotion import keyed_dtype
 from ..dispatch.views import layout_of
+from ..dispatch.wrapped import Wrapped
 from ..dtypes import DType, dtype_of_number, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
 from ..layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
@@ -62,6 +63,10 @@ def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> 
 
 def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
+
+
+def _made_like(input: Tensor, made: Tensor, requires_grad: bool) -> Tensor:
+    return _made(input._made_like(made) if isinstance(input, Wrapped) else made, requires_grad)
 
 
 @function(method=False)
@@ -219,12 +224,12 @@ def full_like(
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if strides == contiguous_strides(shape):
-        return _made(_full(shape, fill_value, dtype, where), requires_grad)
+        return _made_like(input, _full(shape, fill_value, dtype, where), requires_grad)
     if fill_value:
         from .conversion import check_fits
 
         check_fits("full_like", fill_value, dtype)
-    return _made(_full_strided(shape, strides, fill_value, dtype, where), requires_grad)
+    return _made_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad)
 
 
 @function(method=False)
@@ -299,7 +304,8 @@ def empty_like(
     >>> polyad.empty_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    return _made(_allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format)), requires_grad)
+    made = _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format))
+    return _made_like(input, made, requires_grad)
 
 
 @function(method=False)
@@ -528,28 +534,29 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    made = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    return _made_like(self, made, requires_grad)
 
 
 def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return zeros(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return _made_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
 def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return ones(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return _made_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
 def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return empty(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return _made_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
 def new_empty_strided(
@@ -563,15 +570,15 @@ def new_empty_strided(
     pin_memory: bool = False,
 ) -> Tensor:
     """`polyad.empty_strided` with this tensor's dtype and device unless others are given."""
-    return empty_strided(
+    made = empty_strided(
         size,
         stride,
         dtype=dtype or self.dtype,
         layout=layout,
         device=device or self.device,
-        requires_grad=requires_grad,
         pin_memory=pin_memory,
     )
+    return _made_like(self, made, requires_grad)
 
 
 METHODS = {

@@ -23,6 +23,7 @@ from .joining import cat
 from .linalg.norms import vector_norm
 from .selection import _where
 from .shape import _reshape
+from .truth import anywhere
 
 
 def _looked_up(weight: Shape, input: Shape, *rest: Any) -> Shape:
@@ -377,8 +378,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if num_classes == -1:
         num_classes = max(int(tensor.max().item()), 0) + 1
-    wrong = _nonzero((tensor < 0) | (tensor >= num_classes))
-    if wrong._array.shape[0]:
+    outside = (tensor < 0) | (tensor >= num_classes)
+    if anywhere(outside):
+        wrong = _nonzero(outside)
         place = tuple(wrong[0].tolist())
         where = ", ".join(map(str, place))
         raise ElementOutOfRange(

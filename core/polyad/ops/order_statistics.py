@@ -25,6 +25,7 @@ from .reduction import _sum, among_equals, chosen, placed
 from .selection import _where
 from .slicing import _select, _slice
 from .sorting import _sort, _sorted, rank_in
+from .truth import anywhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,7 +342,7 @@ def _checked_q(op: str, input: Tensor, q: Any) -> Tensor:
             raise DTypeError(
                 f"{op}: q must have input's dtype", operands={"input": input, "q": q}, fix="convert q first"
             )
-        if not bool(((q >= 0) & (q <= 1)).all()):
+        if anywhere(~((q >= 0) & (q <= 1))):
             raise ShapeError(f"{op}: an element of q is not in [0, 1]", operands={"q": q}, fix="give fractions")
         return q
     if isinstance(q, bool) or not isinstance(q, (int, float)):

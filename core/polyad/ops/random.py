@@ -34,6 +34,7 @@ from ..random.generator import Generator, generator_or_default
 from ..random.philox import ONE_WORD_RANGE
 from ..tensor import Tensor, check_tensor
 from .conversion import _copy_strided
+from .truth import anywhere
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -550,7 +551,7 @@ def multinomial(
             fix="draw at least 1, with replacement if more than there are",
         )
     weights = input.detach().to(float64)
-    if not bool(((weights >= 0) & (weights < math.inf)).all()) or not bool((weights.sum(-1) > 0).all()):
+    if anywhere(~((weights >= 0) & (weights < math.inf))) or anywhere(~(weights.sum(-1) > 0)):
         raise ShapeError(
             "multinomial: weights must be 0 or more, finite, with a sum above 0",
             operands={"input": input},

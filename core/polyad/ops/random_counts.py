@@ -21,6 +21,7 @@ from ..random.generator import Generator, generator_or_default
 from ..tensor import Tensor, check_tensor
 from .random import _floating, _uniform
 from .shape_rules import same
+from .truth import anywhere
 
 SMALL = 10.0
 """Means below it are inverted."""
@@ -34,7 +35,7 @@ def _inverted(u: Tensor, term: Tensor, ratio: Callable[[int], Tensor], most: Ten
     """The smallest k at which the distribution function passes *u*: *term* is P(0), ``ratio(k)`` P(k) / P(k - 1)."""
     count, total, k = u * 0, term, 0
     below = (u >= total) & (count < most)
-    while bool(below.any()):
+    while anywhere(below):
         k += 1
         count = count + below
         term = term * ratio(k)
@@ -49,7 +50,7 @@ def _accepted(
 ) -> Tensor:
     """The first accepted proposal of each wanted element, 0 elsewhere."""
     result = wanted.to(float64) * 0
-    while bool(wanted.any()):
+    while anywhere(wanted):
         proposal, accept = attempt(draw(), draw())
         taken = wanted & accept
         result = result.where(~taken, proposal)
@@ -65,7 +66,7 @@ def _poisson(input: Tensor, generator: Generator) -> Tensor:
     small = rate < SMALL
     low = rate.where(small, 0.0)
     result = _inverted(_draw(shape, generator, input), (-low).exp(), lambda k: low / k, low * 0 + float("inf"))
-    if not bool(small.all()):
+    if anywhere(~small):
         high = rate.where(~small, SMALL)
         b = high.sqrt() * 2.53 + 0.931
         a = b * 0.02483 - 0.059
@@ -103,7 +104,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     kind = check_tensor(input, "poisson", "input")._type
     _floating("poisson", kind.dtype)
     rate = input.detach()
-    if not bool(((rate >= 0) & (rate < float("inf"))).all()):
+    if anywhere(~((rate >= 0) & (rate < float("inf")))):
         raise ShapeError("poisson: means must be 0 or more", operands={"input": input}, fix="pass finite means")
     return _poisson(input, generator_or_default("poisson", generator))
 
@@ -119,7 +120,7 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator) -> Tensor:
     odds = rare / (1 - rare)
     u = _draw(shape, generator, count)
     result = _inverted(u, (few * (-rare).log1p()).exp(), lambda k: odds * (few - k + 1) / k, few)
-    if not bool(small.all()):
+    if anywhere(~small):
         # Where the mean is small these stand in, so that no logarithm is taken of nothing.
         m, q = n.where(~small, 40.0), p.where(~small, 0.5)
         spread = (m * q * (1 - q)).sqrt()
@@ -170,9 +171,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             fix="convert one of them",
         )
     n, p = count.detach(), prob.detach()
-    if not bool(((n >= 0) & (n < float("inf"))).all()):
+    if anywhere(~((n >= 0) & (n < float("inf")))):
         raise ShapeError("binomial: counts must be 0 or more", operands={"count": count}, fix="pass finite counts")
-    if not bool(((p >= 0) & (p <= 1)).all()):
+    if anywhere(~((p >= 0) & (p <= 1))):
         raise ShapeError("binomial: probabilities must be in [0, 1]", operands={"prob": prob}, fix="clamp them")
     from .shape import broadcast_tensors
 

@@ -21,6 +21,7 @@ from ..creation import _full
 from ..padding import _pad_constant, pad
 from ..slicing import _slice, _sliding_windows
 from ..strided import _overlap_add
+from ..truth import anywhere
 from .dft import _fft_c2c, _fft_c2r, _fft_r2c
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def istft(
         wanted, end = 0, full - points // 2 if center else full
     inside = max(0, min(end, full) - start)
     signal, envelope = _slice(signal, 1, start, inside, 1), _slice(envelope, 0, start, inside, 1)
-    if not inside or not bool((envelope.detach().abs() > 1e-11).all()):
+    if not inside or anywhere(~(envelope.detach().abs() > 1e-11)):
         raise ShapeError(
             "istft: the windows leave a point of the signal at zero",
             operands={"input": input},

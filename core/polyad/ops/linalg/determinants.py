@@ -20,6 +20,7 @@ from ..cumulative import cumprod
 from ..joining import _cat
 from ..sequences import eye
 from ..slicing import narrow
+from ..truth import anywhere
 from .factorizations import _linalg_lu_factor_ex
 from .operands import adjoint, diagonal_of, matrices, times
 from .singular import _linalg_svd
@@ -68,7 +69,7 @@ def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
     worst = 0.01 / eps if again and not small else eps**-0.5
     condition = A.abs().sum(-2).amax(-1) * inverse.abs().sum(-2).amax(-1) if A.numel() else det.abs()
     singular = ((info != 0) | (condition >= worst)) & det.isfinite()
-    if not singular.any().item():
+    if not anywhere(singular):
         return (g * conjugate(det)).unsqueeze(-1).unsqueeze(-1) * inverse
     if again and small:
         return g.unsqueeze(-1).unsqueeze(-1) * adjoint(_adjugate(A))

@@ -12,12 +12,14 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...dispatch.promotion import Typing
+from ...dispatch.wrapped import Wrapped
 from ...dtypes import FLOATING, int32
 from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..arithmetic import conjugate
 from ..linear_algebra import _gemm
+from ..truth import anywhere
 
 
 def matrices(op: str, A: Any, name: str = "A", *, square: bool = False, half: bool = False) -> Tensor:
@@ -76,9 +78,11 @@ def is_flag(op: str, name: str, value: Any) -> bool:
 
 def check_info(op: str, info: Tensor, message: str, fix: str, **operands: Any) -> None:
     """Raise LinAlgError for the first matrix whose *info* is not 0; ``{order}`` in *message* stands for that number."""
-    host = info._type.backend.to_host(info._array)
-    if not (host.any() if host.ndim else host.item()):
+    if not anywhere(info != 0):
         return
+    while isinstance(info, Wrapped):  # of all samples of a batch
+        info = info._inner
+    host = info._type.backend.to_host(info._array)
     failed = host.reshape(-1) != 0
     number = int(failed.argmax())
     raise LinAlgError(

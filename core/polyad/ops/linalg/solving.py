@@ -17,6 +17,7 @@ from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation import full
 from ..sequences import eye
+from ..truth import anywhere
 from .factorizations import _linalg_lu_factor_ex, _linalg_lu_solve, _linalg_qr
 from .operands import (
     adjoint,
@@ -365,7 +366,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution, rank, values = _linalg_lstsq(A, columns_of_B, float(rcond), driver)
     nothing = A.new_empty((0,), dtype=A.dtype.to_real())
     residuals = nothing
-    if driver != "gelsy" and rows > columns and (driver == "gels" or not bool((rank < columns).any().item())):
+    if driver != "gelsy" and rows > columns and (driver == "gels" or not anywhere(rank < columns)):
         off = times(A, solution) - columns_of_B
         residuals = (off.abs() ** 2).sum(-2)
     if driver == "gels":

@@ -17,8 +17,10 @@ from ...dispatch.promotion import Typing
 from ...errors import AutogradError, OptionError
 from ...layout import Shape
 from ...tensor import Tensor
+from ..selection import maximum
 from ..sequences import eye
 from ..slicing import diag_embed
+from ..truth import anywhere
 from .operands import (
     adjoint,
     adjoint_times,
@@ -34,7 +36,12 @@ from .operands import (
 
 def check_phase(op: str, phase: Tensor, *products: Tensor) -> None:
     """Raise RuntimeError unless *phase*, the derivative along the vectors' phases, is nothing beside *products*."""
-    if phase.numel() and phase.abs().max().item() > 1e-3 * max(one.abs().max().item() for one in products):
+    if not phase.numel():
+        return
+    largest = products[0].abs().max()
+    for one in products[1:]:
+        largest = maximum(largest, one.abs().max())
+    if anywhere(phase.abs() > largest * 1e-3):
         raise AutogradError(
             f"{op}: the function to differentiate depends on the phase of the vectors, which is arbitrary",
             fix="use the vectors in a way that multiplying one by exp(i phi) does not change, such as v v^H",

@@ -13,6 +13,7 @@ from ...tensor import Tensor, check_tensor
 from ..creation import ones_like
 from ..exponential import xlogy
 from ..shape_rules import broadcast
+from ..truth import anywhere
 from .reduction import (
     REDUCTIONS,
     check_floating,
@@ -259,7 +260,7 @@ def gaussian_nll_loss(
             raise _negative(var)
         var = ones_like(input) * var
     else:
-        if bool((var < 0).any()):
+        if anywhere(var < 0):
             raise _negative(var)
         shape, sizes = input._array.shape, var._array.shape
         if sizes != shape:
