@@ -26,14 +26,15 @@ from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
 from ..dispatch.promotion import first
 from ..dtypes import FLOATING, can_cast
-from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
+from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
 from ..ops.conversion import COPY, FILL, TO_DEVICE
 from ..ops.memory import RESIZE_, SET
 from ..ops.shape import _permute
 from ..ops.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
 from ..state import state
 from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
-from .forward_rules import fitted, has_rule, push_forward
+from .forward_rules import fitted, has_rule, push_forward, push_function
+from .function import Application, Function
 from .gradients import BACKWARD, GRAD
 from .levels import ENTER
 from .node import Output
@@ -232,11 +233,10 @@ class ForwardLevel(Mode):
         special = _EFFECTS.get(effect)
         if special is not None:
             return special(self, effect, args)
-        rule = getattr(effect, "push_forward", None)
         if self._tangent_of(args) is None:
             return effect.call(*args)
-        if rule is not None:
-            return rule(self, args)
+        if effect.function is not None:
+            return self._function(effect, args)
         if effect.body is None:
             return effect.call(*args)
         with self:
@@ -292,6 +292,36 @@ class ForwardLevel(Mode):
         result = effect.call(*args)
         self.set(args[0], None)
         return result
+
+    def _function(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        """A `polyad.autograd.Function` applied to tensors with tangents: its own ``jvp`` gives those of the results."""
+        application: Application = effect.body  # type: ignore[assignment]
+        function = application.function
+        if function.jvp is Function.jvp:
+            raise NotSupported(
+                f"{function.__name__}: it has no jvp, so forward mode does not know its derivative",
+                operands={f"argument {i}": one for i, one in enumerate(args) if self._tangent_of(one) is not None},
+                fix="define a static method jvp(ctx, *grad_inputs) that returns one tangent a result",
+            )
+        application.keep = True
+        result = effect.call(*args)
+        ctx = application.ctx
+        assert ctx is not None
+        several = isinstance(result, (tuple, list))
+        results = list(result) if several else [result]
+        tangents = push_function(function, ctx, args, [self._tangent_of(one) for one in args], results)
+        for position, (one, tangent) in enumerate(zip(results, tangents, strict=True)):
+            if isinstance(one, Tensor) and any(one is arg for arg in args):
+                # A recorded call returns an argument itself only if it wrote to it.
+                if ctx._calls is not None or any(one is dirty for dirty in ctx.dirty_tensors):
+                    self._write(one, tangent)
+                    continue
+                one = results[position] = one._alias()
+            if tangent is not None:
+                self.set(one, tangent)
+        if not several:
+            return results[0]
+        return type(result)(*results) if hasattr(result, "_fields") else type(result)(results)
 
     # ------------------------------------------------------------------------------------------------ writes
 

@@ -13,19 +13,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import FLOATING
+from ..dtypes import FLOATING, can_cast
+from ..errors import AutogradError, DeviceError, DTypeError, ShapeError
 from ..ops.arithmetic import conjugate
 from ..ops.creation import ones_like, zeros_like
 from ..ops.reduction import _sum, sum_to
 from ..state import state
 from ..tensor import Tensor
 from .grad_mode import enable_grad
+from .hooks import place_of
 from .levels import enter, pull_back
 
 if TYPE_CHECKING:
     from ..dispatch.op import Op
+    from .function import Function, FunctionCtx
 
-__all__ = ["has_rule", "push_forward"]
+__all__ = ["fitted", "has_rule", "push_forward", "push_function"]
 
 
 def has_rule(op: Op) -> bool:
@@ -174,3 +177,59 @@ def _transposed(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tupl
                 weights.append(tangent)
         found = iter(pull_back(pulled, [one for one in entries if one is not None], weights, create_graph))
     return [next(found) if live else None for live in smooth]
+
+
+def push_function(
+    function: type[Function], ctx: FunctionCtx, args: Sequence[Any], tangents: list[Any], results: Sequence[Any]
+) -> list[Tensor | None]:
+    """The tangents of *results*, what ``forward`` of a `polyad.autograd.Function` made of *args*, by its ``jvp``.
+
+    Raises RuntimeError for a wrong number of tangents, and for tangents that do not fit the results.
+    """
+    if ctx.materialize_grads:
+        tangents = [
+            _zero_of(arg) if tangent is None and isinstance(arg, Tensor) and arg.dtype.category >= FLOATING else tangent
+            for arg, tangent in zip(args, tangents, strict=True)
+        ]
+    ctx._in_jvp = True
+    try:
+        returned = function.jvp(ctx, *tangents)
+    finally:
+        ctx._in_jvp = False
+    found = list(returned) if isinstance(returned, (tuple, list)) else [returned]
+    said = f"{function.__name__}.jvp{place_of(function.jvp)}"
+    if len(found) != len(results):
+        raise AutogradError(
+            f"{said}: it returned {len(found)} tangents for {len(results)} results of forward",
+            fix="return one tangent (or None) a result",
+        )
+    return [_checked(f"{said}: tangent {i}", one, like) for i, (one, like) in enumerate(zip(found, results))]
+
+
+def _checked(said: str, tangent: Any, like: Any) -> Tensor | None:
+    if tangent is None:
+        return None
+    if not isinstance(tangent, Tensor):
+        raise AutogradError(f"{said} is {type(tangent).__name__}, not a tensor", fix="return tensors or None")
+    operands = {"returned": tangent, "result": like}
+    if not isinstance(like, Tensor) or like.dtype.category < FLOATING:
+        raise AutogradError(
+            f"{said} is for a result that has no derivative", operands=operands, fix="return None for it"
+        )
+    if tangent._array.shape != like._array.shape:
+        raise ShapeError(
+            f"{said} has another shape than the result",
+            operands=operands,
+            fix=f"return a tensor of shape {tuple(like.shape)}",
+        )
+    if tangent._type.device != like._type.device:
+        raise DeviceError(
+            f"{said} is on another device than the result", operands=operands, fix=f"move it to {like.device}"
+        )
+    if tangent.dtype.category < FLOATING or not can_cast(tangent.dtype, like.dtype):
+        raise DTypeError(
+            f"{said} has a dtype that no tangent of the result has",
+            operands=operands,
+            fix=f"return a {like.dtype.name} tensor",
+        )
+    return fitted(tangent, like)

@@ -52,6 +52,8 @@ class FunctionCtx:
         self.dirty_tensors: tuple[Tensor, ...] = ()
         self.non_differentiable: tuple[Tensor, ...] = ()
         self.materialize_grads = True
+        self.saved_for_forward: tuple[Tensor | None, ...] = ()
+        self._in_jvp = False
         self._calls: weakref.ref[FunctionCalls] | None = None
         self._node: weakref.ref[Node] | None = None
 
@@ -62,11 +64,21 @@ class FunctionCtx:
         _check_tensors("save_for_backward", [tensor for tensor in tensors if tensor is not None])
         self.to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for ``jvp``, which finds them in `saved_tensors`. Raises TypeError for anything but tensors and
+        None.
+        """
+        _check_tensors("save_for_forward", [tensor for tensor in tensors if tensor is not None])
+        self.saved_for_forward = tensors
+
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to `save_for_backward`. Raises RuntimeError if one was changed in place since, or if the
-        graph is freed.
+        """The tensors given to `save_for_backward`, in ``jvp`` to `save_for_forward`.
+
+        Raises RuntimeError if one was changed in place since, or if the graph is freed.
         """
+        if self._in_jvp:
+            return self.saved_for_forward
         if self._calls is None:
             return self.to_save
         calls, node = self._calls(), self._recorded()
@@ -158,6 +170,19 @@ class Function:
         )
 
     @classmethod
+    def _said(cls) -> str:
+        """How errors speak of the backward: its name and line."""
+        return f"{cls.__name__}.backward{place_of(cls.backward)}"
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Compute the tangents of the results from those of the arguments of ``forward``; override it for forward mode.
+
+        It is called right after ``forward``, and returns one tangent (or None) a result.
+        """
+        raise NotSupported("Function: jvp is not defined", fix="define a static method jvp(ctx, *grad_inputs)")
+
+    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the op: run ``forward``, and record ``backward`` if an argument needs a gradient.
 
@@ -172,12 +197,10 @@ class Function:
                 f"{cls.__name__}.apply: arguments by name are not taken: {', '.join(kwargs)}",
                 fix="pass them by position",
             )
-        if state.modes:
-            return Effect(cls.__name__, cls.apply, cls._apply).through_modes(*args)
-        return cls._apply(*args)
+        return Application(cls).call(*args) if state.modes else cls._apply(args)[0]
 
     @classmethod
-    def _apply(cls, *args: Any) -> Any:
+    def _apply(cls, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx]:
         targets = [arg._node if isinstance(arg, Tensor) else None for arg in args]
         recording = state.grad_enabled and any(node is not None for node in targets)
         like = [(arg._array.shape, arg._type) if isinstance(arg, Tensor) else None for arg in args]
@@ -202,11 +225,36 @@ class Function:
                     fix="return each tensor that mark_dirty is told of, or write to a clone()",
                 )
         if not recording:
-            return result
+            return result, ctx
         _record(cls, ctx, args, like, targets, results, several)
         if not several:
-            return results[0]
-        return type(result)(*results) if hasattr(result, "_fields") else type(result)(results)
+            return results[0], ctx
+        return type(result)(*results) if hasattr(result, "_fields") else type(result)(results), ctx
+
+
+class Application:
+    """One call of a `Function`, as modes see it: the body of its effect.
+
+    Attributes:
+        ctx: the context of the call that was carried out, if a mode asked to *keep* it.
+    """
+
+    def __init__(self, function: type[Function]) -> None:
+        self.function = function
+        self.keep = False
+        self.ctx: FunctionCtx | None = None
+
+    def call(self, *args: Any) -> Any:
+        """Carry it out, seen by the modes that are active."""
+        if state.modes:
+            return Effect(self.function.__name__, self.call, self, function=self.function).through_modes(*args)
+        return self(*args)
+
+    def __call__(self, *args: Any) -> Any:
+        result, ctx = self.function._apply(args)
+        if self.keep:
+            self.ctx = ctx
+        return result
 
 
 def _record(
@@ -317,7 +365,7 @@ def _formula(
             given = [_zeros(like) if part is None else part for part, like in zip(given, results, strict=True)]
         returned = cls.backward(ctx, *given)
         parts = list(returned) if isinstance(returned, tuple) else [returned]
-        said = f"{cls.__name__}.backward{place_of(cls.backward)}"
+        said = cls._said()
         if len(parts) < len(inputs) or any(part is not None for part in parts[len(inputs) :]):
             raise AutogradError(
                 f"{said}: it returned {len(parts)} gradients for {len(inputs)} arguments of forward",
