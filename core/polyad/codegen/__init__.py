@@ -1,23 +1,27 @@
-"""From an expression of elementwise ops over strided operands to kernel source for a C-family language.
+"""From an expression of ops over strided operands to kernel source for a C-family language.
 
-    expression.py   what is computed: operands, literals, applied ops
-    collapse.py     fewer, longer dimensions for the same elements
-    dialects.py     what differs between C, OpenCL C and CUDA C
-    hardware.py     what a device is to the generator
-    elementwise.py  the generator: `generate(expression, layouts, dialect)` gives source and launch geometry
+    expression.py       what is computed: operands, numbers, applied ops
+    formulas.py         each op's formula on real numbers
+    complex_numbers.py  each op's parts on complex numbers
+    writer.py           expressions to statements
+    dialects.py         what differs between C, OpenCL C and CUDA C
+    hardware.py         what a device is to the generator
+    collapse.py         fewer, longer dimensions for the same elements
+    elementwise.py      kernels with a result at each place: `elementwise`, `geometry`
+    reduction.py        kernels that make many elements few
 
-Nothing here runs anything or knows a device. A backend compiles the source, keeps it by `KernelSource.text`, and
-launches it with the geometry. The simplest use is one op, a fused chain of ops is the same call with a larger
-expression.
+Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
+geometry. The simplest use is one op; a fused chain of ops is the same call with a larger expression.
 """
 
-from .collapse import collapse
+from .collapse import broadcast_strides, by_memory, collapse, result_strides
 from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
-from .elementwise import KernelSource, generate
-from .expression import Apply, Expression, Literal, Operand, apply
+from .elementwise import KernelSource, elementwise, geometry, padded_rank
+from .expression import Apply, Expression, Literal, Operand, Place, Scalar, apply, cast, where
 from .hardware import CPU, GPU, DeviceDescription
 
 __all__ = [
-    "C", "CPU", "CUDA_C", "DIALECTS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect", "Expression", "KernelSource", "Literal", "Operand",
-    "apply", "collapse", "generate",
+    "C", "CPU", "CUDA_C", "DIALECTS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect", "Expression",
+    "KernelSource", "Literal", "Operand", "Place", "Scalar", "apply", "broadcast_strides", "by_memory", "cast",
+    "collapse", "elementwise", "geometry", "padded_rank", "result_strides", "where",
 ]  # fmt: skip

@@ -1,173 +1,288 @@
-"""The generator of elementwise kernels.
+"""The generator of elementwise kernels: `elementwise` writes one, `geometry` says how it walks given arrays.
 
-The operands' layouts are collapsed first; the last dimension that remains is the inner loop, all others are rows. A
-row's position is worked out by divisions once a row, never once an element. Sizes and strides are arguments, so one
-source serves all shapes of the same rank; only inner strides of 0 and 1 are written into the source, because they
-decide whether the compiler can vectorise.
+One source serves all shapes and strides of up to `rank` collapsed dimensions: everything that depends on layout is in
+one argument by value, the *geometry*, a struct of int64:
 
-The kernel's parameters, in order: the output pointer, one pointer an operand, ``rows``, the collapsed sizes, then the
-output's and each operand's strides, outermost first, in elements. Offsets belong to the pointers.
+    units, chunks a row, elements a chunk, elements a row, sizes of the outer dimensions,
+    then for every array (results, then operands in order): offset, inner stride, outer strides
+
+The elements along the inner dimension are a *row*, a part of it a *chunk*. Chunks are handed out to the instances;
+where one lies is worked out once a chunk, not once an element. Elements next to each other are loaded as vectors, others
+are gathered into them, and the last vector of a chunk may be partly filled: one loop body does it all, which keeps
+kernels small, since compiling them is what a first call pays for.
+
+The kernel's parameters, in order: the results' pointers, the operands' pointers (none for a `Place`), the scalars (a
+complex one is two, a bool or integer one int64), the geometry.
 """
 
 from __future__ import annotations
 
-import math
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..dtypes import BOOL, FLOATING, INTEGER, DType, float32
+from ..dtypes import FLOATING, DType, int64
 from ..errors import ArgumentError, DTypeError
 from ..layout import Shape, Strides
-from .collapse import collapse
+from .collapse import by_memory
 from .dialects import Dialect
-from .expression import Apply, Expression, Literal, Operand, operands_of
-from .tables import MATH, TEMPLATES
+from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
+from .hardware import CPU, DeviceDescription
+from .writer import Writer, computed_in
+
+MIN_CHUNK = 4096
+"""Elements below which a CPU's work-item is not worth another."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """A kernel ready to compile and launch.
+    """A kernel ready to compile.
 
     Attributes:
-        name: the kernel's function name.
+        name: the kernel function's name.
         text: the whole source.
-        sizes: the integer arguments that follow the pointers: rows, sizes, strides.
-        rows: how many independent rows there are, the natural number of instances to launch.
-        row_length: elements a row.
+        arrays: dtypes of results and operands that have pointers, in order.
+        scalars: dtypes in which the numbers are passed, in order; a complex one counts twice.
+        lanes: elements that one step of its loop takes.
+        rank: collapsed dimensions that it can walk.
     """
 
     name: str
     text: str
-    sizes: tuple[int, ...]
-    rows: int
-    row_length: int
+    arrays: tuple[DType, ...]
+    scalars: tuple[DType, ...]
+    lanes: int
+    rank: int
 
 
-def generate(
-    expression: Expression,
-    shape: Shape,
-    output_strides: Strides,
-    operand_strides: Sequence[Strides],
-    dialect: Dialect,
-    name: str = "kernel_",
-) -> KernelSource:
-    """The kernel that writes *expression* over *shape*.
+def lanes_for(expressions: Sequence[Expression], dialect: Dialect, device: DeviceDescription) -> int:
+    """How many elements a vector of the device has, by the widest dtype that occurs."""
+    if not dialect.vectors or device.kind != CPU:
+        return 1
+    widest = max(computed_in(dtype).itemsize for dtype in dtypes_of(*expressions))
+    return max(1, device.vector_bytes // widest)
 
-    Args:
-        expression: what to compute; its operands are numbered as in *operand_strides*.
-        shape: the broadcast shape.
-        output_strides: of the output, in elements.
-        operand_strides: of each operand, in elements, 0 where it is broadcast.
-        dialect: the language.
-        name: of the kernel function.
 
-    Raises ValueError for strides of another rank than *shape*, RuntimeError for a dtype that the language lacks.
+def padded_rank(rank: int) -> int:
+    """The rank of the kernel that serves *rank* collapsed dimensions: few kernels serve all.
 
-    >>> import polyad
-    >>> from polyad.codegen import OPENCL_C, Operand, apply
-    >>> x, y = Operand(0, polyad.float32), Operand(1, polyad.float32)
-    >>> made = generate(apply("add", x, y), (4, 6), (6, 1), [(6, 1), (0, 1)], OPENCL_C)
-    >>> made.rows, made.row_length
-    (4, 6)
+    >>> [padded_rank(rank) for rank in (1, 2, 3, 5, 9)]
+    [1, 2, 4, 8, 16]
     """
-    for which, strides in (("output", output_strides), *((f"operand {n}", s) for n, s in enumerate(operand_strides))):
-        if len(strides) != len(shape):
-            raise ArgumentError(
-                f"codegen: strides {strides} of {which} do not match shape {shape}", fix="give one stride a dimension"
-            )
-    dtypes = _operand_dtypes(expression, len(operand_strides))
-    for dtype in (*dtypes, expression.dtype):
-        if dtype not in dialect.types:
+    return 1 if rank <= 1 else 1 << (rank - 1).bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """What a kernel's expressions refer to: operands by position, numbers by position."""
+
+    operands: tuple[Operand | Place, ...]
+    scalars: tuple[Scalar, ...]
+
+    @classmethod
+    def of(cls, expressions: Sequence[Expression]) -> Leaves:
+        """Raises RuntimeError or ValueError for positions with gaps or with two dtypes."""
+        found: dict[type, dict[int, Expression]] = {Operand: {}, Scalar: {}}
+        for leaf in leaves_of(*expressions):
+            if not isinstance(leaf, (Operand, Place, Scalar)):
+                continue
+            before = found[Scalar if isinstance(leaf, Scalar) else Operand].setdefault(leaf.position, leaf)
+            if before != leaf:
+                raise DTypeError(
+                    f"codegen: operand {leaf.position} occurs as {before.dtype.name} and {leaf.dtype.name}",
+                    fix="use one dtype, and casts",
+                )
+        for kind, leaves in found.items():
+            if sorted(leaves) != list(range(len(leaves))):
+                raise ArgumentError(
+                    f"codegen: the expression uses {kind.__name__.lower()}s {sorted(leaves)}",
+                    fix="number them from 0 without gaps",
+                )
+        operands, scalars = (tuple(leaves[n] for n in range(len(leaves))) for leaves in found.values())
+        return cls(operands, scalars)  # type: ignore[arg-type]
+
+
+def scalar_dtypes(scalars: Sequence[Scalar]) -> tuple[DType, ...]:
+    """The dtypes in which a kernel gets its numbers."""
+    made: list[DType] = []
+    for scalar in scalars:
+        own = computed_in(scalar.dtype)
+        own = own if own.category == FLOATING else int64
+        made += [own, own] if scalar.dtype.is_complex else [own]
+    return tuple(made)
+
+
+def declare_scalars(writer: Writer, scalars: Sequence[Scalar]) -> None:
+    """Variables that hold the numbers in every lane."""
+    parameter = 0
+    for scalar in scalars:
+        names = []
+        for _ in range(2 if scalar.dtype.is_complex else 1):
+            own, kind = computed_in(scalar.dtype), writer.type_of(scalar.dtype)
+            names.append(writer.declare(scalar.dtype, f"({kind})(({writer.dialect.types[own]})c{parameter})"))
+            parameter += 1
+        writer.known[scalar] = tuple(names)
+
+
+def load_operand(
+    writer: Writer, operand: Operand | Place, pointer: str, place: str, stride: str, count: str
+) -> tuple[str, ...]:
+    """Variables with an operand's elements, or with the numbers that a `Place` counts."""
+    if isinstance(operand, Operand):
+        return writer.load(operand.dtype, f"{pointer} + {place}", stride, count)
+    kind, scalar = writer.type_of(operand.dtype), writer.dialect.types[operand.dtype]
+    if writer.lanes == 1:
+        return (writer.declare(operand.dtype, f"({scalar})({place})"),)
+    steps = ", ".join(str(lane) for lane in range(writer.lanes))
+    text = f"({kind})(({scalar})({place})) + ({kind})({steps}) * ({kind})(({scalar})({stride}))"
+    return (writer.declare(operand.dtype, text),)
+
+
+def parameters(
+    dialect: Dialect, results: Sequence[DType], operands: Sequence[Operand | Place], scalars: Sequence[DType]
+) -> tuple[str, tuple[DType, ...]]:
+    """A kernel's parameter list, and the dtypes of its pointers."""
+    for dtype in (*results, *(operand.dtype for operand in operands)):
+        if dtype.to_real() not in dialect.types:
             raise DTypeError(
                 f"codegen: {dialect.name} has no {dtype.name}",
                 fix="cast to a dtype it has, or run the op as a kernel of its own",
             )
-    sizes, steps = collapse(shape, [output_strides, *operand_strides])
-    rank = len(sizes)
-    rows = math.prod(sizes[:-1])
-    index = dialect.index
-    pointers = [f"{dialect.address}{dialect.types[expression.dtype]} *out"]
-    pointers += [f"const {dialect.address}{dialect.types[dtype]} *in{n}" for n, dtype in enumerate(dtypes)]
-    places = ["o", *(f"i{n}" for n in range(len(dtypes)))]
-    numbers = ["rows", *(f"n{d}" for d in range(rank)), *(f"{place}s{d}" for place in places for d in range(rank))]
-    parameters = ", ".join(pointers + [f"{index} {number}" for number in numbers])
-    lines = [
-        f"{dialect.prologue}{dialect.qualifier}void {name}({parameters})",
-        "{",
-        f"    {dialect.rows} {{",
-        f"        {index} rest = row;",
-    ]
-    lines += [f"        {index} {place} = 0;" for place in places]
-    for dim in range(rank - 2, -1, -1):
-        lines.append(f"        {{ {index} at = rest % n{dim}; rest /= n{dim};")
-        lines.append("          " + " ".join(f"{place} += at * {place}s{dim};" for place in places) + " }")
-    inner = rank - 1
-    lines.append(f"        for ({index} j = 0; j < n{inner}; ++j) {{")
-    for n, dtype in enumerate(dtypes):
-        lines.append(
-            f"            const {dialect.types[dtype]} x{n} = in{n}[{_place(f'i{n}', inner, steps[n + 1][inner])}];"
+    held = [(n, operand) for n, operand in enumerate(operands) if isinstance(operand, Operand)]
+    listed = [f"{dialect.address}{dialect.types[dtype.to_real()]} *out{n}" for n, dtype in enumerate(results)]
+    listed += [f"const {dialect.address}{dialect.types[operand.dtype.to_real()]} *in{n}" for n, operand in held]
+    listed += [f"const {dialect.types[dtype]} c{n}" for n, dtype in enumerate(scalars)]
+    listed.append("const Geometry g")
+    return ", ".join(listed), (*results, *(operand.dtype for _, operand in held))
+
+
+def geometry_type(dialect: Dialect, count: int) -> str:
+    """The declaration of the geometry of *count* numbers."""
+    return f"typedef struct {{ {dialect.wide} at[{count}]; }} Geometry;\n"
+
+
+def factor(dtype: DType) -> int:
+    """How many numbers in memory an element is."""
+    return 2 if dtype.is_complex else 1
+
+
+def elementwise(
+    expressions: Sequence[Expression],
+    dialect: Dialect,
+    device: DeviceDescription | None = None,
+    rank: int = 1,
+    name: str = "kernel_",
+) -> KernelSource:
+    """The kernel that writes each of *expressions* to a result of its own.
+
+    Args:
+        expressions: what to compute, from common operands and numbers.
+        dialect: the language.
+        device: decides the number of lanes; by default one CPU.
+        rank: collapsed dimensions that it must walk, see `padded_rank`.
+        name: of the kernel function.
+
+    Raises ValueError for positions with gaps, RuntimeError for a dtype that the language lacks.
+
+    >>> import polyad
+    >>> from polyad.codegen import OPENCL_C, Operand
+    >>> x, y = Operand(0, polyad.float32), Operand(1, polyad.float32)
+    >>> elementwise([x + y], OPENCL_C).lanes
+    8
+    """
+    device = device or DeviceDescription()
+    leaves = Leaves.of(expressions)
+    lanes = lanes_for(expressions, dialect, device)
+    results = [expression.dtype for expression in expressions]
+    scalars = scalar_dtypes(leaves.scalars)
+    listed, arrays = parameters(dialect, results, leaves.operands, scalars)
+    wide, outer = dialect.wide, rank - 1
+    base, step = 4 + outer, rank + 1
+    dtypes = [*results, *(operand.dtype for operand in leaves.operands)]
+    places = range(len(dtypes))
+    head = [f"for ({wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]
+    head.append(f"    {wide} row = {'unit / g.at[1]' if outer else '0'};")
+    head.append(f"    const {wide} first = (unit - row * g.at[1]) * g.at[2];")
+    head.append(f"    const {wide} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];")
+    for n in places:
+        head.append(f"    {wide} at{n} = g.at[{base + n * step}]; const {wide} s{n} = g.at[{base + n * step + 1}];")
+    for dim in range(outer - 1, -1, -1):
+        head.append(f"    {{ const {wide} rest = row / g.at[{4 + dim}], at = row - rest * g.at[{4 + dim}]; row = rest;")
+        head += [f"      at{n} += at * g.at[{base + n * step + 2 + dim}];" for n in places]
+        head.append("    }")
+    writer = Writer(dialect, lanes)
+    declare_scalars(writer, leaves.scalars)
+    lifted, writer.lines = writer.lines, []
+    for n, operand in enumerate(leaves.operands):
+        at = len(results) + n
+        writer.known[operand] = load_operand(
+            writer, operand, f"in{n}", _element(at, factor(operand.dtype), isinstance(operand, Place)), f"s{at}", "m"
         )
-    lines.append(f"            out[{_place('o', inner, steps[0][inner])}] = {_write(expression, dialect)};")
-    lines += ["        }", "    }", "}", ""]
-    arguments = (rows, *sizes, *(stride for operand in steps for stride in operand))
-    return KernelSource(name, "\n".join(lines), arguments, rows if 0 not in sizes else 0, sizes[-1])
-
-
-def _place(base: str, inner: int, stride: int) -> str:
-    return {0: base, 1: f"{base} + j"}.get(stride, f"{base} + j * {base}s{inner}")
-
-
-def _operand_dtypes(expression: Expression, count: int) -> list[DType]:
-    found: dict[int, DType] = {}
-    for operand in operands_of(expression):
-        if found.setdefault(operand.position, operand.dtype) is not operand.dtype:
-            raise DTypeError(
-                f"codegen: operand {operand.position} occurs as {operand.dtype.name} "
-                f"and {found[operand.position].name}",
-                fix="use one dtype, and casts",
-            )
-    if sorted(found) != list(range(count)):
-        raise ArgumentError(
-            f"codegen: the expression uses operands {sorted(found)}, strides are given for {count}",
-            fix="number operands from 0 without gaps",
-        )
-    return [found[position] for position in range(count)]
-
-
-def _write(expression: Expression, dialect: Dialect) -> str:
-    if isinstance(expression, Operand):
-        return f"x{expression.position}"
-    if isinstance(expression, Literal):
-        return _literal(expression, dialect)
-    assert isinstance(expression, Apply)
-    arguments = [_write(argument, dialect) for argument in expression.arguments]
-    kind = expression.arguments[-1].dtype
-    if expression.op == "cast" and expression.dtype.category == BOOL:
-        return f"({arguments[0]} != 0)"
-    if expression.op in ("add", "mul") and kind.category == BOOL:
-        return f"({arguments[0]} {'||' if expression.op == 'add' else '&&'} {arguments[1]})"
-    if expression.op in (*MATH, "div") and kind.category < FLOATING:
-        raise DTypeError(
-            f"codegen: {expression.op} of {kind.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)'
-        )
-    text = TEMPLATES[expression.op].format(
-        *arguments, type=dialect.types[expression.dtype], **{op: op + dialect.suffixes.get(kind, "") for op in MATH}
+    values = [writer.value(expression) for expression in expressions]
+    for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
+        writer.lines += writer.store(dtype, value, f"out{n} + {_element(n, factor(dtype), False)}", f"s{n}", "m")
+    loop = [f"    for ({wide} j = first; j < last; j += {lanes}) {{"]
+    if lanes > 1:
+        loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
+    body = [*lifted, *head, *loop, *(f"        {line}" for line in writer.lines), "    }", "}"]
+    text = "".join(
+        [
+            dialect.prologue,
+            geometry_type(dialect, base + len(dtypes) * step),
+            *writer.functions.values(),
+            f"{dialect.kernel}void {name}({listed})\n{{\n",
+            *(f"    {line}\n" for line in body),
+            "}\n",
+        ]
     )
-    # C computes small integers in int: bring the result back to its own width, where it wraps.
-    return (
-        f"(({dialect.types[expression.dtype]}){text})"
-        if expression.dtype.category == INTEGER and expression.op != "cast"
-        else text
-    )
+    return KernelSource(name, text, arrays, scalars, lanes, rank)
 
 
-def _literal(literal: Literal, dialect: Dialect) -> str:
-    value, dtype = literal.value, literal.dtype
-    if dtype.category < FLOATING:
-        return str(int(value)) if value != -(2**63) else "(-9223372036854775807 - 1)"
-    value = float(value)
-    if math.isnan(value) or math.isinf(value):
-        # Division says NaN and infinity in every dialect without a header.
-        suffix = "f" if dtype is float32 else ""
-        return f"({'-' if value < 0 else ''}{'0' if math.isnan(value) else '1'}.0{suffix} / 0.0{suffix})"
-    return f"({value!r}f)" if dtype is float32 else f"({value!r})"
+def _element(n: int, parts: int, bare: bool) -> str:
+    place = f"at{n} + j * s{n}"
+    return f"({place})" if bare else f"{parts} * ({place})" if parts > 1 else place
+
+
+def geometry(
+    source_lanes: int,
+    device: DeviceDescription,
+    shape: Shape,
+    strides: Sequence[Strides],
+    offsets: Sequence[int],
+) -> tuple[int, int, bytes]:
+    """How a kernel walks arrays of *shape*: the rank it needs, how many instances to launch, the geometry's bytes.
+
+    *strides* (along the dimensions of *shape*) and *offsets*, in elements, are those of the results, then of the
+    operands. No instances are to be launched if there are no elements.
+
+    >>> geometry(8, DeviceDescription(), (2, 3), [(3, 1), (3, 1)], [0, 0])[:2]
+    (1, 1)
+    """
+    if 0 in shape:
+        return 1, 0, b""
+    sizes, steps = by_memory(shape, strides)
+    rank = padded_rank(len(sizes))
+    if rank > len(sizes):
+        pad = rank - len(sizes)
+        sizes, steps = (1,) * pad + sizes, tuple([(0,) * pad + step for step in steps])
+    length, rows = sizes[-1], 1
+    for size in sizes[:-1]:
+        rows *= size
+    if device.kind == CPU:
+        # Chunks are handed out as instances get to them: more than there are cores, so that none waits for the last.
+        share = -(-rows * length // device.workers)
+        chunk = max(share, MIN_CHUNK) if share < length else length
+        chunk = -(-chunk // source_lanes) * source_lanes
+    else:
+        chunk = source_lanes
+    chunks = -(-length // chunk)
+    units = rows * chunks
+    numbers = [units, chunks, chunk, length, *sizes[:-1]]
+    for offset, step in zip(offsets, steps, strict=True):
+        numbers += (offset, step[-1], *step[:-1])
+    if device.kind != CPU or chunks > 1:
+        instances = units
+    else:
+        # Rows are short: several an instance.
+        instances = max(1, min(units, units * length // MIN_CHUNK))
+    return rank, min(instances, 2 * device.workers), struct.pack(f"{len(numbers)}q", *numbers)

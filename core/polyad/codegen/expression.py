@@ -1,45 +1,149 @@
-"""Expressions: what a fused elementwise kernel computes, as a tree of ops by their declared names.
+"""Expressions: what a fused kernel computes, as a graph of ops by their declared names.
 
 Dtypes have been promoted before: an op's arguments all have the dtype that dispatch would cast them to, and casts are
-explicit.
+explicit. float16 and bfloat16 are how numbers lie in memory: inside of an expression they are computed in float32 and
+rounded once, when they are stored.
+
+Arithmetic on expressions builds expressions, and numbers become literals of the other side's dtype:
+
+>>> import polyad
+>>> x = Operand(0, polyad.float32)
+>>> (x * x + 1).dtype
+polyad.float32
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ..dtypes import DType
+from ..dtypes import DType, bool_, int64
 from ..errors import DTypeError, NotSupported
-from .tables import COMPARISONS, TEMPLATES
+from .formulas import OPS, PREDICATES
+
+Number = bool | int | float | complex
+
+
+class Expression:
+    """A value at each place of the iteration space; `dtype` is its dtype."""
+
+    __slots__ = ()
+
+    dtype: DType
+
+    def __add__(self, other: Expression | Number) -> Apply:
+        return apply("add", self, self._like(other))
+
+    def __radd__(self, other: Number) -> Apply:
+        return apply("add", self._like(other), self)
+
+    def __sub__(self, other: Expression | Number) -> Apply:
+        return apply("sub", self, self._like(other))
+
+    def __rsub__(self, other: Number) -> Apply:
+        return apply("sub", self._like(other), self)
+
+    def __mul__(self, other: Expression | Number) -> Apply:
+        return apply("mul", self, self._like(other))
+
+    def __rmul__(self, other: Number) -> Apply:
+        return apply("mul", self._like(other), self)
+
+    def __truediv__(self, other: Expression | Number) -> Apply:
+        return apply("div", self, self._like(other))
+
+    def __rtruediv__(self, other: Number) -> Apply:
+        return apply("div", self._like(other), self)
+
+    def __neg__(self) -> Apply:
+        return apply("neg", self)
+
+    def __lt__(self, other: Expression | Number) -> Apply:
+        return apply("lt", self, self._like(other))
+
+    def __le__(self, other: Expression | Number) -> Apply:
+        return apply("le", self, self._like(other))
+
+    def __gt__(self, other: Expression | Number) -> Apply:
+        return apply("gt", self, self._like(other))
+
+    def __ge__(self, other: Expression | Number) -> Apply:
+        return apply("ge", self, self._like(other))
+
+    def _like(self, other: Expression | Number) -> Expression:
+        return other if isinstance(other, Expression) else Literal(other, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """The element of tensor operand number *position* at the current index."""
+class Operand(Expression):
+    """The element of tensor operand number *position* at the current place."""
 
     position: int
     dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
-    """A number written into the source."""
+class Place(Expression):
+    """A number that counts places instead of an element in memory: offset + sum of coordinate * stride.
 
-    value: bool | int | float
+    It takes part as operand number *position*, with strides and an offset but no memory.
+    """
+
+    position: int
+    dtype: DType = int64
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Expression):
+    """Number *position* among those that the kernel gets as arguments: another value needs no other kernel."""
+
+    position: int
     dtype: DType
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
+class Literal(Expression):
+    """A number written into the source."""
+
+    value: Number
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Local(Expression):
+    """A variable of the kernel around the expression, such as an accumulator; *names* are two for complex ones."""
+
+    names: tuple[str, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Expression):
+    """The real (0) or imaginary (1) part of a complex expression."""
+
+    whole: Expression
+    index: int
+
+    @property
+    def dtype(self) -> DType:  # type: ignore[override]
+        return self.whole.dtype.to_real()
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expression):
     """Op *op* applied to arguments, giving *dtype*."""
 
     op: str
     arguments: tuple[Expression, ...]
     dtype: DType
+    _hash: int = field(init=False, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        # Kept, since a graph whose nodes are shared would be walked along every path to hash it.
+        object.__setattr__(self, "_hash", hash((self.op, self.arguments, self.dtype)))
 
-Expression = Operand | Literal | Apply
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
@@ -53,12 +157,10 @@ def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
     >>> apply("mul", x, apply("exp", x)).dtype
     polyad.float32
     """
-    from ..dtypes import bool_
-
-    if op not in TEMPLATES:
+    if op not in OPS:
         raise NotSupported(
             f"codegen: no formula for {op}",
-            fix=f"use one of {', '.join(sorted(TEMPLATES))}, or run it as a kernel of its own",
+            fix=f"use one of {', '.join(sorted(OPS))}, or run it as a kernel of its own",
         )
     values = arguments[1:] if op == "where" else arguments
     if len({argument.dtype for argument in values}) != 1:
@@ -71,13 +173,52 @@ def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
         if dtype is None:
             raise DTypeError("codegen: cast needs a dtype", fix='write apply("cast", x, dtype=polyad.float32)')
         return Apply(op, arguments, dtype)
-    return Apply(op, arguments, bool_ if op in COMPARISONS else values[0].dtype)
+    own = values[0].dtype
+    return Apply(op, arguments, bool_ if op in PREDICATES else own.to_real() if op == "abs" else own)
 
 
-def operands_of(expression: Expression) -> Iterator[Operand]:
-    """Every operand that occurs, as often as it occurs."""
-    if isinstance(expression, Operand):
-        yield expression
-    elif isinstance(expression, Apply):
-        for argument in expression.arguments:
-            yield from operands_of(argument)
+def cast(expression: Expression, dtype: DType) -> Expression:
+    """*expression* in *dtype*."""
+    return expression if expression.dtype is dtype else apply("cast", expression, dtype=dtype)
+
+
+def where(condition: Expression, chosen: Expression | Number, other: Expression | Number) -> Apply:
+    """*chosen* where *condition*, *other* elsewhere; one of the two may be a number."""
+    if not isinstance(chosen, Expression):
+        assert isinstance(other, Expression)
+        chosen = Literal(chosen, other.dtype)
+    return apply("where", condition, chosen, chosen._like(other))
+
+
+def leaves_of(*expressions: Expression) -> Iterator[Expression]:
+    """Every operand, place, scalar and literal that occurs, each once."""
+    seen: set[Expression] = set()
+    waiting = list(expressions)
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if isinstance(one, Apply):
+            waiting.extend(one.arguments)
+        elif isinstance(one, Part):
+            waiting.append(one.whole)
+        else:
+            yield one
+
+
+def operands_of(*expressions: Expression) -> Iterator[Operand | Place]:
+    """Every operand and place that occurs, each once."""
+    return (one for one in leaves_of(*expressions) if isinstance(one, (Operand, Place)))
+
+
+def dtypes_of(*expressions: Expression) -> set[DType]:
+    """Every dtype in which something is loaded or computed."""
+    seen: set[Expression] = set()
+    waiting = list(expressions)
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            waiting.extend(one.arguments if isinstance(one, Apply) else (one.whole,) if isinstance(one, Part) else ())
+    return {one.dtype for one in seen}

@@ -1,7 +1,7 @@
 """What the generator asks of a device: enough to choose a kernel's shape, nothing that names a driver.
 
-CPU devices get few work-items that each walk long stretches in vectors; GPUs get many that each do little. That, and not
-the op, decides geometry.
+CPU devices get few work-items that each walk long stretches in vectors; GPUs get many that each do little. That, and
+not the op, decides geometry.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ class DeviceDescription:
         compute_units: cores or multiprocessors.
         max_local_size: work-items that may share local memory.
         has_fp64, has_fp16: whether it computes in float64 and float16; float16 in memory needs neither.
+        vector_bytes: the size of a CPU's vectors. 32, not 64: PoCL 3.0 compiles 64-byte vectors for machines that
+            have them and that its LLVM does not know (AMD Zen 4) into code that never ends, or dies itself.
 
     >>> DeviceDescription(CPU, compute_units=2).workers
     8
@@ -30,6 +32,7 @@ class DeviceDescription:
     max_local_size: int = 1
     has_fp64: bool = True
     has_fp16: bool = False
+    vector_bytes: int = 32
 
     @property
     def workers(self) -> int:

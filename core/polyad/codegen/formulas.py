@@ -1,0 +1,153 @@
+"""The formula of each op on real numbers, in a C that is the same for scalars and for vectors, and for all dialects.
+
+Formulas are written in marks that the writer fills in:
+
+    {0}, {1}, ...  the arguments, each a variable
+    <T>            their type, of as many lanes as the kernel has: ``(<T>)(1)`` is a constant
+    <I>            the signed integer type of the same size, in which comparisons of vectors give their masks
+    <B>            the type's number of bits
+    $name(         a math function, spelled by the dialect
+    @name(         a function from `FUNCTIONS`, written for the type
+
+Masks combine by ``&``, ``|`` and ``?:``, never by ``&&``: that is what vectors and scalars have in common. An op has
+one formula, or one a kind of dtype: "b" bool, "i" signed and "u" unsigned integers, "f" floating, "*" any other. Ops are
+named as declared in `polyad.ops`; a test checks that. NaN passes through maximum and minimum; C's fmax would drop it.
+
+To add an op: its formula here, and for complex numbers its parts in `complex_numbers`.
+"""
+
+from __future__ import annotations
+
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+PREDICATES = {*COMPARISONS, "isnan", "isinf", "isfinite", "logical_not", "signbit"}
+"""Ops whose result is bool; their formulas give masks."""
+
+MATH = {
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc",
+}  # fmt: skip
+"""Ops that are one call of a math function of the same name, on floating point numbers."""
+
+Formula = str | dict[str, str]
+
+FORMULAS: dict[str, Formula] = {
+    **{op: {"f": f"${op}({{0}})"} for op in MATH},
+    **{op: f"{{0}} {symbol} {{1}}" for op, symbol in COMPARISONS.items()},
+    "add": {"b": "{0} | {1}", "*": "{0} + {1}"},
+    "sub": "{0} - {1}",
+    "mul": {"b": "{0} & {1}", "*": "{0} * {1}"},
+    "div": {"f": "{0} / {1}"},
+    "neg": {"f": "-{0}", "*": "(<T>)(0) - {0}"},
+    "abs": {"f": "$fabs({0})", "i": "{0} < (<T>)(0) ? (<T>)(0) - {0} : {0}", "*": "{0}"},
+    "sign": {
+        "b": "{0}",
+        "u": "{0} != (<T>)(0) ? (<T>)(1) : (<T>)(0)",
+        "*": "{0} > (<T>)(0) ? (<T>)(1) : ({0} < (<T>)(0) ? (<T>)(-1) : (<T>)(0))",
+    },
+    "conj": "{0}",
+    "maximum": {"f": "(({0} > {1}) | ({0} != {0})) ? {0} : {1}", "*": "{0} > {1} ? {0} : {1}"},
+    "minimum": {"f": "(({0} < {1}) | ({0} != {0})) ? {0} : {1}", "*": "{0} < {1} ? {0} : {1}"},
+    "fmax": {"f": "(({0} > {1}) | ({1} != {1})) ? {0} : {1}", "*": "{0} > {1} ? {0} : {1}"},
+    "fmin": {"f": "(({0} < {1}) | ({1} != {1})) ? {0} : {1}", "*": "{0} < {1} ? {0} : {1}"},
+    "logical_not": "{0} == (<T>)(0)",
+    "isnan": "{0} != {0}",
+    "isinf": {"f": "($fabs({0}) - $fabs({0}) != (<T>)(0)) & ({0} == {0})", "*": "{0} != {0}"},
+    "isfinite": {"f": "{0} - {0} == (<T>)(0)", "*": "{0} == {0}"},
+    "signbit": {"f": "$copysign((<T>)(1), {0}) < (<T>)(0)", "*": "{0} < (<T>)(0)"},
+    "floor": {"f": "$floor({0})", "*": "{0}"},
+    "ceil": {"f": "$ceil({0})", "*": "{0}"},
+    "trunc": {"f": "$trunc({0})", "*": "{0}"},
+    "round": {"f": "$rint({0})", "*": "{0}"},
+    "tanh": {"f": "@tanh({0})"},
+    "atan2": {"f": "$atan2({0}, {1})"},
+    "hypot": {"f": "$hypot({0}, {1})"},
+    "copysign": {"f": "$copysign({0}, {1})"},
+    "pow": {"f": "$pow({0}, {1})", "*": "@integer_power({0}, {1})"},
+    "fmod": {"f": "$fmod({0}, {1})", "*": "@integer_fmod({0}, {1})"},
+    "remainder": {"f": "@float_remainder({0}, {1})", "*": "@integer_remainder({0}, {1})"},
+    "floor_divide": {"f": "@float_floor_divide({0}, {1})", "*": "@integer_floor_divide({0}, {1})"},
+    "bitwise_and": "{0} & {1}",
+    "bitwise_or": "{0} | {1}",
+    "bitwise_xor": "{0} ^ {1}",
+    "bitwise_not": {"b": "{0} ^ (<T>)(1)", "*": "~{0}"},
+    "bitwise_left_shift": "@shift_left({0}, {1})",
+    "bitwise_right_shift": {"i": "@shift_right({0}, {1})", "*": "@shift_right_unsigned({0}, {1})"},
+}
+
+OPS = {*FORMULAS, "where", "cast"}
+"""Ops that expressions may have; how `where` and `cast` are written depends on more than one type."""
+
+FUNCTIONS: dict[str, tuple[str, str]] = {
+    # Processors trap on an integer divided by 0, and on the least one by -1: neither reaches the division.
+    "quotient": (
+        "<T> a, <T> b",
+        "const <T> d = ((b == (<T>)(0)) | (b == (<T>)(-1))) ? (<T>)(1) : b;\n"
+        "    return (b == (<T>)(-1)) ? (<T>)((<T>)(0) - a) : (<T>)(a / d);",
+    ),
+    "integer_fmod": ("<T> a, <T> b", "const <T> q = @quotient(a, b);\n    return a - q * b;"),
+    "integer_remainder": (
+        "<T> a, <T> b",
+        "const <T> r = @integer_fmod(a, b);\n"
+        "    return ((r != (<T>)(0)) & ((r < (<T>)(0)) != (b < (<T>)(0)))) ? (<T>)(r + b) : r;",
+    ),
+    "integer_floor_divide": (
+        "<T> a, <T> b",
+        "const <T> q = @quotient(a, b);\n"
+        "    const <T> r = a - q * b;\n"
+        "    return ((r != (<T>)(0)) & ((r < (<T>)(0)) != (b < (<T>)(0)))) ? (<T>)(q - (<T>)(1)) : q;",
+    ),
+    "float_remainder": (
+        "<T> a, <T> b",
+        "const <T> r = $fmod(a, b);\n"
+        "    const <T> sided = ((r < (<T>)(0)) != (b < (<T>)(0))) ? r + b : r;\n"
+        "    return (r == (<T>)(0)) ? $copysign((<T>)(0), b) : sided;",
+    ),
+    # The quotient of what the remainder leaves is a whole number but for rounding; a / 0 keeps its infinity.
+    "float_floor_divide": (
+        "<T> a, <T> b",
+        "const <T> r = $fmod(a, b);\n"
+        "    const <T> exact = (a - r) / b;\n"
+        "    const <T> down = ((r != (<T>)(0)) & ((r < (<T>)(0)) != (b < (<T>)(0)))) ? exact - (<T>)(1) : exact;\n"
+        "    const <T> whole = $floor(down);\n"
+        "    const <T> near = (down - whole > (<T>)(0.5f)) ? whole + (<T>)(1) : whole;\n"
+        "    const <T> signed_zero = (down == (<T>)(0)) ? $copysign((<T>)(0), a / b) : near;\n"
+        "    return (b == (<T>)(0)) ? a / b : signed_zero;",
+    ),
+    # Squaring; 1 / a**n is a**(n mod 2) for a = 1 and -1, and less than 1 in magnitude for every other a.
+    "integer_power": (
+        "<T> a, <T> b",
+        "const <T> zero = (<T>)(0), one = (<T>)(1);\n"
+        "    <T> result = one, base = a, rest = (b < zero) ? (<T>)(b & one) : b;\n"
+        "    for (int bit = 0; bit < <B>; ++bit) {\n"
+        "        result = ((rest & one) != zero) ? (<T>)(result * base) : result;\n"
+        "        base = base * base;\n"
+        "        rest = rest >> one;\n"
+        "    }\n"
+        "    return ((b < zero) & (a != one) & (a != (<T>)(-1))) ? zero : result;",
+    ),
+    # Shifts by all bits or more are undefined in C.
+    "shift_left": (
+        "<T> a, <T> b",
+        "const <T> by = ((b < (<T>)(0)) | (b >= (<T>)(<B>))) ? (<T>)(0) : b;\n"
+        "    return (by == b) ? (<T>)(a << by) : (<T>)(0);",
+    ),
+    "shift_right": (
+        "<T> a, <T> b",
+        "const <T> by = ((b < (<T>)(0)) | (b >= (<T>)(<B>))) ? (<T>)(<B> - 1) : b;\n    return a >> by;",
+    ),
+    "shift_right_unsigned": (
+        "<T> a, <T> b",
+        "const <T> by = (b >= (<T>)(<B>)) ? (<T>)(0) : b;\n    return (by == b) ? (<T>)(a >> by) : (<T>)(0);",
+    ),
+    "tanh": ("<T> x", "return $tanh(x);"),
+}
+"""Functions that formulas call, as (parameters, body); all return ``<T>``."""
+
+
+def formula(op: str, kind: str) -> str | None:
+    """The formula of *op* for dtypes of *kind*; None if it has none."""
+    found = FORMULAS.get(op)
+    if found is None or isinstance(found, str):
+        return found
+    return found.get(kind) or found.get("*")

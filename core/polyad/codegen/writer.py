@@ -1,0 +1,313 @@
+"""From expressions to statements: every node of the graph becomes one variable, written once however often it is used.
+
+A complex value is two variables, float16 and bfloat16 are float variables, bool is a byte of 0 or 1. All variables have
+as many lanes as the kernel.
+
+`Writer.functions` gathers the functions that the statements call, to stand before the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from .. import dtypes
+from ..dtypes import BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, int32
+from ..errors import DTypeError, NotSupported
+from .complex_numbers import LOWERED
+from .dialects import Dialect
+from .expression import Apply, Expression, Literal, Local, Operand, Part, Place, Scalar
+from .formulas import FUNCTIONS, PREDICATES, formula
+
+HALVES = (float16, bfloat16)
+_SIGNED = {1: dtypes.int8, 2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
+
+
+def computed_in(dtype: DType) -> DType:
+    """The dtype of the variables that hold *dtype*: float32 for halves, its parts' for complex."""
+    return float32 if dtype in HALVES else dtype.to_real()
+
+
+def kind_of(dtype: DType) -> str:
+    """The letter under which formulas know a real dtype."""
+    return "b" if dtype is bool_ else "f" if dtype.category == FLOATING else "i" if dtype.is_signed else "u"
+
+
+class Writer:
+    """Writes statements in *dialect* for values of *lanes* lanes."""
+
+    def __init__(
+        self, dialect: Dialect, lanes: int, functions: dict[str, str] | None = None, prefix: str = "t"
+    ) -> None:
+        self.dialect = dialect
+        self.lanes = lanes
+        self.functions: dict[str, str] = {} if functions is None else functions
+        self.lines: list[str] = []
+        self.known: dict[Expression, tuple[str, ...]] = {}
+        self._prefix = prefix
+        self._count = 0
+
+    # ------------------------------------------------------------------------------------------------ types
+
+    def type_of(self, dtype: DType) -> str:
+        """The type of a variable that holds *dtype* (or one of its parts)."""
+        own = computed_in(dtype)
+        if own not in self.dialect.types:
+            raise DTypeError(f"codegen: {self.dialect.name} has no {own.name}", fix="cast to a dtype it has")
+        name = self.dialect.types[own]
+        if self.lanes == 1:
+            return name
+        return f"{ {'unsigned char': 'uchar', 'signed char': 'char'}.get(name, name) }{self.lanes}"
+
+    def constant(self, value: bool | int | float, dtype: DType) -> str:
+        """*value* in every lane."""
+        kind, own = self.type_of(dtype), computed_in(dtype)
+        if own.category < FLOATING:
+            text = str(int(value)) if value != -(2**63) else "(-9223372036854775807 - 1)"
+        else:
+            value, suffix = float(value), "f" if own is float32 else ""
+            if math.isnan(value) or math.isinf(value):
+                # Division says NaN and infinity in every dialect without a header.
+                text = f"({'-' if value < 0 else ''}{'0' if math.isnan(value) else '1'}.0{suffix} / 0.0{suffix})"
+            else:
+                text = f"{value!r}{suffix}"
+        return f"(({kind})({text}))"
+
+    # ------------------------------------------------------------------------------------------------ values
+
+    def declare(self, dtype: DType, text: str) -> str:
+        """A new variable of *dtype* that holds *text*."""
+        name = f"{self._prefix}{self._count}"
+        self._count += 1
+        self.lines.append(f"const {self.type_of(dtype)} {name} = {text};")
+        return name
+
+    def value(self, expression: Expression) -> tuple[str, ...]:
+        """The variables of *expression*: one, or two if it is complex."""
+        found = self.known.get(expression)
+        if found is None:
+            found = self.known[expression] = self._written(expression)
+        return found
+
+    def _written(self, expression: Expression) -> tuple[str, ...]:
+        dtype = expression.dtype
+        if isinstance(expression, Part):
+            return (self.value(expression.whole)[expression.index],)
+        if isinstance(expression, Local):
+            return expression.names
+        if isinstance(expression, Literal):
+            if dtype.category == COMPLEX:
+                whole = complex(expression.value)
+                return self.constant(whole.real, dtype), self.constant(whole.imag, dtype)
+            assert not isinstance(expression.value, complex)
+            return (self.constant(expression.value, dtype),)
+        if isinstance(expression, Apply):
+            if dtype.category == COMPLEX or any(a.dtype.category == COMPLEX for a in expression.arguments):
+                return self._complex(expression)
+            return (self._real(expression),)
+        assert isinstance(expression, (Operand, Place, Scalar))
+        raise AssertionError(f"codegen: {expression} has no variable")  # the kernel's frame declares them
+
+    def _real(self, made: Apply) -> str:
+        arguments = [self.value(argument)[0] for argument in made.arguments]
+        op, dtype = made.op, made.dtype
+        if op == "cast":
+            return self.convert(arguments[0], made.arguments[0].dtype, dtype)
+        own = made.arguments[-1].dtype
+        if op == "where":
+            return self.declare(dtype, f"{self.mask(arguments[0], dtype)} ? {arguments[1]} : {arguments[2]}")
+        template = formula(op, kind_of(own))
+        if template is None:
+            raise DTypeError(
+                f"codegen: {op} of {own.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)'
+            )
+        text = self.filled(template, own, *arguments)
+        return self.from_mask(text) if op in PREDICATES else self.declare(dtype, text)
+
+    def _complex(self, made: Apply) -> tuple[str, ...]:
+        op, dtype, arguments = made.op, made.dtype, made.arguments
+        if op == "cast":
+            source = arguments[0]
+            parts = self.value(source)
+            if dtype.category == COMPLEX:
+                real = self.convert(parts[0], source.dtype.to_real(), dtype.to_real())
+                if len(parts) == 1:
+                    return real, self.constant(0.0, dtype)
+                return real, self.convert(parts[1], source.dtype.to_real(), dtype.to_real())
+            if dtype.category == BOOL:
+                zero = self.constant(0.0, source.dtype)
+                return (self.from_mask(f"({parts[0]} != {zero}) | ({parts[1]} != {zero})"),)
+            return (self.convert(parts[0], source.dtype.to_real(), dtype),)
+        if op == "where":
+            condition, a, b = (self.value(argument) for argument in arguments)
+            mask = self.mask(condition[0], dtype)
+            return tuple(self.declare(dtype, f"{mask} ? {a[part]} : {b[part]}") for part in (0, 1))
+        if op not in LOWERED:
+            raise NotSupported(f"codegen: {op} of {arguments[0].dtype.name}", fix="use the real and imaginary parts")
+        made_of = LOWERED[op](*((Part(argument, 0), Part(argument, 1)) for argument in arguments))
+        parts_made = made_of if isinstance(made_of, tuple) else (made_of,)
+        return tuple(self.value(part)[0] for part in parts_made)
+
+    # ------------------------------------------------------------------------------------------------ masks and casts
+
+    def mask(self, name: str, dtype: DType) -> str:
+        """The bool variable *name* as the condition of a choice between values of *dtype*."""
+        if self.lanes == 1:
+            return f"({name} != 0)"
+        kind = self.type_of(_SIGNED[computed_in(dtype).itemsize])
+        return f"(convert_{kind}({name}) != ({kind})(0))"
+
+    def from_mask(self, text: str) -> str:
+        """A bool variable from a comparison."""
+        if self.lanes == 1:
+            return self.declare(bool_, f"({text}) ? 1 : 0")
+        kind = self.type_of(bool_)
+        return self.declare(bool_, f"convert_{kind}({text}) & ({kind})(1)")
+
+    def convert(self, name: str, source: DType, into: DType) -> str:
+        """The real variable *name* in another dtype: towards zero from floating to integer, bool is whether != 0."""
+        if into.category == BOOL:
+            return name if source.category == BOOL else self.from_mask(f"{name} != {self.constant(0, source)}")
+        if computed_in(source) is computed_in(into):
+            return name
+        if source.category == FLOATING and into.itemsize < 4 and into.category < FLOATING:
+            # By way of int32, so that numbers outside of a small integer's range wrap.
+            name, source = self.declare(int32, self._converted(name, int32)), int32
+        return self.declare(into, self._converted(name, into))
+
+    def _converted(self, name: str, into: DType) -> str:
+        kind = self.type_of(into)
+        return f"convert_{kind}({name})" if self.dialect.vectors else f"({kind}){name}"
+
+    # ------------------------------------------------------------------------------------------------ formulas
+
+    def filled(self, template: str, dtype: DType, *arguments: str) -> str:
+        """A formula with its marks replaced."""
+        own = computed_in(dtype)
+        text = template
+        for position, argument in enumerate(arguments):
+            text = text.replace(f"{{{position}}}", argument)
+        text = text.replace("<T>", self.type_of(own)).replace("<B>", str(8 * own.itemsize))
+        text = text.replace("<I>", self.type_of(_SIGNED[own.itemsize]))
+        suffix = self.dialect.suffixes.get(own, "")
+        text = re.sub(r"\$(\w+)\(", lambda found: f"{found[1]}{suffix}(", text)
+        return re.sub(r"@(\w+)\(", lambda found: f"{self._function(found[1], own)}(", text)
+
+    def _function(self, name: str, dtype: DType) -> str:
+        spelled = f"{name}_{dtype.name}_{self.lanes}"
+        if spelled not in self.functions:
+            parameters, body = FUNCTIONS[name]
+            own = f"{name}_{dtype.name}"
+            parameters, body = FUNCTIONS.get(own, (parameters, body))
+            parameters, body = self.filled(parameters, dtype), self.filled(body, dtype)
+            kind = self.type_of(dtype)
+            self.functions[spelled] = f"{self.dialect.function}{kind} {spelled}({parameters}) {{\n    {body}\n}}\n"
+        return spelled
+
+    # ------------------------------------------------------------------------------------------------ memory
+
+    def load(self, dtype: DType, pointer: str, stride: str, count: str) -> tuple[str, ...]:
+        """Variables with *count* elements from *pointer* on, *stride* elements apart; lanes beyond repeat the first."""
+        memory = dtype.to_real()
+        if dtype.category == COMPLEX:
+            parts = [f"{pointer} + {part}" for part in (0, 1)]
+            if self.lanes == 1:
+                return tuple(self.declare(memory, self._scalar_load(memory, part)) for part in parts)
+            call = self._load_function(memory)
+            return tuple(self.declare(memory, f"{call}({part}, 2 * ({stride}), {count})") for part in parts)
+        if self.lanes > 1:
+            return (self.declare(dtype, f"{self._load_function(memory)}({pointer}, {stride}, {count})"),)
+        return (self.declare(dtype, self._scalar_load(memory, pointer)),)
+
+    def store(self, dtype: DType, value: tuple[str, ...], pointer: str, stride: str, count: str) -> list[str]:
+        """Statements that write *count* lanes."""
+        memory = dtype.to_real()
+        lines = []
+        for part, name in enumerate(value):
+            place = f"{pointer} + {part}" if part else pointer
+            if self.lanes > 1:
+                apart = f"2 * ({stride})" if len(value) == 2 else stride
+                lines.append(f"{self._store_function(memory)}({name}, {place}, {apart}, {count});")
+            else:
+                lines.append(self._scalar_store(memory, name, place))
+        return lines
+
+    def _scalar_load(self, dtype: DType, pointer: str) -> str:
+        if self.dialect.vectors:
+            if dtype is float16:
+                return f"vload_half(0, {pointer})"
+            if dtype is bfloat16:
+                return f"as_float((uint)(*({pointer})) << 16)"
+        elif dtype in HALVES:
+            return f"from_{'half' if dtype is float16 else 'bfloat'}(*({pointer}))"
+        return f"(*({pointer}) != 0)" if dtype is bool_ else f"*({pointer})"
+
+    def _scalar_store(self, dtype: DType, name: str, pointer: str) -> str:
+        if self.dialect.vectors:
+            if dtype is float16:
+                return f"vstore_half_rte({name}, 0, {pointer});"
+            if dtype is bfloat16:
+                return f"*({pointer}) = {self._to_bfloat()}({name});"
+        elif dtype in HALVES:
+            return f"*({pointer}) = to_{'half' if dtype is float16 else 'bfloat'}({name});"
+        return f"*({pointer}) = {name};"
+
+    def _to_bfloat(self) -> str:
+        spelled = f"to_bfloat_{self.lanes}"
+        lanes = "" if self.lanes == 1 else str(self.lanes)
+        if spelled not in self.functions:
+            self.functions[spelled] = (
+                f"inline static ushort{lanes} {spelled}(float{lanes} x) {{\n"
+                f"    const uint{lanes} bits = as_uint{lanes}(x);\n"
+                f"    const uint{lanes} near = (bits + (uint{lanes})(0x7fff) + ((bits >> (uint{lanes})(16)) & "
+                f"(uint{lanes})(1))) >> (uint{lanes})(16);\n"
+                f"    return convert_ushort{lanes}((x != x) ? (uint{lanes})(0x7fc0) : near);\n}}\n"
+            )
+        return spelled
+
+    def _load_function(self, dtype: DType) -> str:
+        spelled = f"load_{dtype.name}_{self.lanes}"
+        if spelled not in self.functions:
+            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            scalar = Writer(self.dialect, 1)
+            one = scalar._scalar_load(dtype, "p + k * s")
+            element = scalar.type_of(dtype)
+            whole = {
+                float16: f"vload_half{n}(0, p)",
+                bfloat16: f"as_float{n}(convert_uint{n}(vload{n}(0, p)) << (uint{n})(16))",
+            }.get(dtype, f"vload{n}(0, p)")
+            self.functions[spelled] = (
+                f"{self.dialect.function}{kind} {spelled}(const {self.dialect.address}{memory} *p, const long s, "
+                f"const int m) {{\n"
+                f"    if (s == 1 && m == {n}) return {whole};\n"
+                f"    const {kind} first = ({kind})({scalar._scalar_load(dtype, 'p')});\n"
+                f"    if (s == 0) return first;\n"
+                f"    {element} gathered[{n}];\n"
+                f"    vstore{n}(first, 0, gathered);\n"
+                f"    for (int k = 1; k < m; ++k) gathered[k] = {one};\n"
+                f"    return vload{n}(0, gathered);\n}}\n"
+            )
+        return spelled
+
+    def _store_function(self, dtype: DType) -> str:
+        spelled = f"store_{dtype.name}_{self.lanes}"
+        if spelled not in self.functions:
+            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            scalar = Writer(self.dialect, 1, self.functions)
+            element = scalar.type_of(dtype)
+            one = scalar._scalar_store(dtype, "spread[k]", "p + k * s")
+            whole = f"vstore{n}(v, 0, p)"
+            if dtype is float16:
+                whole = f"vstore_half{n}_rte(v, 0, p)"
+            elif dtype is bfloat16:
+                whole = f"vstore{n}({self._to_bfloat()}(v), 0, p)"
+            self.functions[spelled] = (
+                f"{self.dialect.function}void {spelled}(const {kind} v, {self.dialect.address}{memory} *p, "
+                f"const long s, const int m) {{\n"
+                f"    if (s == 1 && m == {n}) {{ {whole}; return; }}\n"
+                f"    {element} spread[{n}];\n"
+                f"    vstore{n}(v, 0, spread);\n"
+                f"    for (int k = 0; k < m; ++k) {one}\n}}\n"
+            )
+        return spelled
+
