@@ -310,4 +310,3 @@ class Writer:
                 f"    for (int k = 0; k < m; ++k) {one}\n}}\n"
             )
         return spelled
-
