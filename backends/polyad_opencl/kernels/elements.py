@@ -1,0 +1,49 @@
+"""Elements in OpenCL C: what they are in memory, and what is computed with them.
+
+Kernels that only move elements are written for a width, `MOVED`, and serve all dtypes that have it. Kernels that
+compute get `text`, which defines for one dtype
+
+    T               an element in memory; half types are the 16 bits
+    C               what is computed in: float for half types, T for others
+    LOAD(p, i)      element i as a C
+    STORE(p, i, x)  a C to element i, rounded to nearest even for half types
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from polyad.dtypes import DType
+
+MOVED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
+"""A type of each width."""
+
+STORED = {
+    "bool": "uchar", "uint8": "uchar", "int8": "char", "int16": "short", "int32": "int", "int64": "long",
+    "float16": "ushort", "bfloat16": "ushort", "float32": "float", "float64": "double", "complex64": "float2",
+    "complex128": "double2",
+}  # fmt: skip
+"""The type in memory of each dtype."""
+
+_PLAIN = "#define LOAD(p, i) ((p)[i])\n#define STORE(p, i, x) ((p)[i] = (x))"
+
+_ACCESS = {
+    "bool": "#define LOAD(p, i) ((p)[i])\n#define STORE(p, i, x) ((p)[i] = (x) != 0)",
+    "float16": """#define LOAD(p, i) vload_half((i), (const __global half *)(p))
+#define STORE(p, i, x) vstore_half_rte((x), (i), (__global half *)(p))""",
+    "bfloat16": """inline ushort brain_bits(float x)
+{
+    uint bits = as_uint(x);
+    return isnan(x) ? (ushort)0x7fc0 : (ushort)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+#define LOAD(p, i) as_float((uint)(p)[i] << 16)
+#define STORE(p, i, x) ((p)[i] = brain_bits(x))""",
+}
+
+
+@cache
+def text(dtype: DType) -> str:
+    """The definitions for *dtype*; see the module's docstring."""
+    stored = STORED[dtype.name]
+    computed = "float" if dtype.name in ("float16", "bfloat16") else stored
+    return f"#define T {stored}\n#define C {computed}\n{_ACCESS.get(dtype.name, _PLAIN)}\n"

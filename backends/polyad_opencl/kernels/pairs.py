@@ -1,0 +1,184 @@
+"""Stable sorts of lines of pairs (key, place): what sorting, and adding at sorted places, are made of.
+
+A key of up to 32 bits shares a ulong with its place, a longer one is the first half of a ulong2. Keys are sorted as
+unsigned numbers, a byte at a time from the lowest (radix sort), which keeps equal ones in order. Short lines are sorted
+by insertion.
+
+On CPU devices a work-item sorts whole lines, where there are enough of them. Else lines are cut into parts: each is
+counted, the counts of all parts are added up, and then each part knows where to put what it has.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from polyad.dtypes import DType, complex128, int32, int64
+
+from ..array import Array, new
+from .walking import cut, local_size
+
+_SHORT = 48
+"""Up to this length insertion is faster than counting bytes."""
+
+_TEXT = {
+    4: """
+#define PAIR ulong
+#define MAKE(key, place) ((ulong)(key) << 32 | (uint)(place))
+#define KEY(pair) ((uint)((pair) >> 32))
+#define PLACE(pair) ((long)((pair) & 0xffffffffu))
+#define AFTER(a, b) ((a) > (b))
+""",
+    8: """
+#define PAIR ulong2
+#define MAKE(key, place) ((ulong2)((key), (ulong)(place)))
+#define KEY(pair) ((pair).x)
+#define PLACE(pair) ((long)(pair).y)
+#define AFTER(a, b) ((a).x > (b).x)
+""",
+}
+
+
+def text(key: int) -> str:
+    """PAIR, MAKE(key, place), KEY(pair), PLACE(pair) for keys of up to *key* bytes, 4 or 8."""
+    return _TEXT[key]
+
+
+def dtype_of(key: int) -> DType:
+    """A dtype of the size of a pair."""
+    return int64 if key == 4 else complex128
+
+
+@cache
+def _kernels(device: Any, key: int) -> dict[str, Any]:
+    source = f"""{text(key)}
+__kernel void insert(__global PAIR *restrict pairs, long lines, long length, long chunk)
+{{
+    const long end = min(((long)get_global_id(0) + 1) * chunk, lines);
+    for (long line = (long)get_global_id(0) * chunk; line < end; ++line) {{
+        __global PAIR *all = pairs + line * length;
+        for (long next = 1; next < length; ++next) {{
+            const PAIR one = all[next];
+            long to = next;
+            for (; to > 0 && AFTER(all[to - 1], one); --to) all[to] = all[to - 1];
+            all[to] = one;
+        }}
+    }}
+}}
+
+__kernel void sort_lines(__global PAIR *restrict pairs, __global PAIR *restrict spare, long lines, long length,
+                         int digits, long chunk)
+{{
+    const long first = (long)get_global_id(0) * chunk, end = min(first + chunk, lines);
+    for (long line = first; line < end; ++line) {{
+        uint counts[{key * 256}];
+        for (int i = 0; i < digits * 256; ++i) counts[i] = 0;
+        __global PAIR *from = pairs + line * length, *to = spare + line * length;
+        for (long i = 0; i < length; ++i) {{
+            const ulong number = KEY(from[i]);
+            for (int digit = 0; digit < digits; ++digit) ++counts[digit * 256 + (number >> digit * 8 & 255)];
+        }}
+        for (int digit = 0; digit < digits; ++digit) {{
+            uint *starts = counts + digit * 256;
+            const int shift = digit * 8;
+            if (starts[KEY(from[0]) >> shift & 255] == length) continue;  // all have the same
+            uint sum = 0;
+            for (int i = 0; i < 256; ++i) {{ const uint have = starts[i]; starts[i] = sum; sum += have; }}
+            for (long i = 0; i < length; ++i) {{
+                const PAIR one = from[i];
+                to[starts[KEY(one) >> shift & 255]++] = one;
+            }}
+            __global PAIR *other = from; from = to; to = other;
+        }}
+        if (to != spare + line * length) for (long i = 0; i < length; ++i) to[i] = from[i];
+    }}
+}}
+
+__kernel void count_parts(__global const PAIR *restrict pairs, __global uint *restrict counts, long lines, long length,
+                          long parts, long part, int shift)
+{{
+    const long number = get_global_id(0);
+    if (number >= lines * parts) return;
+    const long line = number / parts, mine = number % parts;
+    uint found[256];
+    for (int i = 0; i < 256; ++i) found[i] = 0;
+    const long end = line * length + min((mine + 1) * part, length);
+    for (long i = line * length + mine * part; i < end; ++i) ++found[KEY(pairs[i]) >> shift & 255];
+    for (int i = 0; i < 256; ++i) counts[(line * 256 + i) * parts + mine] = found[i];
+}}
+
+__kernel void add_up(__global uint *restrict counts, __global uint *restrict totals, long rows, long parts)
+{{
+    for (long row = get_global_id(0); row < rows; row += get_global_size(0)) {{
+        uint sum = 0;
+        for (long i = 0; i < parts; ++i) {{
+            const uint have = counts[row * parts + i];
+            counts[row * parts + i] = sum;
+            sum += have;
+        }}
+        totals[row] = sum;
+    }}
+}}
+
+__kernel void place_parts(__global const PAIR *restrict pairs, __global PAIR *restrict out,
+                          __global const uint *restrict counts, __global const uint *restrict totals, long lines,
+                          long length, long parts, long part, int shift)
+{{
+    const long number = get_global_id(0);
+    if (number >= lines * parts) return;
+    const long line = number / parts, mine = number % parts;
+    uint starts[256], sum = 0;
+    for (int i = 0; i < 256; ++i) {{
+        starts[i] = sum + counts[(line * 256 + i) * parts + mine];
+        sum += totals[line * 256 + i];
+    }}
+    const long begin = line * length, end = begin + min((mine + 1) * part, length);
+    for (long i = begin + mine * part; i < end; ++i) {{
+        const PAIR one = pairs[i];
+        out[begin + starts[KEY(one) >> shift & 255]++] = one;
+    }}
+}}
+"""
+    signatures = {
+        "insert": "pqqq", "sort_lines": "ppqqiq", "count_parts": "ppqqqqi", "add_up": "ppqq", "place_parts": "ppppqqqqi"
+    }  # fmt: skip
+    local = local_size(device)
+    return {
+        name: device.kernel(source, name, signature, what="sort", local=local) for name, signature in signatures.items()
+    }
+
+
+def _full(device: Any, items: int) -> tuple[int]:
+    (local,) = local_size(device)
+    return (-(-items // local) * local,)
+
+
+def sort(made: Array, spare: Array, key: int, lines: int, length: int, digits: int) -> Array:
+    """*made*, dense lines of pairs, sorted by the lowest *digits* bytes of the keys; the result is one of the arrays.
+
+    The contents of both are lost.
+    """
+    device = made.device
+    kernels = _kernels(device, key)
+    if length <= _SHORT:
+        (items,), chunk = cut(device, lines, max(1, 1024 // length))
+        kernels["insert"](_full(device, items if device.is_cpu else lines), made.buffer, lines, length, chunk)
+        return made
+    workers = 4 * device.compute_units if device.is_cpu else 512 * device.compute_units
+    if device.is_cpu and (lines >= workers // 2 or length < 1 << 14):
+        (items,), chunk = cut(device, lines, max(1, 4096 // length))
+        kernels["sort_lines"]((items,), made.buffer, spare.buffer, lines, length, digits, chunk)
+        return made
+    parts = max(1, min(-(-workers // lines), length // 256))
+    part = -(-length // parts)
+    counts, totals = new(device, (lines * 256 * parts,), int32), new(device, (lines * 256,), int32)
+    for shift in range(0, 8 * digits, 8):
+        items = _full(device, lines * parts)
+        kernels["count_parts"](items, made.buffer, counts.buffer, lines, length, parts, part, shift)
+        rows = lines * 256
+        kernels["add_up"](_full(device, min(rows, workers)), counts.buffer, totals.buffer, rows, parts)
+        kernels["place_parts"](
+            items, made.buffer, spare.buffer, counts.buffer, totals.buffer, lines, length, parts, part, shift
+        )
+        made, spare = spare, made
+    return made
