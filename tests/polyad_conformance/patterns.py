@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polyad.dtypes import int64
 from polyad.interop.numpy import polyad_dtype
 
 from .sample import DTYPE, ErrorCase, Maker, Sample
@@ -134,6 +135,17 @@ def reduction(
         )
         for name, (shape, given) in kwargs.items()
     ]
+
+
+def wide_integers(op: str, reference: Callable[..., Any], *, operands: int = 2, **sample: Any) -> Sample:
+    """int64 numbers that float64 cannot tell apart; a second operand differs from the first by one at most."""
+
+    def inputs(make: Maker) -> tuple[Any, ...]:
+        values = make.random.choice([2**53 + 1, 2**62 - 3, -(2**53) - 1, -(2**62) + 3], (3, 5))
+        values = values + make.random.integers(-9, 10, values.shape)
+        return (values, values + make.random.integers(-1, 2, values.shape))[:operands]
+
+    return Sample(op=op, name="wide integers", inputs=inputs, reference=reference, dtypes=(int64,), **sample)
 
 
 def wrong_types(samples: list[Sample]) -> list[ErrorCase]:

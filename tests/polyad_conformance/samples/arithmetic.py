@@ -6,7 +6,7 @@ import numpy as np
 
 from polyad.dtypes import bool_, complex64, float32, float64, int8, int32, int64, uint8
 
-from ..patterns import binary, unary
+from ..patterns import binary, unary, wide_integers
 from ..sample import (
     BOOL,
     COMPLEX,
@@ -98,6 +98,12 @@ def scaled_quotient(a, b, c, value=1):
 
 SAMPLES = [
     *binary("add", np.add, dtypes=NUMBERS, gradient=True),
+    *[wide_integers(op, reference) for op, reference in (("add", np.add), ("sub", np.subtract), ("mul", np.multiply))],
+    *[
+        wide_integers(op, reference)
+        for op, reference in (("floor_divide", np.floor_divide), ("remainder", np.remainder))
+    ],
+    *[wide_integers(op, reference, operands=1) for op, reference in (("neg", np.negative), ("abs", np.abs))],
     Sample(op="add", name="bool", inputs=lambda make: (make((9,)), make((9,))), reference=np.logical_or, dtypes=BOOL),
     Sample(
         op="add",

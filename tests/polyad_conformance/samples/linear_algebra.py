@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float32, int64
+from polyad.dtypes import bfloat16, float16, float32, int64
 
 from ..sample import FLOATS, NUMBERS, ErrorCase, Sample
 
@@ -64,6 +64,16 @@ def linear(name, input, weight, bias):
 
 
 SAMPLES = [
+    Sample(
+        op="matmul",
+        name="a long sum of small terms",
+        # Above 2048 (256 for bfloat16) a half type does not notice when a number below 1 is added.
+        inputs=lambda make: (make.positive((1, 4099), 0.5, 1.0), make.positive((4099, 2), 0.5, 1.0)),
+        reference=lambda a, b: a @ b,
+        magnitude=product_of_magnitudes,
+        dtypes=(float16, bfloat16),
+        length=4099,
+    ),
     matmul("matrices", (3, 4), (4, 5)),
     matmul("vector by matrix", (4,), (4, 3)),
     matmul("matrix by vector", (3, 4), (4,)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyad.dtypes import complex64, float64, int64
 
-from ..patterns import reduction
+from ..patterns import reduction, wide_integers
 from ..sample import (
     BOOL,
     EVERYTHING,
@@ -112,6 +112,14 @@ def ties(make):
 
 
 SAMPLES = [
+    *[
+        wide_integers(op, reference, operands=1, kwargs={"dim": 1})
+        for op, reference in (
+            ("sum", lambda x, dim: x.sum(dim)),
+            ("amax", lambda x, dim: x.max(dim)),
+            ("argmax", lambda x, dim: x.argmax(dim)),
+        )
+    ],
     *reduction("sum", total, dtypes=EVERYTHING, result=as_sum, gradient=True, magnitude=magnitudes),
     Sample(
         op="sum",

@@ -1,0 +1,104 @@
+"""What spans ops, gone wrong: gradients, versions, fused kernels, promotion, random bits, training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyad.autograd.node import Formula
+from polyad.dispatch.op import OPS
+from polyad.dispatch.promotion import Typing
+from polyad.storage import Storage
+
+from .saboteur import Saboteur, caught_by
+
+if TYPE_CHECKING:
+    import pytest
+
+
+@caught_by("test_inplace_history", "mul")
+@caught_by("test_inplace", "mul")
+def in_place_forgets_the_version(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """An in-place write does not count, so that backward uses what was overwritten."""
+    patch.setattr(Storage, "bump", lambda self, op, line: None)
+
+
+def _spoil_formulas(patch: pytest.MonkeyPatch, op: str, spoil: Callable[[Any], Any]) -> None:
+    def spoiled(formula: Formula) -> Formula:
+        function = formula.function
+        return formula._replace(function=lambda *args: spoil(function(*args)))
+
+    patch.setattr(OPS[op], "formulas", tuple(map(spoiled, OPS[op].formulas)))
+
+
+@caught_by("test_gradient", "mul")
+def doubles_a_gradient(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A gradient is scaled by 2."""
+    _spoil_formulas(patch, "mul", lambda gradient: gradient * 2)
+
+
+@caught_by("test_gradient", "sub")
+def loses_a_gradient(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """One operand has no gradient."""
+    patch.setattr(OPS["sub"], "formulas", OPS["sub"].formulas[:1])
+
+
+@caught_by("test_second_gradient", "mul")
+def cuts_the_second_gradient(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A gradient does not know what it was computed from."""
+    _spoil_formulas(patch, "mul", lambda gradient: gradient.detach())
+
+
+@caught_by("check_training")
+def trains_with_a_wrong_relu(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Half of a gradient is lost on the way, and a network learns slowly."""
+    _spoil_formulas(patch, "relu", lambda gradient: gradient * 0.5)
+
+
+@caught_by("test_override", "linear")
+def fused_kernel_forgets_the_bias(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A fused kernel gives something else than its op's decomposition for some ranks."""
+    backend.replace("linear", lambda honest: lambda a, weight, bias: honest(a, weight, None if a.ndim > 2 else bias))
+
+
+@caught_by("test_override", "softmax")
+def fused_kernel_computes_in_half(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A fused kernel has fewer digits than its op's decomposition."""
+    backend.replace("softmax", lambda honest: lambda a, dim: honest(a, dim).astype(np.float16).astype(a.dtype))
+
+
+@caught_by("check_promotion")
+def promotes_to_the_left_operand(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """The sum of an integer and a float tensor is an integer tensor."""
+    honest = OPS["add"].dtype
+
+    def left(types: Any, keyed: Any) -> Any:
+        typing = honest(types, keyed)
+        mixed = all(hasattr(entry, "dtype") for entry in types) and types[0].dtype.category < types[1].dtype.category
+        return Typing((types[0].dtype,), (types[0].dtype,) * 2) if mixed else typing
+
+    patch.setattr(OPS["add"], "dtype", left)
+
+
+@caught_by("test_values", "_philox_bits")
+def repeats_random_words(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A random number generator repeats itself after eight words."""
+
+    def make(honest: Any) -> Any:
+        def kernel(shape: Any, *rest: Any) -> Any:
+            words = honest(shape, *rest)
+            flat = words.reshape(-1)
+            flat[8:] = np.resize(flat[:8], flat[8:].shape)
+            return words
+
+        return kernel
+
+    backend.replace("philox_bits", make)
+
+
+@caught_by("test_values", "_philox_bits")
+def draws_by_its_own_seed(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Random words are good, but other ones than everywhere else."""
+    backend.replace("philox_bits", lambda honest: lambda shape, seed, *rest: honest(shape, seed ^ 1, *rest))
