@@ -119,3 +119,15 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         sys.modules.pop(module, None)
     importlib.invalidate_caches()
     registry.forget()
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Device type "fake" with two devices of a megabyte; ``fake.devices`` are for asking for faults."""
+    from polyad_fake.backend import FakeBackend
+
+    backend = FakeBackend(devices=2, memory=1 << 20)
+    with backends.register("fake", backend):
+        yield backend
+        for device in backend.devices:
+            device.queue.stop("the test is over")
