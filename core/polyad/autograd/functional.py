@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from ..batching import VmapLevel
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
 from ..ops.creation import ones_like, zeros, zeros_like
 from ..ops.joining import stack
+from ..ops.sequences import eye
 from ..tensor import Tensor
+from .forward_level import ForwardLevel
 from .grad_mode import enable_grad, no_grad
-from .levels import Linearized, enter, one_hot, pull_back
+from .levels import enter, one_hot, pull_back
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -76,6 +79,10 @@ class _Call:
                 )
         return given if self.create_graph else tuple(one.detach() for one in given)
 
+    def vector_of_inputs(self, v: Any) -> Tensors:
+        """*v* as a tuple that fits the inputs."""
+        return self.vector(v, self.inputs, self.several_in, "inputs")
+
     def filled(self, found: Sequence[Tensor | None], like: Tensors, what: Callable[[int], str]) -> Tensors:
         """*found* with zeros where nothing connects the two ends; with *strict*, an error that says *what* it is."""
         for number, one in enumerate(found):
@@ -98,6 +105,44 @@ class _Call:
     def results(self) -> TensorOrTuple:
         """The function's result, as `result`."""
         return self.result(self.outputs, self.several_out)
+
+
+class _ForwardCall(_Call):
+    """One call of the user's function with inputs that have the tangents ``tangents_of(call)``.
+
+    Attributes:
+        found: the tangents of the outputs, None where the inputs do not reach.
+    """
+
+    def __init__(
+        self,
+        op: str,
+        func: Callable[..., Any],
+        inputs: Any,
+        strict: bool,
+        create_graph: bool,
+        tangents_of: Callable[[_Call], Sequence[Tensor]],
+    ) -> None:
+        self.op, self.strict, self.create_graph = op, strict, create_graph
+        given, self.several_in = _tensors(op, "inputs", inputs)
+        level = ForwardLevel()
+        try:
+            with enable_grad():
+                self.inputs = tuple(enter(one, op) if create_graph else one.detach() for one in given)
+                tangents = tangents_of(self)
+                with level:
+                    duals = [
+                        level.dual(op, one, tangent, (f"inputs[{i}]", f"v[{i}]"), frozen=True)
+                        for i, (one, tangent) in enumerate(zip(self.inputs, tangents, strict=True))
+                    ]
+                    self.outputs, self.several_out = _tensors(op, "the function's result", func(*duals))
+            self.found = [level.tangent(one) for one in self.outputs]
+        finally:
+            level.clear()
+
+    def tangents(self) -> Tensors:
+        """The tangents of the outputs, zeros where there are none."""
+        return self.filled(self.found, self.outputs, lambda number: f"output {number} does not depend on the inputs")
 
 
 def _tensors(op: str, what: str, given: Any) -> tuple[Tensors, bool]:
@@ -143,7 +188,7 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The function's result, and its Jacobian times *v*, by two backward passes (see `polyad.autograd.levels`).
+    """The function's result, and its Jacobian times *v*, by one call that carries tangents along.
 
     *v* has the structure and shapes of *inputs*; it may be left out for one input of one element. The other arguments
     are those of `vjp`.
@@ -153,11 +198,8 @@ def jvp(
     >>> jvp(lambda x: x * x, polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    call = _Call("jvp", func, inputs, strict, create_graph)
-    tangents = call.vector(v, call.inputs, call.several_in, "inputs")
-    found = Linearized(call.outputs, call.inputs)(tangents, create_graph)
-    products = call.filled(found, call.outputs, lambda number: f"output {number} does not depend on the inputs")
-    return call.results(), call.result(products, call.several_out)
+    call = _ForwardCall("jvp", func, inputs, strict, create_graph, lambda made: made.vector_of_inputs(v))
+    return call.results(), call.result(call.tangents(), call.several_out)
 
 
 def jacobian(
@@ -172,9 +214,9 @@ def jacobian(
 
     Args:
         func, inputs, create_graph, strict: as for `vjp`.
-        vectorize: makes no difference: products are computed one by one.
-        strategy: "reverse-mode" takes a backward pass an element of the outputs, "forward-mode" one an element of the
-            inputs.
+        vectorize: makes no difference.
+        strategy: "reverse-mode" takes a backward pass an element of the outputs, "forward-mode" one call of *func*
+            mapped over the elements of the inputs.
 
     Returns a tuple of Jacobians for a tuple of inputs or of outputs, and for both a tuple of tuples,
     ``jacobian[output][input]``. Raises RuntimeError for complex outputs in reverse mode.
@@ -190,10 +232,13 @@ def jacobian(
 
 
 def _jacobian(op: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, strategy: str) -> Any:
-    call = _Call(op, func, inputs, strict, create_graph)
     with enable_grad() if create_graph else no_grad():
-        rows = _forward(call) if strategy == "forward-mode" else _reverse(call)
-    found = [call.result(row, call.several_in) for row in rows]
+        if strategy == "forward-mode":
+            call, rows = _forward(op, func, inputs, create_graph, strict)
+        else:
+            call = _Call(op, func, inputs, strict, create_graph)
+            rows = _reverse(call)
+        found = [call.result(row, call.several_in) for row in rows]
     return tuple(found) if call.several_out else found[0]
 
 
@@ -224,21 +269,33 @@ def _reverse(call: _Call) -> list[list[Tensor]]:
     return jacobians
 
 
-def _forward(call: _Call) -> list[list[Tensor]]:
-    derivative = Linearized(call.outputs, call.inputs)
-    jacobians: list[list[Tensor]] = [[] for _ in call.outputs]
-    for place, entry in enumerate(call.inputs):
-        columns: list[Tensors] = []
-        for position in range(entry.numel()):
-            tangents = [zeros_like(one) for one in call.inputs]
-            tangents[place] = one_hot(entry, position)
-            found = derivative(tangents, call.create_graph)
-            columns.append(
-                call.filled(found, call.outputs, lambda number: f"output {number} does not depend on the inputs")
-            )
-        for number, output in enumerate(call.outputs):
-            jacobians[number].append(_stacked([column[number] for column in columns], output, entry, -1))
-    return jacobians
+def _forward(
+    op: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
+) -> tuple[_Call, list[list[Tensor]]]:
+    """One call of the function, mapped over the elements of the inputs; random numbers are the same for all."""
+    sizes = [one.numel() for one in _tensors(op, "inputs", inputs)[0]]
+    total = sum(sizes)
+    level = VmapLevel(getattr(func, "__name__", type(func).__name__), total, "same")
+
+    def along_elements(made: _Call) -> list[Tensor]:
+        rows = [eye(total, dtype=one.dtype, device=one.device) for one in made.inputs]
+        parts = [row.split(sizes, -1)[k].reshape(total, *made.inputs[k].shape) for k, row in enumerate(rows)]
+        return [level.wrap(part) for part in parts] if total else [part.sum(0) for part in parts]
+
+    try:
+        with level:
+            call = _ForwardCall(op, func, inputs, strict, create_graph, along_elements)
+            tangents = call.tangents()
+        columns = [level.spread(level.lifted(one)) if total else one.unsqueeze(0)[:0] for one in tangents]
+    finally:
+        level.end()
+    return call, [
+        [
+            part.reshape(*output.shape, *entry.shape)
+            for part, entry in zip(column.movedim(0, -1).split(sizes, -1), call.inputs, strict=True)
+        ]
+        for column, output in zip(columns, call.outputs, strict=True)
+    ]
 
 
 def _stacked(parts: list[Tensor], output: Tensor, entry: Tensor, dim: int) -> Tensor:
@@ -273,6 +330,8 @@ def hessian(
     _, several = _tensors("hessian", "inputs", inputs)
 
     def gradient(*entries: Tensor) -> Tensors:
+        if outer_jacobian_strategy == "forward-mode":  # they have tangents, and no history to differentiate by
+            entries = tuple(enter(one, "hessian") for one in entries)
         found = _gradient_of_scalar("hessian", func, entries, strict)[1]
         return tuple(
             # An input that a linear function leaves out of its gradient has second derivatives, which are zero.
