@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..batching import map_first
 from ..dispatch.effects import Effect
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError
 from ..ops.creation import ones, ones_like, zeros, zeros_like
-from ..ops.joining import stack
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .engine import run
@@ -200,8 +200,8 @@ def grad(
         inputs: the tensors to differentiate with respect to.
         only_inputs: has no effect.
         allow_unused: give None for an input that *outputs* do not depend on.
-        is_grads_batched: *grad_outputs* have a leading dimension more, and so have the results: one backward pass for
-            each index of it.
+        is_grads_batched: *grad_outputs* have a leading dimension more, and so have the results: one backward pass is
+            mapped over it, as by `polyad.func.vmap`.
         materialize_grads: give zeros for such an input.
 
     Raises RuntimeError when an input was not used, unless *allow_unused* or *materialize_grads*, and ValueError for
@@ -274,7 +274,7 @@ def _batched(
     allow_unused: bool | None,
     materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:
-    """One pass for each index of the gradients' leading dimension, the results stacked."""
+    """One pass for all indices of the gradients' leading dimension, mapped over it."""
     given = [gradients] if isinstance(gradients, Tensor) else list(gradients or [None] * len(outputs))
     counts = {len(one) if isinstance(one, Tensor) and one.ndim else None for one in given if one is not None}
     if len(counts) != 1 or None in counts or len(given) != len(outputs):
@@ -285,24 +285,11 @@ def _batched(
         )
     (count,) = counts
     assert count is not None
-    rows = []
-    for number in range(count):
-        rows.append(
-            _grad(
-                outputs,
-                inputs,
-                [None if one is None else one[number] for one in given],
-                keep or number + 1 < count,
-                create_graph,
-                True,
-                allow_unused,
-                False,
-                materialize_grads,
-            )
-        )
-    if not rows:
-        return tuple(zeros(0, *one.shape, dtype=one.dtype, device=one.device) for one in inputs)
-    return tuple(None if parts[0] is None else stack(parts) for parts in zip(*rows, strict=True))
+
+    def gradients_of(*batch: Tensor | None) -> tuple[Tensor | None, ...]:
+        return _grad(outputs, inputs, batch, keep, create_graph, True, allow_unused, False, materialize_grads)
+
+    return tuple(map_first("grad", gradients_of, given, count))
 
 
 def _capture(

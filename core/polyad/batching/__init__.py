@@ -12,10 +12,10 @@ loops.py   what is carried out sample by sample, and counted
 from __future__ import annotations
 
 from . import table as table
-from .level import Batched, Unbatchable, VmapLevel
+from .level import Batched, Unbatchable, VmapLevel, map_first
 from .loops import LoopRecord, LoopWarning, report, reset_report
 from .rules import register
 
 __all__ = [
-    "Batched", "LoopRecord", "LoopWarning", "Unbatchable", "VmapLevel", "register", "report", "reset_report",
+    "Batched", "LoopRecord", "LoopWarning", "Unbatchable", "VmapLevel", "map_first", "register", "report", "reset_report",
 ]  # fmt: skip

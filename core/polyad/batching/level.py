@@ -10,6 +10,7 @@ How ops are carried out is in rules.py, how views are in views.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dispatch.effects import Effect
@@ -178,6 +179,22 @@ class VmapLevel(Level):
             **error.lines,
         }
         raise error
+
+
+def map_first(
+    name: str, function: Callable[..., Sequence[Tensor | None]], tensors: Sequence[Tensor | None], size: int
+) -> list[Tensor | None]:
+    """The results of *function* mapped over the first dimension, of *size*, of *tensors*; None stands for itself.
+
+    What is random in it is the same for all: it was decided before, and is only computed again.
+    """
+    level = VmapLevel(name, size, "same")
+    try:
+        with level:
+            found = function(*[None if one is None else level.wrap(one) for one in tensors])
+        return [None if one is None else level.spread(level.lifted(one)) for one in found]
+    finally:
+        level.end()
 
 
 def _shown(tensor: Tensor) -> str:

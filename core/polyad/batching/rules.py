@@ -71,7 +71,8 @@ def find(op: Op) -> tuple[Rule, str]:
     if "generator" not in op.params:
         named = {"dim", "dims"} & set(op.params)
         if op.shape in (shape_rules.same, shape_rules.broadcast):
-            return (shifted if named else aligned()), "shape"
+            # Fused kernels of gradients rely on the gradient's having the shape of the rest.
+            return (shifted if named else aligned(spread=op.name.endswith("_backward"))), "shape"
         if op.shape is shape_rules.reduced:
             return shifted, "shape"
     if op.body is not None:

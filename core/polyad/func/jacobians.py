@@ -1,6 +1,6 @@
 """Jacobians of functions: jacrev by rows, jacfwd by columns, hessian by both.
 
-jacrev takes one backward pass an element of the outputs. jacfwd maps one forward pass over the elements of the inputs.
+jacrev maps one backward pass over the elements of the outputs, jacfwd one forward pass over those of the inputs.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ..autograd.levels import leave, one_hot
-from ..errors import ArgumentError, AutogradError
+from ..autograd.levels import leave
+from ..errors import AutogradError
 from ..ops.creation import zeros
-from ..ops.joining import stack
 from ..ops.sequences import eye
 from ..tensor import Tensor
-from .mapping import check_randomness, vmap
+from .mapping import check_chunk, check_randomness, constants, vmap
 from .transforms import Argnums, Call, argument_numbers, pushed_forward
 from .trees import flatten
 
@@ -30,13 +29,14 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of *func* by rows, one backward pass an element of the output.
+    """The function that computes the Jacobian of *func* by rows: one backward pass, mapped over the elements of the
+    output.
 
     Args:
         func: returns real floating tensors in nested dicts, lists and tuples.
         argnums: which positional arguments to differentiate; a tuple gives tuples of Jacobians.
         has_aux: *func* returns (output, aux); the result is (Jacobian, aux).
-        chunk_size: at least 1; makes no difference, since rows are computed one by one.
+        chunk_size: how many rows to compute at a time, to save memory; all by default.
 
     For one tensor of each the Jacobian has the shape ``output.shape + input.shape``; otherwise it has the structure of
     the output with that of the input in place of each leaf. Raises RuntimeError for complex inputs or outputs.
@@ -47,10 +47,7 @@ def jacrev(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise ArgumentError(
-            "jacrev: chunk_size must be at least 1", operands={"chunk_size": chunk_size}, fix="pass None, or 1 or more"
-        )
+    check_chunk("jacrev", chunk_size)
 
     @wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -59,14 +56,21 @@ def jacrev(
         _check_real("jacrev", "an input", call.entries)
         _check_real("jacrev", "an output", call.outputs)
         record = call.records()
-        parts = []
-        for number, output in enumerate(call.outputs):
-            rows = []
-            cotangents: list[Tensor | None] = [None] * len(call.outputs)
-            for position in range(output.numel()):
-                cotangents[number] = one_hot(output, position)
-                rows.append([leave(one, call.entries) for one in call.gradients(cotangents, record)])
-            parts.append([_joined([row[k] for row in rows], output, entry, 0) for k, entry in enumerate(call.entries)])
+        sizes = [output.numel() for output in call.outputs]
+
+        def row(*cotangents: Tensor) -> list[Tensor]:
+            return call.gradients(cotangents, record)
+
+        directions = _directions(call.outputs, sizes)
+        if sum(sizes):  # what is random in func was drawn before; backward at most computes it again
+            rows = vmap(row, randomness="same", chunk_size=chunk_size)(*directions)
+        else:
+            rows = [zeros(0, *entry.shape, dtype=entry.dtype, device=entry.device) for entry in call.entries]
+        split = [leave(one, call.entries).split(sizes) for one in rows]
+        parts = [
+            [part[number].reshape(*output.shape, *part[number].shape[1:]) for part in split]
+            for number, output in enumerate(call.outputs)
+        ]
         return _result(call, parts, has_aux)
 
     return jacobian
@@ -105,7 +109,7 @@ def jacfwd(
 
         def column(*tangents: Tensor) -> Any:
             output, found, aux = pushed_forward("jacfwd", called, primals, tree.build(tangents), has_aux, False)
-            seen[:] = [output, aux]
+            seen[:] = [constants(output), constants(aux)]
             return found
 
         sizes = [one.numel() for one in inputs if isinstance(one, Tensor)]
@@ -163,14 +167,6 @@ def _check_real(op: str, what: str, tensors: Sequence[Any]) -> None:
                 operands={what.split()[1]: tensor},
                 fix="take and return real pairs, with polyad.view_as_complex(x) and polyad.view_as_real(y) inside",
             )
-
-
-def _joined(parts: Sequence[Tensor], output: Tensor, entry: Tensor, dim: int) -> Tensor:
-    shape = (*output.shape, *entry.shape)
-    if not parts:
-        like = entry if dim == 0 else output
-        return zeros(shape, dtype=like.dtype, device=like.device)
-    return stack(list(parts), dim).reshape(shape)
 
 
 def _result(call: Call, parts: Sequence[Sequence[Tensor]], has_aux: bool) -> Any:

@@ -18,7 +18,7 @@ from ..layout import normalize_dim
 from ..ops.joining import cat
 from ..random import fork_rng
 from ..tensor import Tensor
-from .trees import LEAF, Tree, flatten
+from .trees import LEAF, Tree, flatten, map_leaves
 
 __all__ = ["vmap"]
 
@@ -165,6 +165,13 @@ def _left(level: VmapLevel, value: Any, dim: int | None) -> Tensor:
             fix="say in out_dims where its batch dimension goes",
         )
     return own._inner
+
+
+def constants(value: Any) -> Any:
+    """*value*, which a mapped function hands out by another way than by returning it: its tensors, the same for all
+    samples, as those outside see them.
+    """
+    return map_leaves(lambda one: one._inner if isinstance(one, Batched) and not one._batched else one, value)
 
 
 # ------------------------------------------------------------------------------------------------- in_dims, out_dims

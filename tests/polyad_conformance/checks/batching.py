@@ -95,7 +95,7 @@ def _check(sample: Sample, dtype: DType, target: Target, drawn: list[tuple[Any, 
 
 
 def check_batch_gradient(sample: Sample, dtype: DType, target: Target) -> None:
-    """The gradients of each sample, taken inside of vmap, against those taken for each sample alone."""
+    """Gradients taken inside of vmap against those of each sample alone; and a batch of incoming gradients at once."""
     drawn = [draw(sample, dtype, target.seed + number) for number in range(BATCH)]
     if len({str(_frame(args)) for args in drawn}) > 1:
         drawn = [drawn[0]] * BATCH
@@ -105,33 +105,44 @@ def check_batch_gradient(sample: Sample, dtype: DType, target: Target) -> None:
     tensors, _, _ = place(drawn[0], (contiguous,), target.device)
     batches = [polyad.tensor(np.stack([at(args, path) for args in drawn]), device=target.device) for path in paths]
 
-    def gradients(*inputs: Any) -> Any:
-        changed = tensors
+    def results(*inputs: Any) -> Any:
+        called = tensors
         for path, one in zip(paths, inputs):
-            changed = replaced(changed, path, one)
+            called = replaced(called, path, one)
+        return tuple(one for _, one in floating(function(*called, **kwargs)))
 
-        def results(*entered: Any) -> Any:
-            called = changed
-            for path, one in zip(paths, entered):
-                called = replaced(called, path, one)
-            return tuple(one for _, one in floating(function(*called, **kwargs)))
-
+    def gradients(*inputs: Any) -> Any:
         outputs, vjp_fn = vjp(results, *inputs)
-        return vjp_fn(tuple(polyad.ones_like(one) for one in outputs)), outputs
+        return vjp_fn(tuple(polyad.ones_like(one) for one in outputs))
+
+    def alone(number: int) -> Any:
+        nonlocal tensors  # a generator among them begins again
+        tensors, _, _ = place(draw(sample, dtype, target.seed), (contiguous,), target.device)
+        return vjp(results, *[batch[number] for batch in batches])
 
     what = f"{sample.label} {dtype.name}: gradient"
+    terms, singles = 0, []
+    for number in range(BATCH):
+        outputs, vjp_fn = alone(number)
+        terms = sum(one.numel() for one in outputs)
+        singles.append(vjp_fn(tuple(polyad.ones_like(one) for one in outputs)))
+    outputs, vjp_fn = alone(0)
+    factors = (1.0, -0.5)
+    incoming = tuple(polyad.stack([polyad.full_like(one, factor) for factor in factors]) for one in outputs)
+    expected_of_rows = [vjp_fn(tuple(one[number] for one in incoming)) for number in range(len(factors))]
+    tensors, _, _ = place(draw(sample, dtype, target.seed), (contiguous,), target.device)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoopWarning)
-        got, outputs = vmap(gradients, randomness="same")(*batches)
-    terms = sum(one.numel() for one in outputs)
-    for number in range(BATCH):
-        tensors, _, _ = place(drawn[0], (contiguous,), target.device)
-        alone, _ = gradients(*[batch[number] for batch in batches])
-        for mapped, single in zip(got, alone):
-            expected = wide(to_host(single))
-            size = float(np.abs(expected).max(initial=0.0)) + 1.0
-            allowed = 2 * size * (4 * (sample.steps + 2) * eps(dtype) + (sample.length + terms) * eps(dtype))
-            assert_equal(to_host(mapped[number]), expected, dtype, np.full(expected.shape, allowed), what)
+        mapped = vmap(gradients, randomness="same")(*batches)
+        rows = vmap(vjp_fn, randomness="same")(incoming)
+    for got, wanted, name in ((mapped, singles, what), (rows, expected_of_rows, f"{what} of a batch of gradients")):
+        for number, single in enumerate(wanted):
+            for of_all, of_one in zip(got, single):
+                expected = wide(to_host(of_one))
+                size = float(np.abs(expected).max(initial=0.0)) + 1.0
+                # The bound of checks.gradients, twice, as either may be off by as much.
+                allowed = 2 * size * (4 * (sample.steps + 2) * eps(dtype) + (sample.length + terms) * eps(dtype))
+                assert_equal(to_host(of_all[number]), expected, dtype, np.full(expected.shape, allowed), name)
 
 
 def _frame(value: Any) -> Any:
