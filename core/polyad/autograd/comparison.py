@@ -1,4 +1,4 @@
-"""How `polyad.autograd.gradcheck` compares: derivatives by backward, or by Jacobian-vector products, with differences.
+"""How `polyad.autograd.gradcheck` compares: derivatives by backward, or by forward mode, with differences.
 
 Everything is compared as a map of real numbers: a complex element is its two parts. In these terms a gradient is the
 transposed Jacobian times a cotangent, whatever the function's dtypes, so one comparison serves real and complex
@@ -25,9 +25,10 @@ from ..ops.random import rand
 from ..random import Generator
 from ..state import warn_user
 from ..tensor import Tensor
+from .forward_level import ForwardLevel
 from .grad_mode import enable_grad, no_grad
 from .gradients import grad
-from .levels import Linearized, one_hot
+from .levels import one_hot
 from .node import Node
 
 __all__ = ["Check", "GradcheckError", "Settings", "as_tuple", "call", "differentiable", "is_checked"]
@@ -261,17 +262,13 @@ class Check:
         return [zeros_like(entry) if one is None else one for one, entry in zip(found, self.inputs, strict=True)]
 
     def forward_jacobians(self, wanted: Sequence[int]) -> list[list[Tensor]]:
-        """By input and output, the Jacobians that Jacobian-vector products give, a column a product."""
+        """By input and output, the Jacobians that forward mode gives, a column a call."""
         results = self.call()
-        # The function may reach its inputs by another way, so it is differentiated by the inputs themselves.
-        derivative = Linearized(results, self.inputs)
         jacobians: list[list[Tensor]] = []
         for k, entry in enumerate(self.inputs):
             columns = []
             for part in range(_count(entry)):
-                tangents: list[Tensor | None] = [None] * len(self.inputs)
-                tangents[k] = _unit(entry, part)
-                columns.append(self.pushed(results, derivative, tangents))
+                columns.append(self.push(k, _unit(entry, part)))
             jacobians.append(
                 [
                     stack([_parts(column[number]) for column in columns], 1)
@@ -282,8 +279,17 @@ class Check:
             )
         return jacobians
 
-    def pushed(self, results: list[Tensor], derivative: Linearized, tangents: list[Tensor | None]) -> list[Tensor]:
-        found = derivative(tangents, False)
+    def push(self, k: int, tangent: Tensor) -> list[Tensor]:
+        """The tangents of all outputs where input *k* has *tangent*, zeros where there is none."""
+        level = ForwardLevel()
+        # The function may reach its inputs by another way, so it is the inputs themselves that have tangents.
+        level.set(self.inputs[k], tangent)
+        try:
+            with level:
+                results = self.call()
+            found = [level.tangent(output) for output in results]
+        finally:
+            level.clear()
         return [zeros_like(output) if one is None else one for one, output in zip(found, results, strict=True)]
 
     def compare_fast(self, wanted: Sequence[int]) -> None:
@@ -294,9 +300,9 @@ class Check:
         results = self.call()
         rows = {number: _direction(results[number], 2) for number in wanted}
         columns = [_direction(entry, 1) for entry in self.inputs]
-        derivative = Linearized(results, self.inputs) if self.settings.check_forward_ad else None
         for k in range(len(self.inputs)):
             numerical = self.directional(k, columns[k], wanted)
+            pushed = self.push(k, columns[k]) if self.settings.check_forward_ad else None
             for j, number in enumerate(wanted):
                 output, u = results[number], _parts(rows[number])
                 expected = _dot(numerical[j], u)
@@ -306,10 +312,8 @@ class Check:
                     found = _dot(_parts(self.pull([output], [rows[number]])[k]), _parts(columns[k]))
                     if not abs(found - expected) <= allowed:
                         raise self.explained(number, k, found, expected, "analytical")
-                if derivative is not None:
-                    tangents: list[Tensor | None] = [None] * len(self.inputs)
-                    tangents[k] = columns[k]
-                    found = _dot(_parts(self.pushed(results, derivative, tangents)[number]), u)
+                if pushed is not None:
+                    found = _dot(_parts(pushed[number]), u)
                     if not abs(found - expected) <= allowed:
                         raise self.explained(number, k, found, expected, "forward mode")
 
@@ -350,8 +354,8 @@ class Check:
             f"gradcheck: Jacobian mismatch for output {number} with respect to input {self.numbers[k]}",
             operands=self.shown(number, k),
             notes=notes,
-            fix=f"correct the backward formula; entries may be off by {self.settings.atol:g} + {self.settings.rtol:g} "
-            "times the numerical value",
+            fix=f"correct the {'jvp' if label == 'forward mode' else 'backward formula'}; entries may be off by "
+            f"{self.settings.atol:g} + {self.settings.rtol:g} times the numerical value",
         )
 
     def hint(self, number: int, found: Tensor, numerical: Tensor, entry: Tensor) -> str:

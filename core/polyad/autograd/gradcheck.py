@@ -56,7 +56,7 @@ def gradcheck(
         nondet_tol: by how much two backward passes may differ.
         check_undefined_grad: check that backward does without the gradients of some outputs.
         check_grad_dtypes: check that formulas give gradients of their input's precision, before the engine casts them.
-        check_forward_ad: check Jacobian-vector products (`polyad.func.jvp`) too.
+        check_forward_ad: check forward mode (`polyad.autograd.forward_ad`) too.
         check_backward_ad: check gradients.
         fast_mode: compare one random combination of the Jacobian's entries, and all of them only if that is wrong.
         check_batched_grad, check_batched_forward_grad: there is no vmap, so True raises NotImplementedError.
@@ -120,8 +120,7 @@ def gradgradcheck(
     Args:
         grad_outputs: the gradients that arrive at the outputs, which are differentiated too if they require a gradient;
             random ones if they are left out, not contiguous with *gen_non_contig_grad_outputs*.
-        check_fwd_over_rev, check_rev_over_rev: whether to check Jacobian-vector products of the gradients, and their
-            gradients.
+        check_fwd_over_rev, check_rev_over_rev: whether to differentiate the gradients by forward mode, and by backward.
 
     The other arguments, and what is raised, are those of `gradcheck`.
 

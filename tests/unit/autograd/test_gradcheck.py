@@ -21,18 +21,23 @@ def complex_(*values: complex) -> polyad.Tensor:
     return polyad.tensor(values or (0.3 + 0.4j, -0.7 + 1.2j), dtype=c128, requires_grad=True)
 
 
-def custom(forward, backward) -> type[Function]:
-    """A Function of one argument from two plain functions: value(x), gradient(x, g)."""
+def custom(forward, backward, push=None) -> type[Function]:
+    """A Function of one argument from plain functions: value(x), gradient(x, g), tangent(x, t)."""
 
     class Custom(Function):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
             return forward(x)
 
         @staticmethod
         def backward(ctx, g):
             return backward(ctx.saved_tensors[0], g)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return push(ctx.saved_tensors[0], t)
 
     return Custom
 
@@ -219,11 +224,13 @@ def test_a_backward_that_cannot_do_without_a_gradient_is_caught(formula) -> None
 
 @modes
 def test_forward_mode_is_checked_on_its_own(fast) -> None:
-    # Right at first order; the product of Jacobian and vector goes through the second.
-    wrong_twice = custom(lambda x: x * x, lambda x, g: 2 * x * g.detach())
-    assert gradcheck(wrong_twice.apply, real(), fast_mode=fast)
-    with pytest.raises(GradcheckError, match="forward mode"):
-        gradcheck(wrong_twice.apply, real(), check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
+    wrong = custom(lambda x: x * x, lambda x, g: 2 * x * g, lambda x, t: 3 * x * t)
+    assert gradcheck(wrong.apply, real(), fast_mode=fast)
+    for backward_too in (True, False):
+        with pytest.raises(GradcheckError, match="(?s)forward mode.*correct the jvp"):
+            gradcheck(wrong.apply, real(), check_forward_ad=True, check_backward_ad=backward_too, fast_mode=fast)
+    right = custom(lambda x: x * x, lambda x, g: 3 * x * g, lambda x, t: 2 * x * t)
+    assert gradcheck(right.apply, real(), check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
 
 
 def test_what_cannot_be_checked_is_said() -> None:
