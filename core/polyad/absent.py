@@ -28,9 +28,6 @@ _STREAMS = Absence(
 ABSENT: dict[str, Absence] = {
     "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
-    "library.custom_op": Absence(
-        "ops of one's own are declared with polyad's decorators", "polyad.dispatch.op, see docs/write-an-op.md"
-    ),
     "cuda.Event": _STREAMS,
     "cuda.Stream": _STREAMS,
     "cuda.stream": _STREAMS,

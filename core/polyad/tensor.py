@@ -602,8 +602,8 @@ class Tensor(TensorMethods):
     def numpy(self, *, force: bool = False) -> Any:
         """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
 
-        Raises RuntimeError for a tensor that requires a gradient and TypeError for one on another device, unless
-        ``force``.
+        Unless ``force``, raises RuntimeError for a tensor that requires a gradient while gradients are recorded, and
+        TypeError for one on another device.
         """
         from .interop.numpy import to_numpy
 

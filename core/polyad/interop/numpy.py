@@ -14,6 +14,7 @@ from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError
+from ..state import state
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -167,7 +168,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
 def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
     """See ``Tensor.numpy``."""
-    if tensor.requires_grad and not force:
+    if tensor.requires_grad and state.grad_enabled and not force:
         raise AutogradError(
             "numpy: the tensor requires a gradient, which NumPy would not track",
             operands={"self": tensor},

@@ -1,0 +1,34 @@
+"""Ops of one's own: functions that become ops of the library, at PyTorch's path ``polyad.library``.
+
+schema.py      what a function's annotations say about it as an op
+definition.py  `custom_op`, and what is registered for it: kernels, a gradient, a rule for batches
+opcheck.py     the checks that an author runs on an op
+
+docs/custom-ops.md is the guide. Ops of the library itself are declared in `polyad.ops` (docs/write-an-op.md).
+"""
+
+from __future__ import annotations
+
+from .definition import (
+    CustomOpDef,
+    CustomOpError,
+    custom_op,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_vmap,
+)
+from .opcheck import opcheck
+from .schema import infer_schema
+
+__all__ = [
+    "CustomOpDef",
+    "CustomOpError",
+    "custom_op",
+    "infer_schema",
+    "opcheck",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_vmap",
+]

@@ -1,0 +1,202 @@
+"""Schemas: what a function's annotations say about it as an op.
+
+An argument is a tensor, an optional tensor, a list of tensors, or something that is no tensor; a result is a tensor, a
+fixed number of them, a list of them, or nothing. To allow another type, add a row to `_PLAIN`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..device import Device
+from ..dtypes import DType
+from ..errors import ArgumentError, ArgumentTypeError, wrong_type
+from ..tensor import Tensor
+
+__all__ = ["Argument", "Schema", "infer_schema", "schema_of"]
+
+_PLAIN: dict[Any, str] = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    complex: "complex",
+    str: "str",
+    DType: "ScalarType",
+    Device: "Device",
+}
+"""The types of arguments that are no tensors, with their names in schemas."""
+
+_SEQUENCES = (list, Sequence, typing.Sequence, typing.List)  # noqa: UP006  people write them
+
+
+class Argument(NamedTuple):
+    """One parameter of an op.
+
+    Attributes:
+        name: as in the function.
+        type: as schemas write it: "Tensor", "Tensor?", "Tensor[]", "Tensor?[]", "int", "float[]", ...
+        keyword_only: whether it must be given by name.
+        written: whether the op writes into it.
+    """
+
+    name: str
+    type: str
+    keyword_only: bool
+    written: bool
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether tensors may be given for it."""
+        return self.type.startswith("Tensor")
+
+    def check(self, op: str, value: Any) -> None:
+        """Raise TypeError unless *value* can be given for it, as far as tensors are concerned."""
+        optional = self.type.endswith("?")
+        if not self.is_tensor:
+            if isinstance(value, Tensor):
+                raise wrong_type(op, self.name, value, f"of type {self.type}")
+        elif self.type.endswith("[]"):
+            if not isinstance(value, (list, tuple)):
+                raise wrong_type(op, self.name, value, "a list of tensors")
+            for position, one in enumerate(value):
+                if not (isinstance(one, Tensor) or (one is None and self.type.startswith("Tensor?"))):
+                    raise wrong_type(op, f"{self.name}[{position}]", one, "a tensor")
+        elif not (isinstance(value, Tensor) or (value is None and optional)):
+            raise wrong_type(op, self.name, value, "a tensor or None" if optional else "a tensor")
+
+
+class Schema(NamedTuple):
+    """What an op takes and gives.
+
+    Attributes:
+        arguments: its parameters in order.
+        returns: the type of each result; for a list of results the one type "Tensor[]".
+        several: whether the results come in a tuple.
+        signature: the function's.
+    """
+
+    arguments: tuple[Argument, ...]
+    returns: tuple[str, ...]
+    several: bool
+    signature: inspect.Signature
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The names of the arguments that the op writes into."""
+        return tuple(one.name for one in self.arguments if one.written)
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for number, one in enumerate(self.arguments):
+            if one.keyword_only and "*" not in parts:
+                parts.append("*")
+            kind = one.type
+            if one.written:
+                kind = kind.replace("Tensor", f"Tensor(a{number}!)", 1)
+            default = self.signature.parameters[one.name].default
+            parts.append(f"{kind} {one.name}" + ("" if default is inspect.Parameter.empty else f"={default!r}"))
+        results = ", ".join(self.returns)
+        return f"({', '.join(parts)}) -> " + (
+            results if len(self.returns) == 1 and not self.several else f"({results})"
+        )
+
+
+def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], name: str) -> Schema:
+    """The schema of *function*, which becomes the op *name*. Raises ValueError for what has no schema."""
+    if not callable(function):
+        raise ArgumentTypeError(f"{name}: {type(function).__name__} is no function", fix="decorate a function")
+    signature = inspect.signature(function)
+    try:
+        hints = typing.get_type_hints(function)
+    except NameError as error:
+        raise ArgumentError(
+            f"{name}: an annotation cannot be read: {error}",
+            fix="annotate with names of the function's module, such as Tensor or polyad.Tensor",
+        ) from error
+    if isinstance(mutates_args, str):
+        if mutates_args != "unknown":
+            raise ArgumentError(f"{name}: mutates_args is {mutates_args!r}", fix="pass a tuple of names")
+        written = None
+    else:
+        written = set(mutates_args)
+        unknown = written - signature.parameters.keys()
+        if unknown:
+            raise ArgumentError(
+                f"{name}: mutates_args names {', '.join(sorted(unknown))}, which is no argument",
+                fix=f"arguments are {', '.join(signature.parameters)}",
+            )
+    arguments = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise ArgumentError(f"{name}: an op has no *{parameter.name}", fix="take a list of tensors")
+        if parameter.name not in hints:
+            raise ArgumentError(
+                f"{name}: parameter {parameter.name} has no annotation",
+                fix="annotate it: Tensor, Tensor | None, Sequence[Tensor], int, float, bool, str, ...",
+            )
+        kind = _type_name(hints[parameter.name])
+        if kind is None:
+            raise ArgumentError(
+                f"{name}: parameter {parameter.name} is of a type that no op takes: {hints[parameter.name]}",
+                fix=f"use Tensor, {', '.join(one.__name__ for one in _PLAIN)}, one of them | None, or a Sequence",
+            )
+        writes = kind.startswith("Tensor") and (written is None or parameter.name in written)
+        if written is not None and parameter.name in written and not writes:
+            raise ArgumentError(f"{name}: mutates_args names {parameter.name}, which is no tensor", fix="leave it out")
+        arguments.append(Argument(parameter.name, kind, parameter.kind is parameter.KEYWORD_ONLY, writes))
+    if "return" not in hints:
+        raise ArgumentError(f"{name}: the result has no annotation", fix="annotate it: -> Tensor")
+    returns, several = _returned(hints["return"], name)
+    return Schema(tuple(arguments), returns, several, signature)
+
+
+def _type_name(hint: Any) -> str | None:
+    """How schemas write a type; None if no op takes it."""
+    if hint is Tensor:
+        return "Tensor"
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        others = [one for one in inner if one is not type(None)]
+        if all(one in (bool, int, float, complex) for one in others) and len(others) > 1:
+            name: str | None = "Scalar"
+        else:
+            name = _type_name(others[0]) if len(others) == 1 else None
+        return f"{name}?" if name is not None and len(others) < len(inner) else name
+    if origin in _SEQUENCES and len(inner) == 1:
+        name = _type_name(inner[0])
+        return None if name is None or name.endswith("]") else f"{name}[]"
+    return None
+
+
+def _returned(hint: Any, name: str) -> tuple[tuple[str, ...], bool]:
+    if hint is None or hint is type(None):
+        return (), False
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    several = origin is tuple and inner[-1:] != (Ellipsis,)
+    kinds = [_type_name(one) for one in (inner if several else (hint,))]
+    allowed = ("Tensor",) if several else ("Tensor", "Tensor[]")
+    if not all(kind in allowed for kind in kinds):
+        raise ArgumentError(
+            f"{name}: no op returns {hint}",
+            fix="return a Tensor, a tuple of a fixed number of them, or list[Tensor]",
+        )
+    return tuple(str(kind) for kind in kinds), several
+
+
+def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
+    """The schema of a function as a text. Raises ValueError for annotations that have none.
+
+    >>> import polyad
+    >>> def scaled(x: polyad.Tensor, *, factor: float = 1.0) -> polyad.Tensor:
+    ...     return x * factor
+    >>> polyad.library.infer_schema(scaled, mutates_args=())
+    '(Tensor x, *, float factor=1.0) -> Tensor'
+    """
+    name = getattr(prototype_function, "__name__", "infer_schema")
+    return (op_name or "") + str(schema_of(prototype_function, mutates_args, name))
