@@ -50,7 +50,8 @@ def _run(device: Any, name: str, dtype: DType, rank: int) -> tuple[Any, Any]:
 {loaded}
 #define A_TYPE {kind}
 __kernel void go(__global {result} *restrict out, __global const T *restrict input,
-                 __global const A_TYPE *restrict sums, long length, long part, long parts, long step, long out_step, {parameters(rank, "oa")})
+                 __global const A_TYPE *restrict sums, long length, long part, long parts, long step, long out_step,
+                 {parameters(rank, "oa")})
 {{
     {opening(rank, "oa")}
     for (long i = 0; i < run; ++i) {{

@@ -18,7 +18,7 @@ from .walking import Walk, closing, cut, letters, local_size, opening, parameter
 
 Sizes = tuple[int, ...]
 
-_SETTINGS = "sizes kernel stride padding spacing outs steps".split()
+_SETTINGS = ["sizes", "kernel", "stride", "padding", "spacing", "outs", "steps"]
 
 
 def _settings() -> str:
