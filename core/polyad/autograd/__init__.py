@@ -22,6 +22,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
+
 if TYPE_CHECKING:
     from . import forward_ad as forward_ad, functional as functional, graph as graph, profiler as profiler
     from .anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
@@ -33,14 +40,18 @@ __all__ = [
     "Function",
     "backward",
     "detect_anomaly",
+    "enable_grad",
     "forward_ad",
     "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
     "graph",
+    "inference_mode",
+    "no_grad",
     "profiler",
     "set_detect_anomaly",
+    "set_grad_enabled",
 ]
 
 _LAZY = {

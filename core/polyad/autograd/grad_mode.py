@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -38,24 +39,7 @@ class _GradMode:
 
             @functools.wraps(function)
             def generate(*args: Any, **kwargs: Any) -> Any:
-                # The switch is set only while the generator's own code runs, not between its yields.
-                generator = function(*args, **kwargs)
-                step: Callable[[], Any] = lambda: next(generator)  # noqa: E731
-                while True:
-                    try:
-                        with _GradMode(enabled):
-                            value = step()
-                    except StopIteration as stop:
-                        return stop.value
-                    try:
-                        sent = yield value
-                        step = functools.partial(generator.send, sent)
-                    except GeneratorExit:
-                        with _GradMode(enabled):
-                            generator.close()
-                        raise
-                    except BaseException as error:
-                        step = functools.partial(generator.throw, error)
+                return (yield from _steps(function(*args, **kwargs), enabled))
 
             return generate  # type: ignore[return-value]
 
@@ -63,10 +47,30 @@ class _GradMode:
 
             @functools.wraps(function)
             async def run(*args: Any, **kwargs: Any) -> Any:
-                with _GradMode(enabled):
-                    return await function(*args, **kwargs)
+                return await _awaited(function(*args, **kwargs), enabled)
 
             return run  # type: ignore[return-value]
+
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def produce(*args: Any, **kwargs: Any) -> Any:
+                generator = function(*args, **kwargs)
+                step = generator.asend(None)
+                try:
+                    while True:
+                        try:
+                            value = await _awaited(step, enabled)
+                        except StopAsyncIteration:
+                            return
+                        try:
+                            step = generator.asend((yield value))
+                        except Exception as error:
+                            step = generator.athrow(error)
+                finally:
+                    await _awaited(generator.aclose(), enabled)
+
+            return produce  # type: ignore[return-value]
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -74,6 +78,30 @@ class _GradMode:
                 return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
+
+
+def _steps(generator: Any, enabled: bool) -> Any:
+    """Run a generator, or a coroutine, with the switch set while its own code runs and not between its yields."""
+    step: Callable[[], Any] = functools.partial(generator.send, None)
+    while True:
+        try:
+            with _GradMode(enabled):
+                value = step()
+        except StopIteration as stop:
+            return stop.value
+        try:
+            sent = yield value
+            step = functools.partial(generator.send, sent)
+        except GeneratorExit:
+            with _GradMode(enabled):
+                generator.close()
+            raise
+        except BaseException as error:
+            step = functools.partial(generator.throw, error)
+
+
+_awaited = types.coroutine(_steps)
+"""So that other tasks of the thread, which run while a coroutine waits, do not find the switch set."""
 
 
 class _Switch(_GradMode):

@@ -69,6 +69,72 @@ def test_coroutines() -> None:
     assert recorded()
 
 
+def test_a_coroutine_that_waits_leaves_other_tasks_alone() -> None:
+    found = []
+
+    @polyad.no_grad()
+    async def inside(turn):
+        for _ in range(3):
+            found.append(("inside", recorded()))
+            await asyncio.sleep(0)
+        try:
+            await turn
+        except ValueError:
+            found.append(("inside", recorded()))
+        return "done"
+
+    async def main():
+        turn = asyncio.get_running_loop().create_future()
+        task = asyncio.ensure_future(inside(turn))
+        for _ in range(3):
+            await asyncio.sleep(0)
+            found.append(("outside", recorded()))
+        turn.set_exception(ValueError())
+        return await task
+
+    assert asyncio.run(main()) == "done"
+    assert found.count(("inside", False)) == 4
+    assert found.count(("outside", True)) == 3
+    assert len(found) == 7
+
+
+def test_asynchronous_generators() -> None:
+    closed = []
+
+    @polyad.no_grad()
+    async def produce():
+        try:
+            got = yield recorded()
+            await asyncio.sleep(0)
+            try:
+                yield got, recorded()
+            except ValueError:
+                yield "caught", recorded()
+        finally:
+            closed.append(recorded())
+
+    async def main():
+        generator = produce()
+        assert await generator.asend(None) is False
+        assert recorded()
+        assert await generator.asend("sent") == ("sent", False)
+        assert await generator.athrow(ValueError()) == ("caught", False)
+        await generator.aclose()
+        assert [one async for one in produce()] == [False, (None, False)]
+        assert recorded()
+
+    asyncio.run(main())
+    assert closed == [False, False]
+
+
+def test_numpy_sees_tensors_where_nothing_is_recorded() -> None:
+    x = polyad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="requires a gradient, which NumPy would not track"):
+        x.numpy()
+    with polyad.no_grad():
+        assert x.numpy().tolist() == [1.0, 1.0]
+
+
 def test_threads_start_with_recording_on() -> None:
     found = []
     with polyad.no_grad():
