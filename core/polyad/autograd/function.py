@@ -182,6 +182,20 @@ class Function:
         """
         raise NotSupported("Function: jvp is not defined", fix="define a static method jvp(ctx, *grad_inputs)")
 
+    generate_vmap_rule = False
+    """Whether vmap carries out ``forward`` and ``backward`` on batched tensors; so it does wherever there is no `vmap`."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """Compute the results for a whole batch, ``(output, out_dims)``; override it for `polyad.func.vmap`.
+
+        *in_dims* says which dimension of each argument is the batch, None for those that are the same for all samples;
+        *info* has ``batch_size`` and ``randomness``.
+        """
+        raise NotSupported(
+            "Function: vmap is not defined", fix="define a static method vmap(info, in_dims, *args), or call apply"
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the op: run ``forward``, and record ``backward`` if an argument needs a gradient.
@@ -208,11 +222,7 @@ class Function:
         before = state.grad_enabled
         state.grad_enabled = False
         try:
-            if cls.setup_context is Function.setup_context:
-                result = cls.forward(ctx, *args)
-            else:
-                result = cls.forward(*args)
-                cls.setup_context(ctx, args, result)
+            result = run_forward(cls, ctx, args)
         finally:
             state.grad_enabled = before
         several = isinstance(result, (tuple, list))
@@ -230,6 +240,15 @@ class Function:
         if not several:
             return results[0], ctx
         return type(result)(*results) if hasattr(result, "_fields") else type(result)(results), ctx
+
+
+def run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+    """What ``forward`` returns; *ctx* holds what it, or ``setup_context``, saved."""
+    if cls.setup_context is Function.setup_context:
+        return cls.forward(ctx, *args)
+    result = cls.forward(*args)
+    cls.setup_context(ctx, args, result)
+    return result
 
 
 class Application:
@@ -255,6 +274,12 @@ class Application:
         if self.keep:
             self.ctx = ctx
         return result
+
+    def mapped(self, level: Any, args: tuple[Any, ...]) -> Any:
+        """Carry it out for tensors of a *level* of vmap."""
+        from .mapped_function import mapped
+
+        return mapped(self.function, level, args)
 
 
 def _record(

@@ -159,6 +159,9 @@ class VmapLevel(Level):
             tensor,
         )
 
+    def apply_function(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        return effect.body.mapped(self, args)  # type: ignore[union-attr]
+
     def unbatchable(self, message: str, fix: str, tensor: Tensor | None = None) -> Unbatchable:
         """The error for something that *function* must not do."""
         return Unbatchable(

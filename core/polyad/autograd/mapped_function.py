@@ -1,0 +1,198 @@
+"""A `Function` under `polyad.func.vmap`.
+
+Its own static method ``vmap`` computes on whole batches, if it has one. Otherwise the rule is generated: ``forward`` and
+``backward`` are carried out with batched tensors, as any function is that vmap maps.
+
+Two histories are recorded. What the mapped function differentiates, it differentiates through a node of the function at
+the level of vmap. What lies outside of vmap sees one call of a function of whole batches, `_Generated`, whose backward
+enters the level again.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..batching import Batched, VmapLevel
+from ..dispatch.levels import outside
+from ..dispatch.wrapped import tracked_outside
+from ..errors import AutogradError
+from ..state import state
+from ..tensor import Tensor
+from .function import Function, FunctionCtx, _formula, _record, run_forward
+
+
+class VmapInfo(NamedTuple):
+    """What ``Function.vmap`` is told of the map: how many samples there are, and what random numbers are to them."""
+
+    batch_size: int
+    randomness: str
+
+
+def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
+    """``cls.apply(*args)`` for tensors of *level*, which is set aside."""
+    lifted = tuple([level.lifted(arg) if isinstance(arg, Tensor) else arg for arg in args])
+    ctx = FunctionCtx(
+        tuple([isinstance(one, Batched) and (one._node is not None or tracked_outside(one)) for one in lifted])
+    )
+    if cls.vmap is not Function.vmap:
+        if cls.generate_vmap_rule:
+            raise AutogradError(
+                f"{cls.__name__}: it has a vmap of its own, and asks for a generated one (generate_vmap_rule)",
+                fix="drop one of them",
+            )
+        result = _by_its_rule(cls, level, lifted)
+        if state.grad_enabled and any(_has_node(one) for one in lifted):
+            if cls.setup_context is Function.setup_context:
+                raise AutogradError(
+                    f"{cls.__name__}: what its forward saves is not known where its vmap takes forward's place",
+                    fix="define setup_context(ctx, inputs, output), and forward without ctx",
+                )
+            before, state.grad_enabled = state.grad_enabled, False
+            try:
+                with level:
+                    cls.setup_context(ctx, lifted, result)
+            finally:
+                state.grad_enabled = before
+    else:
+        result, ctx = _generated(cls, level, lifted, ctx)
+    if not (state.grad_enabled and any(_has_node(one) for one in lifted)):
+        return result
+    several = isinstance(result, (tuple, list))
+    results = list(result) if several else [result]
+    with level:
+        _record(cls, ctx, lifted, _like(lifted), [_node_of(one) for one in lifted], results, several)
+    return _nested(result, results) if several else results[0]
+
+
+def _has_node(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._node is not None
+
+
+def _node_of(value: Any) -> Any:
+    return value._node if isinstance(value, Tensor) else None
+
+
+def _like(values: Sequence[Any]) -> list[Any]:
+    return [(one._array.shape, one._type) if isinstance(one, Tensor) else None for one in values]
+
+
+def _nested(like: Any, results: list[Any]) -> Any:
+    return type(like)(*results) if hasattr(like, "_fields") else type(like)(results)
+
+
+def _by_its_rule(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
+    in_dims = tuple([0 if isinstance(one, Batched) and one._batched else None for one in args])
+    inner = [one._inner if isinstance(one, Batched) else one for one in args]
+    returned = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *inner)
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise AutogradError(
+            f"{cls.__name__}.vmap: it must return (output, out_dims)",
+            operands={"returned": returned},
+            fix="return the results, and in their structure where the batch dimension of each is",
+        )
+    output, out_dims = returned
+    several = isinstance(output, (tuple, list))
+    results = list(output) if several else [output]
+    dims = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(results)
+    if len(dims) != len(results):
+        raise AutogradError(
+            f"{cls.__name__}.vmap: it returned {len(results)} results and {len(dims)} out_dims", fix="give one a result"
+        )
+    wrapped = [
+        level.wrap(one if not dim else one.movedim(dim, 0), dim is not None) if isinstance(one, Tensor) else one
+        for one, dim in zip(results, dims, strict=True)
+    ]
+    return _nested(output, wrapped) if several else wrapped[0]
+
+
+def _generated(
+    cls: type[Function], level: VmapLevel, args: tuple[Any, ...], ctx: FunctionCtx
+) -> tuple[Any, FunctionCtx]:
+    """The results of ``forward`` on batches, with the history that those outside see; and a context for that of the
+    level.
+    """
+    call = _Generated(cls, level, args, ctx)
+    inner = [one._inner if isinstance(one, Batched) else one for one in args]
+    made = call.function().apply(*inner)
+    for one, physical in zip(call.results, made, strict=True):
+        if isinstance(one, Batched):
+            one._inner = physical
+    # To record a call empties its context, and both levels record this one.
+    return (_nested(call.result, call.results) if call.several else call.results[0]), copy.copy(ctx)
+
+
+class _Generated:
+    """One call of *cls* on whole batches: a function whose forward and backward work at the level."""
+
+    def __init__(self, cls: type[Function], level: VmapLevel, args: tuple[Any, ...], ctx: FunctionCtx) -> None:
+        self.cls, self.level, self.args, self.ctx = cls, level, args, ctx
+        self.result: Any = None
+        self.results: list[Any] = []
+        self.several = False
+
+    def function(self) -> type[Function]:
+        """The function that is applied outside of the level."""
+        call = self
+
+        class Mapped(Function):
+            @staticmethod
+            def forward(ctx: Any, *inner: Any) -> Any:
+                return call.forward(ctx)
+
+            @staticmethod
+            def backward(ctx: Any, *gradients: Any) -> Any:
+                return call.backward(gradients)
+
+        Mapped.__name__ = Mapped.__qualname__ = self.cls.__name__
+        return Mapped
+
+    def forward(self, outer: FunctionCtx) -> tuple[Any, ...]:
+        """Carry out ``forward`` at the level; the inner tensors of its results."""
+        bare = tuple([one._bare() if isinstance(one, Batched) else one for one in self.args])
+        with self.level:
+            self.result = run_forward(self.cls, self.ctx, bare)
+        self.several = isinstance(self.result, (tuple, list))
+        results = list(self.result) if self.several else [self.result]
+        # What forward was given it got without this level's history: to whoever reads it, it is the argument.
+        given = {id(one): arg for one, arg in zip(bare, self.args, strict=True)}
+        self.results = [
+            given.get(id(one), self.level.lifted(one)) if isinstance(one, Tensor) else one for one in results
+        ]
+        ctx = self.ctx
+        ctx.to_save = tuple([given.get(id(one), one) for one in ctx.to_save])
+        ctx.dirty_tensors = tuple([given.get(id(one), one) for one in ctx.dirty_tensors])
+        outer.mark_dirty(*[one._inner for one in ctx.dirty_tensors if isinstance(one, Batched)])
+        outer.mark_non_differentiable(*[one._inner for one in ctx.non_differentiable if isinstance(one, Batched)])
+        outer.set_materialize_grads(False)
+        return tuple([one._inner if isinstance(one, Batched) else one for one in self.results])
+
+    def backward(self, gradients: Sequence[Any]) -> tuple[Any, ...]:
+        """Carry out ``backward`` at the level, opened again; gradients of inner tensors."""
+        level, ctx = self.level, copy.copy(self.ctx)
+        ended, level.ended = level.ended, False
+        try:
+            formula = _formula(self.cls, ctx, _like(self.args), _like(self.results), True)
+            arriving = [
+                None if gradient is None else level.wrap(gradient, one._batched)
+                for gradient, one in zip(gradients, self.results, strict=True)
+            ]
+            with level:
+                found = formula(arriving)
+            return tuple([self._outside(part, arg) for part, arg in zip(found, self.args, strict=True)])
+        finally:
+            level.ended = ended
+
+    def _outside(self, part: Any, arg: Any) -> Tensor | None:
+        """The gradient of an inner tensor: of one that is the same for all samples, the sum over them."""
+        if part is None:
+            return None
+        level = self.level
+        own: Batched = level.lifted(part)
+        with outside(level):
+            if arg._batched:
+                return level.spread(own)
+            if any(isinstance(one, Batched) and one._batched for one in self.results):
+                return level.spread(own).sum(0)
+            return own._inner
