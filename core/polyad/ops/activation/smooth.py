@@ -14,7 +14,7 @@ from ..arithmetic import _add, _div, _mul, _sub, conjugate
 from ..exponential import exp, log1p, sigmoid
 from ..selection import _where, minimum
 from ..shape_rules import broadcast, same
-from ..special import erf
+from ..special import erfc
 from ..trigonometry import tanh
 from .arguments import finished, number, real
 
@@ -33,7 +33,7 @@ def _gelu(input: Tensor, approximate: str) -> Tensor:
     """input times the normal distribution function of input, exactly ("none") or by its tanh form ("tanh")."""
     if approximate == "tanh":
         return _mul(_mul(input, 0.5), tanh(_gelu_inner(input)) + 1)
-    return _mul(_mul(input, 0.5), erf(_mul(input, ROOT_HALF)) + 1)
+    return _mul(_mul(input, 0.5), erfc(_mul(input, -ROOT_HALF)))  # erf + 1 would be 0 far below zero
 
 
 @composite(dtype=real("gelu_backward"), shape=broadcast, method=False)
@@ -44,7 +44,7 @@ def _gelu_backward(grad: Tensor, input: Tensor, approximate: str) -> Tensor:
         slope = _mul(_mul(_mul(input, input), 3 * TANH_CUBIC) + 1, ROOT_TWO_OVER_PI)
         return _mul(grad, _mul(inner + 1 + _mul(_mul(input, slope), _sub(1, _mul(inner, inner))), 0.5))
     density = _mul(exp(_mul(_mul(input, input), -0.5)), ROOT_TWO_OVER_PI * 0.5)
-    return _mul(grad, _mul(erf(_mul(input, ROOT_HALF)) + 1, 0.5) + _mul(input, density))
+    return _mul(grad, _mul(erfc(_mul(input, -ROOT_HALF)), 0.5) + _mul(input, density))
 
 
 def _gelu_second(g: Tensor, grad: Tensor, input: Tensor, approximate: str) -> Tensor:
