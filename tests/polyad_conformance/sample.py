@@ -224,8 +224,8 @@ class ErrorCase:
         raises: the exception type that users of PyTorch expect (RuntimeError, TypeError, ...).
         match: a regular expression found in the message; name the arguments, for example ``r"input .*\n.*other"``.
         name: what is wrong, unique within the op.
-        fused: whether only a kernel of the op's own notices, by looking at each value; a decomposition would have to
-            wait for the device to look.
+        fused: whether only a kernel of the op's own notices, by looking at each value, or says it in these words; a
+            decomposition would have to wait for the device to look.
     """
 
     op: str

@@ -175,6 +175,7 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(2, 3, dtype=int64) * 0 + 5, tensor(5, 2)),
         raises=IndexError,
         match=r"input\[\d\] = 5 is not in \[0, 5\)",
+        fused=True,
     ),
     *[
         ErrorCase(
@@ -183,6 +184,7 @@ ERRORS = [
             call=lambda op, tensor, value=value: op(tensor(2, 3, dtype=int64) + value, tensor(5, 2)),
             raises=IndexError,
             match=rf"embedding: input\[0, 0\] = {value} is not in \[0, 5\)\n(.*\n)*.*weight",
+            fused=True,
         )
         for name, value in (("past the end", 5), ("negative", -1))
     ],

@@ -184,6 +184,7 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4) + 3),
         raises=IndexError,
         match=r"target\[0\] = \d+ is not in \[0, 3\)",
+        fused=True,
     ),
     ErrorCase(
         op="nn.functional.nll_loss",
@@ -191,6 +192,7 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(4, 3), long(tensor, 4) * 0 - 1),
         raises=IndexError,
         match=r"target\[0\] = -1 is not in \[0, 3\)",
+        fused=True,
     ),
     refused(
         "cross_entropy",
