@@ -31,6 +31,7 @@ from .errors import (
     ArgumentTypeError,
     AutogradError,
     DTypeError,
+    IndexOutOfRange,
     NotSupported,
     OutOfMemory,
     ShapeError,
@@ -281,9 +282,19 @@ class Tensor(TensorMethods):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
+        return self.shape if dim is None else self._array.shape[self._dimension(dim, "size")]
+
+    def _dimension(self, dim: int, function: str) -> int:
+        """*dim* from 0 on, of a tensor that has any."""
         from .layout import normalize_dim
 
-        return self.shape if dim is None else self._array.shape[normalize_dim(dim, self.ndim, "size")]
+        if not self._array.shape:
+            raise IndexOutOfRange(
+                f"{function}: a 0-d tensor has no dimension {dim}",
+                operands={"self": self},
+                fix=f"leave dim out: {function}() is ()",
+            )
+        return normalize_dim(dim, self.ndim, function)
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -303,11 +314,9 @@ class Tensor(TensorMethods):
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements lie between neighbours along each dimension, or along one."""
-        from .layout import normalize_dim
-
         array = self._array
         strides = element_strides(array.shape, array.strides, self._type.dtype.itemsize)
-        return strides if dim is None else strides[normalize_dim(dim, self.ndim, "stride")]
+        return strides if dim is None else strides[self._dimension(dim, "stride")]
 
     def storage_offset(self) -> int:
         """Where the first element lies in the storage, in elements."""
@@ -349,6 +358,8 @@ class Tensor(TensorMethods):
         """
         from .autograd import backward
 
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise wrong_type("backward", "gradient", gradient, "a tensor of this one's shape or None")
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:

@@ -67,7 +67,8 @@ def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
     """Half types are multiplied in float32, and bool not at all."""
 
     def half(a: Any, b: Any, *transposed: bool) -> Any:
-        return multiply(a.astype(np.float32), b.astype(np.float32), *transposed).astype(a.dtype)
+        product = multiply(a.astype(np.float32), b.astype(np.float32), *transposed)
+        return thread.run(product.astype, a.dtype)
 
     def specialize(types: Signature) -> Any:
         kind = types[0]
@@ -91,7 +92,7 @@ def _specialize_linear(types: Signature) -> Any:
 
         def in_float32(a: Any, weight: Any, bias: Any) -> Any:
             wide = None if bias is None else bias.astype(np.float32)
-            return linear(a.astype(np.float32), weight.astype(np.float32), wide).astype(a.dtype)
+            return thread.run(linear(a.astype(np.float32), weight.astype(np.float32), wide).astype, a.dtype)
 
         return in_float32
     return None if kind.dtype is bool_ else linear

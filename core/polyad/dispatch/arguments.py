@@ -208,8 +208,12 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         )
     if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
         return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
+    if isinstance(error, OverflowError):
+        return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller one")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
-    fix = f"compare the call with help(polyad.{function}); if it is right, report a defect of polyad"
+    fix = f"compare the call with help(polyad.{function})"
+    if not re.search(r"required positional argument|positional arguments? but|unexpected keyword", str(error)):
+        fix += "; if it is right, report a defect of polyad"
     kind: type[PolyadError] = OptionError
     if isinstance(error, IndexError):
         kind = IndexOutOfRange

@@ -199,7 +199,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             [9, 3, 1]])
     """
     check_rank("vander", 1, x=x)
-    count = x._array.shape[0] if N is None else N
+    count = x._array.shape[0] if N is None else int(N)
     if count < 0:
         raise ShapeError(f"vander: N is {count}, below 0", operands={"x": x}, fix="choose N of 0 or more")
     powers = powers_of(x, count)

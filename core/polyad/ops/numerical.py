@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dispatch.op import alias, function
 from ..dtypes import BOOL, FLOATING, get_default_dtype, uint8
-from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, wrong_type
 from ..layout import normalize_dim
 from ..tensor import Tensor, check_tensor
 from .arithmetic import _add, _div, _mul, _sub
@@ -170,6 +170,9 @@ def _spacings(spacing: Any, dims: tuple[int, ...], input: Tensor) -> list[Any]:
         raise ArgumentTypeError(
             "gradient: spacing is a tensor", operands=operands, fix="give a number, or a list with a tensor a dimension"
         )
+    for one in spacing if isinstance(spacing, (tuple, list)) else (spacing,):
+        if not isinstance(one, (int, float, complex, Tensor)):
+            raise wrong_type("gradient", "spacing", one, "a number, or a list of numbers or tensors")
     if not isinstance(spacing, (tuple, list)):
         return [spacing] * len(dims)
     if len(spacing) != len(dims):

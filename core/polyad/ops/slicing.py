@@ -85,6 +85,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         raise ShapeError("narrow: a 0-d tensor has no dimension", operands={"input": input}, fix="use .item()")
     size = input._array.shape[at]
     first = size if start == size else position(start, size, "narrow", at, input)
+    length = int(length)
     if length < 0 or first + length > size:
         raise ShapeError(
             f"narrow: start {first} and length {length} leave dimension {at}, whose size is {size}",

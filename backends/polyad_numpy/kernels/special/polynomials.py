@@ -12,6 +12,7 @@ import numpy as np
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.expansions import HERMITE_LIMIT, HIGH_DEGREE
+from polyad.ops.special.polynomials import check_degree
 
 from .error_functions import BLOCK
 from .spreading import spreading
@@ -62,6 +63,8 @@ def _in_blocks(evaluate: Callable[[Any, int], Any], limit: bool) -> Any:
     def call(x: Any, n: float, out: Any = None) -> Any:
         result = np.empty_like(x) if out is None else out
         degree = int(n) if math.isfinite(n) else None
+        if not limit:
+            check_degree(degree or 0)
         if degree is None or (limit and degree > HERMITE_LIMIT[x.dtype == np.float64]):
             result[...] = math.nan
         elif degree <= 0:

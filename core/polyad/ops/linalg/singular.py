@@ -162,7 +162,7 @@ def _cut(A: Tensor, magnitudes: Tensor, atol: Tolerance, rtol: Tolerance) -> Ten
         given = isinstance(atol, Tensor) or (atol is not None and atol > 0)
         rtol = 0.0 if given else finfo(A.dtype).eps * max(A._array.shape[-2:])
         if isinstance(atol, Tensor):
-            rtol = _where(atol > 0, 0.0, finfo(A.dtype).eps * max(A._array.shape[-2:])).to(magnitudes.dtype)
+            rtol = (atol <= 0).to(magnitudes.dtype) * (finfo(A.dtype).eps * max(A._array.shape[-2:]))
     if isinstance(rtol, Tensor):
         rtol = rtol.unsqueeze(-1)
     relative: Tensor = magnitudes.amax(-1, keepdim=True) * rtol

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend.bounds import ElementOutOfRange
 from ...dispatch.op import function
 from ...dtypes import FLOATING, int64
-from ...errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
+from ...errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, wrong_type
 from ...tensor import Tensor, check_tensor
 from ..activation.rectifiers import relu
 from ..creation import zeros
@@ -346,6 +346,8 @@ def triplet_margin_with_distance_loss(
     """
     op = "triplet_margin_with_distance_loss"
     reduction = reduction_of(op, None, None, reduction)
+    if distance_function is not None and not callable(distance_function):
+        raise wrong_type(op, "distance_function", distance_function, "a function of two tensors")
     vectors = {"anchor": anchor, "positive": positive, "negative": negative}
     return _triplet(
         op,

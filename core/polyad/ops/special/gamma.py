@@ -12,7 +12,7 @@ from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...dtypes import BOOL
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...expansions import (
     DIGAMMA_1,
     DIGAMMA_2,
@@ -181,6 +181,8 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
         raise ArgumentTypeError(f"mvlgamma: p is {type(p).__name__}, not an int", fix="pass the dimension")
     if p < 1:
         raise ShapeError(f"mvlgamma: p is {p}, not 1 or more", operands={"input": input}, fix="pass the dimension")
+    if p > 1 << 16:
+        raise OptionError(f"mvlgamma: p is {p}, of which each is a term", fix=f"pass a dimension up to {1 << 16}")
     return _add(sum_of_lgamma(input, p), p * (p - 1) / 4 * math.log(math.pi)).contiguous()
 
 
