@@ -4,8 +4,34 @@ from __future__ import annotations
 
 from polyad.backend import Kernel
 
-from . import copying
+from . import (
+    copying,
+    creation,
+    cumulative,
+    elementwise,
+    indexing,
+    joining,
+    linalg,
+    linear_algebra,
+    pooling,
+    random,
+    reduction,
+    searching,
+    sorting,
+)
 
 KERNELS: dict[str, Kernel] = {
     **copying.KERNELS,
+    **creation.KERNELS,
+    **cumulative.KERNELS,
+    **elementwise.KERNELS,
+    **indexing.KERNELS,
+    **joining.KERNELS,
+    **linalg.KERNELS,
+    **linear_algebra.KERNELS,
+    **pooling.KERNELS,
+    **random.KERNELS,
+    **reduction.KERNELS,
+    **searching.KERNELS,
+    **sorting.KERNELS,
 }

@@ -19,9 +19,11 @@ from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
 from .elementwise import KernelSource, elementwise, geometry, padded_rank
 from .expression import Apply, Expression, Literal, Operand, Place, Scalar, apply, cast, where
 from .hardware import CPU, GPU, DeviceDescription
+from .reduction import ReductionPlan, reduction, reduction_plan
 
 __all__ = [
     "C", "CPU", "CUDA_C", "DIALECTS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect", "Expression",
-    "KernelSource", "Literal", "Operand", "Place", "Scalar", "apply", "broadcast_strides", "by_memory", "cast",
-    "collapse", "elementwise", "geometry", "padded_rank", "result_strides", "where",
+    "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "Scalar", "apply", "broadcast_strides",
+    "by_memory", "cast", "collapse", "elementwise", "geometry", "padded_rank", "reduction", "reduction_plan",
+    "result_strides", "where",
 ]  # fmt: skip

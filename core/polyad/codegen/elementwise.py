@@ -7,9 +7,9 @@ one argument by value, the *geometry*, a struct of int64:
     then for every array (results, then operands in order): offset, inner stride, outer strides
 
 The elements along the inner dimension are a *row*, a part of it a *chunk*. Chunks are handed out to the instances;
-where one lies is worked out once a chunk, not once an element. Elements next to each other are loaded as vectors, others
-are gathered into them, and the last vector of a chunk may be partly filled: one loop body does it all, which keeps
-kernels small, since compiling them is what a first call pays for.
+where one lies is worked out once a chunk, not once an element. Elements next to each other are loaded as vectors,
+others are gathered into them, and the last vector of a chunk may be partly filled: one loop body does it all, which
+keeps kernels small, since compiling them is what a first call pays for.
 
 The kernel's parameters, in order: the results' pointers, the operands' pointers (none for a `Place`), the scalars (a
 complex one is two, a bool or integer one int64), the geometry.
@@ -29,6 +29,9 @@ from .dialects import Dialect
 from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
 from .hardware import CPU, DeviceDescription
 from .writer import Writer, computed_in
+
+MAX_LANES = 16
+"""OpenCL C has no longer vectors."""
 
 MIN_CHUNK = 4096
 """Elements below which a CPU's work-item is not worth another."""
@@ -60,7 +63,7 @@ def lanes_for(expressions: Sequence[Expression], dialect: Dialect, device: Devic
     if not dialect.vectors or device.kind != CPU:
         return 1
     widest = max(computed_in(dtype).itemsize for dtype in dtypes_of(*expressions))
-    return max(1, device.vector_bytes // widest)
+    return max(1, min(MAX_LANES, device.vector_bytes // widest))
 
 
 def padded_rank(rank: int) -> int:

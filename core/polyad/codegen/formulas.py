@@ -10,8 +10,9 @@ Formulas are written in marks that the writer fills in:
     @name(         a function from `FUNCTIONS`, written for the type
 
 Masks combine by ``&``, ``|`` and ``?:``, never by ``&&``: that is what vectors and scalars have in common. An op has
-one formula, or one a kind of dtype: "b" bool, "i" signed and "u" unsigned integers, "f" floating, "*" any other. Ops are
-named as declared in `polyad.ops`; a test checks that. NaN passes through maximum and minimum; C's fmax would drop it.
+one formula, or one a kind of dtype: "b" bool, "i" signed and "u" unsigned integers, "f" floating, "*" any other. Ops
+are named as declared in `polyad.ops`; a test checks that. NaN passes through maximum and minimum; C's fmax would drop
+it.
 
 To add an op: its formula here, and for complex numbers its parts in `complex_numbers`.
 """

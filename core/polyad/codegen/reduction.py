@@ -1,0 +1,358 @@
+"""The generator of reductions: `reduction` writes a kernel that makes many elements few, `reduction_plan` says how it
+walks given arrays.
+
+What is reduced is any expression, so that ``sum(x * y)`` reads x and y once. The iteration space has *kept* dimensions,
+which the result has, and *reduced* ones; both are collapsed apart. A kernel is one of two shapes:
+
+    along    vectors lie along the inner reduced dimension: sums of rows, or of everything
+    across   vectors lie along the inner kept dimension: sums of columns
+
+The reduced dimensions are cut into segments of at most `SEGMENT` elements. Each is accumulated by itself and then added
+to the total, which bounds how rounding errors grow; vectors have an accumulator a lane besides. Where there are fewer
+results than instances, the segments are shared out in *splits*, and a second pass reduces their partial results. That,
+and not barriers, is how work is shared: it suits CPUs, and is deterministic.
+
+The geometry, as in `elementwise`:
+
+    units, splits, segments a split, segments, chunks, chunk, inner reduced length, kept blocks a row,
+    inner kept length,
+    outer kept sizes, outer reduced sizes,
+    the result: offset, inner kept stride, outer kept strides, stride from one split to the next
+    then for every operand: offset, inner kept stride, outer kept strides, inner reduced stride, outer reduced strides
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..dtypes import BOOL, FLOATING, DType, iinfo
+from ..errors import ArgumentError
+from ..layout import Shape, Strides
+from .collapse import by_memory
+from .dialects import Dialect
+from .elementwise import (
+    KernelSource,
+    Leaves,
+    declare_scalars,
+    factor,
+    geometry_type,
+    lanes_for,
+    load_operand,
+    padded_rank,
+    parameters,
+    scalar_dtypes,
+)
+from .expression import Expression, Local, Operand, apply, cast
+from .hardware import CPU, DeviceDescription
+from .writer import Writer
+
+SEGMENT = 1024
+"""Elements that are accumulated before they join the total."""
+
+COMBINED_BY = {
+    "sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "any": "maximum", "all": "minimum",
+}  # fmt: skip
+"""The op that makes one of two elements, by reduction."""
+
+
+def identity(reducer: str, dtype: DType) -> bool | int | float:
+    """What changes no element: the result of reducing nothing.
+
+    >>> import polyad
+    >>> identity("amax", polyad.int8), identity("prod", polyad.float32)
+    (-128, 1)
+    """
+    if reducer in ("sum", "any"):
+        return 0
+    if reducer in ("prod", "all"):
+        return 1
+    if dtype.category == BOOL:
+        return reducer == "amin"
+    if dtype.category == FLOATING:
+        return -math.inf if reducer == "amax" else math.inf
+    return iinfo(dtype).min if reducer == "amax" else iinfo(dtype).max
+
+
+def reduction(
+    expression: Expression,
+    reducer: str,
+    dialect: Dialect,
+    device: DeviceDescription | None = None,
+    *,
+    result: DType | None = None,
+    across: bool = False,
+    kept_rank: int = 1,
+    reduced_rank: int = 1,
+    name: str = "kernel_",
+) -> KernelSource:
+    """The kernel that reduces *expression*, in whose dtype it accumulates.
+
+    Args:
+        expression: what is reduced.
+        reducer: a key of `COMBINED_BY`.
+        dialect, device: the language, and what decides the number of lanes.
+        result: the dtype that is written; by default the expression's.
+        across: whether vectors lie along the kept dimension.
+        kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
+        name: of the kernel function.
+
+    Raises ValueError for an unknown reducer, and what `elementwise` raises.
+
+    >>> import polyad
+    >>> from polyad.codegen import OPENCL_C, Operand
+    >>> x, y = Operand(0, polyad.float32), Operand(1, polyad.float32)
+    >>> reduction(x * y, "sum", OPENCL_C).lanes
+    8
+    """
+    if reducer not in COMBINED_BY:
+        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    device = device or DeviceDescription()
+    leaves = Leaves.of([expression])
+    kind = expression.dtype
+    result = result or kind
+    lanes = lanes_for([expression, cast(expression, result)], dialect, device)
+    scalars = scalar_dtypes(leaves.scalars)
+    listed, arrays = parameters(dialect, [result], leaves.operands, scalars)
+    wide = dialect.wide
+    kept, reduced = kept_rank - 1, reduced_rank - 1
+    head_size = 9 + kept + reduced
+    result_step, step = 3 + kept, 3 + kept + reduced
+    first_operand = head_size + result_step
+    operands = range(1, 1 + len(leaves.operands))
+    base = {0: head_size, **{n: first_operand + (n - 1) * step for n in operands}}
+
+    writer = Writer(dialect, lanes)
+    declare_scalars(writer, leaves.scalars)
+    nothing = identity(reducer, kind)
+    parts = factor(kind)
+    zeros = [writer.constant(nothing, kind), writer.constant(0, kind)][:parts]
+    lifted, writer.lines = writer.lines, []
+    for n, operand in enumerate(leaves.operands, 1):
+        place = f"p{n} + j * r{n}"
+        if factor(operand.dtype) > 1:
+            place = f"2 * ({place})"
+        elif not isinstance(operand, Operand):
+            place = f"({place})"
+        writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, f"{'k' if across else 'r'}{n}", "m")
+    values = writer.value(expression)
+    if lanes > 1 and not across:
+        keep = _keep_function(writer, kind)
+        writer.lines.append(f"{writer.type_of(kind)} {', '.join(f'v{part} = {v}' for part, v in enumerate(values))};")
+        writer.lines.append(
+            f"if (m < {lanes}) {{ " + " ".join(f"v{p} = {keep}(v{p}, {zeros[p]}, m);" for p in range(parts)) + " }"
+        )
+        values = tuple(f"v{part}" for part in range(parts))
+    combined = _combine(writer, reducer, kind, [f"block{p}" for p in range(parts)], values)
+    writer.lines += [f"block{part} = {text};" for part, text in enumerate(combined)]
+    inner, writer.lines = writer.lines, []
+    joined = _combine(writer, reducer, kind, [f"total{p}" for p in range(parts)], [f"block{p}" for p in range(parts)])
+    join = [*writer.lines, *(f"total{part} = {text};" for part, text in enumerate(joined))]
+
+    vector = writer.type_of(kind)
+    stretch = lanes if across else 1
+    lines = [
+        f"for ({wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{",
+        f"    const {wide} whole = unit / g.at[1], split = unit - whole * g.at[1];",
+        f"    {wide} row = whole / g.at[7]; const {wide} column = (whole - row * g.at[7]) * {stretch};",
+    ]
+    if across:
+        lines.append(f"    const int m = g.at[8] - column < {lanes} ? (int)(g.at[8] - column) : {lanes};")
+    lines.append(f"    {wide} o = g.at[{base[0]}] + column * g.at[{base[0] + 1}] + split * g.at[{base[0] + 2 + kept}];")
+    lines += [
+        f"    {wide} q{n} = g.at[{base[n]}] + column * g.at[{base[n] + 1}]; const {wide} k{n} = g.at[{base[n] + 1}], "
+        f"r{n} = g.at[{base[n] + 2 + kept}];"
+        for n in operands
+    ]
+    for dim in range(kept - 1, -1, -1):
+        size = f"g.at[{9 + dim}]"
+        lines.append(f"    {{ const {wide} rest = row / {size}, at = row - rest * {size}; row = rest;")
+        lines.append(f"      o += at * g.at[{base[0] + 2 + dim}];")
+        lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
+        lines.append("    }")
+    lines += [f"    {vector} total{part} = {zeros[part]};" for part in range(parts)]
+    lines += [
+        f"    const {wide} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
+        f"    for ({wide} segment = from; segment < to; ++segment) {{",
+        f"        {wide} line = segment / g.at[4]; const {wide} first = (segment - line * g.at[4]) * g.at[5];",
+        f"        const {wide} last = first + g.at[5] < g.at[6] ? first + g.at[5] : g.at[6];",
+    ]
+    lines += [f"        {wide} p{n} = q{n};" for n in operands]
+    for dim in range(reduced - 1, -1, -1):
+        size = f"g.at[{9 + kept + dim}]"
+        lines.append(f"        {{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
+        lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
+        lines.append("        }")
+    lines += [f"        {vector} block{part} = {zeros[part]};" for part in range(parts)]
+    lines.append(f"        for ({wide} j = first; j < last; j += {1 if across else lanes}) {{")
+    if lanes > 1 and not across:
+        lines.append(f"            const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
+    lines += [f"            {line}" for line in inner]
+    lines += ["        }", *(f"        {line}" for line in join), "    }"]
+
+    one = writer if across else Writer(dialect, 1, writer.functions, prefix="u")
+    one.lines = []
+    if across or lanes == 1:
+        totals = tuple(f"total{part}" for part in range(parts))
+    else:
+        folded, text = _fold(one, writer, reducer, kind, parts)
+        lines += [f"    {line}" for line in text]
+        totals = folded
+    made = one.value(cast(Local(totals, kind), result))
+    one.lines += one.store(result, made, f"out0 + {'2 * o' if result.is_complex else 'o'}", f"g.at[{base[0] + 1}]", "m")
+    lines += [*(f"    {line}" for line in one.lines), "}"]
+    source = "".join(
+        [
+            dialect.prologue,
+            geometry_type(dialect, first_operand + len(leaves.operands) * step),
+            *writer.functions.values(),
+            f"{dialect.kernel}void {name}({listed})\n{{\n",
+            *(f"    {line}\n" for line in (*lifted, *lines)),
+            "}\n",
+        ]
+    )
+    return KernelSource(name, source, arrays, scalars, lanes, kept_rank)
+
+
+def _combine(writer: Writer, reducer: str, kind: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+    """The variables that hold one element made of two."""
+    writer.known = {leaf: names for leaf, names in writer.known.items() if not _reads_locals(leaf)}
+    return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), kind), Local(tuple(b), kind)))
+
+
+def _reads_locals(expression: Expression) -> bool:
+    return not isinstance(expression, Operand)
+
+
+def _keep_function(writer: Writer, kind: DType) -> str:
+    """A function that gives *nothing* in the lanes from *m* on."""
+    own = kind.to_real()
+    spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
+    if spelled not in writer.functions:
+        vector, element = writer.type_of(own), Writer(writer.dialect, 1).type_of(own)
+        writer.functions[spelled] = (
+            f"{writer.dialect.function}{vector} {spelled}(const {vector} v, const {vector} nothing, const int m) {{\n"
+            f"    {element} kept[{lanes}], none[{lanes}];\n"
+            f"    vstore{lanes}(v, 0, kept);\n    vstore{lanes}(nothing, 0, none);\n"
+            f"    for (int k = m; k < {lanes}; ++k) kept[k] = none[k];\n"
+            f"    return vload{lanes}(0, kept);\n}}\n"
+        )
+    return spelled
+
+
+def _fold(one: Writer, writer: Writer, reducer: str, kind: DType, parts: int) -> tuple[tuple[str, ...], list[str]]:
+    """Statements that make one element of the lanes of the totals, by halves."""
+    element, lanes = one.type_of(kind), writer.lanes
+    lines = []
+    for part in range(parts):
+        lines.append(f"{element} lane{part}[{lanes}]; vstore{lanes}(total{part}, 0, lane{part});")
+    left = [f"lane{part}[lane]" for part in range(parts)]
+    right = [f"lane{part}[lane + apart]" for part in range(parts)]
+    made = _combine(one, reducer, kind, left, right)
+    lines.append(f"for (int apart = {lanes // 2}; apart > 0; apart /= 2)")
+    lines.append("    for (int lane = 0; lane < apart; ++lane) {")
+    lines += [f"        {line}" for line in one.lines]
+    lines += [f"        lane{part}[lane] = {text};" for part, text in enumerate(made)]
+    lines.append("    }")
+    one.lines = []
+    return tuple(f"lane{part}[0]" for part in range(parts)), lines
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionPlan:
+    """How a reduction walks given arrays.
+
+    Attributes:
+        across, kept_rank, reduced_rank: which kernel it takes.
+        instances: how many to launch.
+        geometry: the kernel's last argument.
+        splits: partial results for each result; more than 1 asks for a second pass over them, whose input has the
+            shape (splits, *kept).
+    """
+
+    across: bool
+    kept_rank: int
+    reduced_rank: int
+    instances: int
+    geometry: bytes
+    splits: int
+
+
+def reduction_plan(
+    lanes: int,
+    device: DeviceDescription,
+    shape: Shape,
+    dims: Sequence[int],
+    operands: Sequence[Strides],
+    offsets: Sequence[int],
+    *,
+    result: Strides,
+    result_offset: int = 0,
+    may_split: bool = True,
+) -> ReductionPlan:
+    """How to reduce *dims* of *shape*, of which none may be 0.
+
+    Args:
+        lanes: of the kernel.
+        device: decides how the work is shared out.
+        shape: of the iteration space.
+        dims: the reduced ones, sorted.
+        operands, offsets: strides along *shape*, 0 where one is broadcast, and offsets, in elements.
+        result, result_offset: the result's strides along the kept dimensions, and offset, in elements.
+        may_split: whether partial results have somewhere to go: with splits, those of one split are written as the
+            result would be, and the next split's as many elements further on as there are results.
+
+    >>> plan = reduction_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1)], [0], result=(1,))
+    >>> plan.across, plan.splits
+    (False, 1)
+    """
+    gone = set(dims)
+    stay = [dim for dim in range(len(shape)) if dim not in gone]
+    kept_sizes, kept = by_memory(
+        tuple([shape[dim] for dim in stay]),
+        [tuple([strides[dim] for dim in stay]) for strides in operands] + [tuple(result)],
+    )
+    reduced_sizes, reduced = by_memory(
+        tuple([shape[dim] for dim in dims]), [tuple([strides[dim] for dim in dims]) for strides in operands]
+    )
+    along = _nearness(reduced, reduced_sizes[-1])
+    across = _nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
+    kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
+    blocks = -(-kept_sizes[-1] // lanes) if across else kept_sizes[-1]
+    results = math.prod(kept_sizes)
+    length, lines = reduced_sizes[-1], math.prod(reduced_sizes[:-1])
+    chunk = min(SEGMENT if not across else max(1, SEGMENT // 8), length)
+    if not across and chunk < length:
+        chunk = -(-chunk // lanes) * lanes
+    chunks = -(-length // chunk)
+    segments = lines * chunks
+    wholes = math.prod(kept_sizes[:-1]) * blocks
+    wanted = device.workers if device.kind == CPU else 32 * device.compute_units
+    splits = 1
+    if may_split and wholes < wanted and segments > 1 and results * length * lines >= 8 * SEGMENT:
+        splits = min(segments, -(-wanted // wholes))
+    share = -(-segments // splits)
+    splits = -(-segments // share)
+    units = wholes * splits
+    pad_kept, pad_reduced = kept_rank - len(kept_sizes), reduced_rank - len(reduced_sizes)
+    numbers = [units, splits, share, segments, chunks, chunk, length, blocks, kept_sizes[-1]]
+    numbers += [*(1,) * pad_kept, *kept_sizes[:-1], *(1,) * pad_reduced, *reduced_sizes[:-1]]
+    out = kept[-1]
+    numbers += [result_offset, out[-1], *(0,) * pad_kept, *out[:-1], results]
+    for offset, near, far in zip(offsets, kept[:-1], reduced, strict=True):
+        numbers += [offset, near[-1], *(0,) * pad_kept, *near[:-1], far[-1], *(0,) * pad_reduced, *far[:-1]]
+    instances = units
+    if device.kind == CPU:
+        # Short rows: several an instance.
+        instances = max(1, min(units, units * share * chunk * (lanes if across else 1) // (4 * SEGMENT)))
+        instances = min(instances, 4 * device.workers)
+    return ReductionPlan(across, kept_rank, reduced_rank, instances, struct.pack(f"{len(numbers)}q", *numbers), splits)
+
+
+def _nearness(strides: Sequence[Strides], length: int) -> float:
+    """How well vectors lie along the inner dimension: the operands that lie densely there, if it is long enough."""
+    if length == 1:
+        return -1
+    return sum(1 if one[-1] == 1 else 0.5 if one[-1] == 0 else 0 for one in strides) + (0.25 if length >= 64 else 0)
