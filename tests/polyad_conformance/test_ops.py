@@ -65,6 +65,11 @@ def test_forward(sample, dtype, target):
     forward.check_forward(sample, dtype, target)
 
 
+@over_samples(forward.second_dtypes)
+def test_forward_over_reverse(sample, dtype, target):
+    forward.check_forward_over_reverse(sample, dtype, target)
+
+
 @over_samples(batching.batching_dtypes, widest=True)
 def test_batch(sample, dtype, target):
     batching.check_batch(sample, dtype, target)

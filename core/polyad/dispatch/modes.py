@@ -42,6 +42,10 @@ class Mode:
     def twin(self, original: Tensor, copy: Tensor) -> None:
         """Told that *copy*, which no call made, holds what *original* holds."""
 
+    def differentiates(self, tensor: Tensor) -> bool:
+        """Whether it differentiates what is computed from *tensor*."""
+        return False
+
     def __enter__(self: M) -> M:
         state.modes = (*state.modes, self)
         return self
@@ -72,3 +76,13 @@ def twin(original: Tensor, copy: Tensor) -> None:
     """Tell the active modes that *copy* holds what *original* holds: an alias or a copy made without a call."""
     for mode in state.modes:
         mode.twin(original, copy)
+
+
+def differentiated(*tensors: Tensor) -> bool:
+    """Whether what is computed from *tensors* now is going to be differentiated: recorded, or by an active mode.
+
+    For formulas that are fast where they are not differentiated, and right where they are.
+    """
+    return (state.grad_enabled and any(one._node is not None for one in tensors)) or any(
+        mode.differentiates(one) for mode in state.modes for one in tensors
+    )

@@ -8,11 +8,11 @@ from typing import Any
 from ... import return_types
 from ...backend.interface import Signature
 from ...dispatch.forward import reduction
+from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first
 from ...dtypes import finfo
 from ...layout import Shape
-from ...state import state
 from ...tensor import Tensor
 from ..arithmetic import conjugate
 from ..creation import arange
@@ -64,7 +64,7 @@ def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
     inverse, info = _linalg_inv_ex(adjoint(A))
     eps = finfo(A.dtype).eps
     # Both formulas are right for matrices in between; the first is faster, the second accurate for all.
-    again = state.grad_enabled and (A.requires_grad or g.requires_grad)
+    again = differentiated(A, g)
     small = A._array.shape[-1] <= _ADJUGATE_UNTIL
     worst = 0.01 / eps if again and not small else eps**-0.5
     condition = A.abs().sum(-2).amax(-1) * inverse.abs().sum(-2).amax(-1) if A.numel() else det.abs()

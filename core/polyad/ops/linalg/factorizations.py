@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64
 from ...dtypes import int32
@@ -306,11 +307,9 @@ def _linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) ->
 
 def _refuse_gradient(op: str, **operands: Tensor) -> None:
     """PyTorch raises when the gradient is asked for; to return a result without history would hide it."""
-    from ...state import state
-
-    if state.grad_enabled and any(tensor.requires_grad for tensor in operands.values()):
+    if differentiated(*operands.values()):
         raise NotSupported(
-            f"{op}: it has no gradient, and an operand requires one",
+            f"{op}: it has no gradient, and an operand requires one or has a tangent",
             operands=operands,
             fix="work under polyad.no_grad() or on detached tensors; cholesky, lu_factor and solve have gradients",
         )
