@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.hooks import RemovableHandle, register
-from .hooks import EVERY, ForwardHooks, PostHook, PreHook, StateHooks
+from .hooks import EVERY, ForwardHooks, HookError, LegacyBackwardHook, PostHook, PreHook, StateHooks
 
 if TYPE_CHECKING:
     from .state_dict import IncompatibleKeys
@@ -80,7 +80,32 @@ class HookMethods:
         >>> layer(polyad.ones(1, 2, requires_grad=True)).sum().backward()
         (tensor([[1.]]),)
         """
-        return register(self._own_forward_hooks().backward, hook, prepend=prepend)
+        hooks = self._own_forward_hooks()
+        self._refuse_both_kinds(isinstance(one, LegacyBackwardHook) for one in hooks.post.values())
+        return register(hooks.backward, hook, prepend=prepend)
+
+    def register_backward_hook(self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` after the node that made the module's (first) result has run.
+
+        An old form: of a module that does several ops, *grad_input* is that of the last of them. Prefer
+        `register_full_backward_hook`; both on one module raise RuntimeError.
+
+        >>> import polyad
+        >>> from polyad import nn
+        >>> layer = nn.Sequential(nn.Linear(2, 1), nn.ReLU())
+        >>> handle = layer.register_backward_hook(lambda module, grad_input, grad_output: print(grad_input))
+        >>> layer(polyad.ones(1, 2) * 0).sum().backward()  # doctest: +ELLIPSIS
+        (tensor([[...]]),)
+        """
+        self._refuse_both_kinds(self._own_forward_hooks().backward.values())
+        return register(self._own_forward_hooks().post, LegacyBackwardHook(hook, False, False))
+
+    def _refuse_both_kinds(self, others: Iterable[Any]) -> None:
+        if any(others):
+            raise HookError(
+                f"{type(self).__name__}: it has a full backward hook and one of register_backward_hook",
+                fix="use register_full_backward_hook for both",
+            )
 
     def _own_forward_hooks(self) -> ForwardHooks:
         # Not the class's, which are those of all modules.

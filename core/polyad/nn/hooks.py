@@ -56,6 +56,21 @@ class PostHook(NamedTuple):
         return result if new is None else new
 
 
+class LegacyBackwardHook(PostHook):
+    """What ``register_backward_hook`` registers: it hangs *function* on the node of the first result."""
+
+    __slots__ = ()
+
+    def __call__(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        first = result
+        while isinstance(first, (list, tuple, dict)) and first:
+            first = next(iter(first.values() if isinstance(first, dict) else first))
+        node = first.grad_fn if isinstance(first, Tensor) else None
+        if node is not None:
+            node.register_hook(lambda computed, arrived: self.function(module, computed, arrived))
+        return result
+
+
 class ForwardHooks:
     """The hooks around one module's ``forward`` and its backward. False while there are none."""
 

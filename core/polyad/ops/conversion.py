@@ -47,7 +47,7 @@ def _cast(input: Tensor, dtype: DType) -> Tensor:
 gradient(_cast, input=lambda g: g)
 
 
-@primitive(shape=same)
+@primitive(shape=same, grad_name="CloneBackward0")
 def _copy(input: Tensor) -> Tensor:
     """A row-major copy."""
 

@@ -78,7 +78,7 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(log, input=lambda g, input: _div(g, conjugate(input)))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, shape=same, inplace=True, grad_name="Log1PBackward0")
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(1 + input)``, accurate near 0.
 

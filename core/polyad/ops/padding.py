@@ -31,7 +31,7 @@ def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
     return made
 
 
-@composite(shape=_padded_shape, method=False)
+@composite(shape=_padded_shape, method=False, grad_name="ConstantPadNdBackward0")
 def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
     """*value* around input: pads holds (before, after) of each dimension in turn; negative ones crop."""
     from .creation import full

@@ -221,6 +221,28 @@ def test_names_and_edges_of_the_graph() -> None:
     assert [None if node is None else node.name() for node, _ in joined] == ["AccumulateGrad", None, "MulBackward0"]
 
 
+def test_types_of_nodes_are_named_as_in_pytorch() -> None:
+    x = polyad.ones(2, 3, requires_grad=True)
+    view = (x * 1).view(6)
+    made = {
+        "SumBackward0": x.sum(),
+        "MulBackward0": x * 2,
+        "AddmmBackward0": polyad.nn.functional.linear(x, x, polyad.ones(2)),
+        "ViewBackward0": view,
+        "UnbindBackward0": x.unbind()[1],
+        "SortBackward0": x.sort().values,
+        "CloneBackward0": x.clone(),
+    }
+    for name, tensor in made.items():
+        node = tensor.grad_fn
+        assert type(node).__name__ == node.name() == name
+        assert isinstance(node, polyad.autograd.graph.Node)
+    assert type(made["SumBackward0"].grad_fn) is type(x.sum().grad_fn)
+    leaf = made["SumBackward0"].grad_fn.next_functions[0][0]
+    assert type(leaf).__name__ == leaf.name() == "AccumulateGrad"
+    assert leaf.variable is x
+
+
 def test_a_hook_runs_backward_itself() -> None:
     x, w = leaf(1.0, 1.0), leaf(1.0, 1.0)
 

@@ -167,3 +167,37 @@ def test_graphs_with_hooks_are_freed() -> None:
     del y
     gc.collect()
     assert gone() is None
+
+
+def test_the_old_form_sees_the_last_node() -> None:
+    seen = []
+    made = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    handle = made.register_backward_hook(lambda m, gi, go: seen.append((m, len(gi), listed(go))))
+    made(polyad.ones(1, 2)).sum().backward()
+    assert seen == [(made, 1, [[[1.0, 1.0, 1.0]]])]
+    handle.remove()
+    made.register_backward_hook(lambda m, gi, go: (gi[0] * 0,))
+    made.zero_grad()
+    made(polyad.ones(1, 2)).sum().backward()
+    assert not made[0].weight.grad.any()
+    with pytest.raises(RuntimeError, match="Sequential: it has a full backward hook and one of register_backward_hook"):
+        made.register_full_backward_hook(lambda m, gi, go: None)
+    other = nn.ReLU()
+    other.register_full_backward_hook(lambda m, gi, go: None)
+    with pytest.raises(RuntimeError, match="ReLU: it has a full backward hook and one of register_backward_hook"):
+        other.register_backward_hook(lambda m, gi, go: None)
+
+
+def test_the_old_form_takes_the_first_tensor_of_a_structure() -> None:
+    class Both(nn.Module):
+        def forward(self, x):
+            return {"a": [x * 2, x * 3]}
+
+    seen = []
+    made = Both()
+    made.register_backward_hook(lambda m, gi, go: seen.append(listed(go)))
+    a, b = made(polyad.ones(1, requires_grad=True))["a"]
+    (a + b * 5).sum().backward()
+    assert seen == [[[1.0]]]
+    with polyad.no_grad():
+        made(polyad.ones(1))
