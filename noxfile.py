@@ -7,10 +7,13 @@ cores. `nox -R -s tests` runs a session again without building its environment a
 the tool: `nox -R -s tests -- -k matmul`.
 
 To add a check, add a function with `@nox.session`; it is in the default set unless `default=False`. To have the
-conformance suite run against another backend, add it to `BACKENDS` with the extra that it needs.
+conformance suite run against another backend, add it to `BACKENDS`.
 """
 
+import dataclasses
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -23,8 +26,44 @@ nox.options.error_on_missing_interpreters = True
 ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
 
-# Device type -> the extra that brings what its backend depends on.
-BACKENDS: dict[str, str | None] = {"cpu": None}
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """What the conformance suite is run against.
+
+    Attributes:
+        device: a device's name.
+        shard: the part of the suite that the default run tests; `-- --polyad-shard=1/1` tests the whole.
+        extra, requirements, package: what to install beside polyad: one of its extras, packages of others, a folder.
+        environment: variables that decide what the device can do.
+        options: for pytest.
+        default: whether the default run tests it.
+    """
+
+    device: str
+    shard: str = "1/1"
+    extra: str = ""
+    requirements: tuple[str, ...] = ()
+    package: str = ""
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    default: bool = True
+
+
+INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
+
+# The shards differ, so that together the backends see more of the suite.
+BACKENDS = {
+    "cpu": Backend("cpu"),
+    "opencl": Backend("opencl", "1/8", extra="opencl"),
+    "opencl-intel": Backend("opencl", "2/8", extra="opencl", requirements=INTEL, default=False),
+    "cuda": Backend("cuda"),
+    "fake": Backend("fake", "3/8", package="tests/backends/fake"),
+    "fake-fp32": Backend(
+        "fake", "4/8", package="tests/backends/fake", environment={"POLYAD_FAKE_FP64": "0", "POLYAD_FAKE_FP16": "0"}
+    ),
+    "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
+}
 
 # What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
 ORACLE = "torch==2.13.0"
@@ -74,15 +113,66 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
 
 
+def certify(session: nox.Session, backend: Backend, *options: str) -> None:
+    """Run the conformance suite against `backend`, or say why that is not possible here."""
+    if backend.device == "cuda":
+        backend = dataclasses.replace(backend, extra=cuda_extra(session))
+    install(session, extras=f"test,{backend.extra}" if backend.extra else "test")
+    if backend.requirements:
+        session.install(*backend.requirements)
+    if backend.package:
+        session.install(f"./{backend.package}")
+    environment = dict(backend.environment)
+    if "intel-opencl-rt" in backend.requirements:
+        environment["OCL_ICD_VENDORS"] = intel_vendors(session)
+    chosen = (f"--polyad-backend={backend.device}", f"--polyad-shard={backend.shard}", *backend.options, *options)
+    session.run("pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", "-q", *chosen, env=environment)
+
+
+def cuda_extra(session: nox.Session) -> str:
+    """The extra for the CUDA that this machine's driver knows; skips the session where there is no GPU or driver."""
+    if "cuda" not in PROJECT["entry-points"]["polyad.backends"]:
+        session.skip("this polyad brings no backend for cuda")
+    if shutil.which("nvidia-smi") is None:
+        session.skip("there is no NVIDIA GPU on this machine: nvidia-smi is not installed")
+    done = subprocess.run(["nvidia-smi"], capture_output=True, text=True, check=False)
+    version = re.search(r"CUDA Version: (\d+)", done.stdout)
+    if done.returncode or version is None:
+        session.skip(
+            f"there is no NVIDIA GPU on this machine: nvidia-smi says {(done.stdout or done.stderr).strip()!r}"
+        )
+    return "cuda12" if int(version.group(1)) < 13 else "cuda13"
+
+
+def intel_vendors(session: nox.Session) -> str:
+    """A folder with one .icd file, which names Intel's library where it is; the one that its wheel brings does not."""
+    library = next(Path(session.virtualenv.location).glob("**/libintelocl.so"))
+    folder = Path(session.create_tmp()).resolve() / "vendors"
+    folder.mkdir(exist_ok=True)
+    (folder / "intel.icd").write_text(f"{library}\n")
+    return str(folder)
+
+
 @nox.session
-@nox.parametrize("backend", list(BACKENDS))
+@nox.parametrize("backend", [name for name, backend in BACKENDS.items() if backend.default])
 def conformance(session: nox.Session, backend: str) -> None:
-    """Run the installed conformance suite against one backend."""
-    extra = BACKENDS[backend]
-    install(session, extras="test" if extra is None else f"test,{extra}")
-    session.run(
-        "pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", f"--polyad-backend={backend}", *session.posargs
-    )
+    """Run the installed conformance suite, or the part that BACKENDS states, against one backend."""
+    certify(session, BACKENDS[backend], *session.posargs)
+
+
+@nox.session(default=False)
+@nox.parametrize("backend", [name for name, backend in BACKENDS.items() if not backend.default])
+def more_conformance(session: nox.Session, backend: str) -> None:
+    """The same against backends that bring much to download."""
+    certify(session, BACKENDS[backend], *session.posargs)
+
+
+@nox.session(default=False)
+@nox.parametrize("backend", list(BACKENDS))
+def cards(session: nox.Session, backend: str) -> None:
+    """Run the whole suite and write the score card that the documentation's support matrix is made from."""
+    report = ROOT / "docs" / "cards" / f"{backend}.json"
+    certify(session, BACKENDS[backend], "--polyad-shard=1/1", f"--polyad-report={report}", *session.posargs)
 
 
 @nox.session(default=False)

@@ -72,8 +72,12 @@ def _testing(arguments: argparse.Namespace) -> list[str]:
     def given(option: str, *values: Any) -> list[str]:
         return [f"{option}={value}" for value in values if value is not None]
 
+    suite = importlib.util.find_spec("polyad_conformance")
+    # The suite's own settings, not those of a project whose folder this is.
+    settings = os.path.join(os.path.dirname(suite.origin), "pytest.ini") if suite and suite.origin else None
     return [
         *("-m", "pytest", "--pyargs", "polyad_conformance", "--quiet"),
+        *given("--config-file", settings),
         *given("--override-ini", f"cache_dir={os.path.abspath('.pytest_cache')}"),
         *given("--polyad-backend", arguments.backend),
         *given("--polyad-report", arguments.report),

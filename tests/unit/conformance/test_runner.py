@@ -204,6 +204,14 @@ def test_junit_says_what_a_test_was_about(run: Any, tmp_path: Path) -> None:
     assert '<property name="tier" value="1" />' in text
 
 
+def test_the_command_goes_by_its_own_settings(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
+    command = [sys.executable, "-m", "polyad.cli", "conformance", "--family=rounding", "-k", "test_error", "--seed=3"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cpu: " in done.stdout
+
+
 def collected(run: Any, *options: str) -> set[str]:
     _, output, _ = run("--polyad-family=sorting", "--polyad-family=reduction", "--collect-only", *options)
     return {line for line in output.splitlines() if "::" in line}
