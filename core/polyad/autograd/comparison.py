@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..batching import map_first
 from ..dtypes import FLOATING, float64
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, TransformError
 from ..layout import has_internal_overlap
 from ..ops.complex_parts import view_as_complex, view_as_real
 from ..ops.creation import zeros, zeros_like
@@ -55,6 +56,8 @@ class Settings(NamedTuple):
     check_forward_ad: bool
     check_backward_ad: bool
     fast_mode: bool
+    check_batched_grad: bool = False
+    check_batched_forward_grad: bool = False
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -173,7 +176,12 @@ class Check:
                 self.check_dtypes([output for _, output in outputs])
                 outputs = [(number, self.call()[number]) for number, _ in outputs]
             self.check_repeatable([output for _, output in outputs])
-        (self.compare_fast if self.settings.fast_mode else self.compare)([number for number, _ in outputs])
+        wanted = [number for number, _ in outputs]
+        (self.compare_fast if self.settings.fast_mode else self.compare)(wanted)
+        if self.settings.check_batched_grad:
+            self.check_batched(wanted)
+        if self.settings.check_batched_forward_grad:
+            self.check_batched_forward(wanted)
 
     def call(self) -> list[Tensor]:
         """The function's outputs."""
@@ -439,6 +447,57 @@ class Check:
                         operands={f"gradient of input {self.numbers[k]}": one},
                         fix=fix,
                     )
+
+    def check_batched(self, wanted: Sequence[int]) -> None:
+        """A batch of incoming gradients, mapped by vmap, must give what one after the other gives."""
+        results = self.call()
+        for number in wanted:
+            output = results[number]
+            cotangents = [_direction(output, stream) for stream in (2, 3)]
+
+            def pulled(cotangent: Tensor | None, output: Tensor = output) -> list[Tensor]:
+                assert cotangent is not None
+                return self.pull([output], [cotangent])
+
+            found = self.mapped(pulled, cotangents, f"gradients of output {number}", "backward")
+            self.compare_batches(found, [pulled(one) for one in cotangents], "gradients", number)
+
+    def check_batched_forward(self, wanted: Sequence[int]) -> None:
+        """A batch of tangents, mapped by vmap, must give what one after the other gives."""
+        for k, entry in enumerate(self.inputs):
+            tangents = [_direction(entry, stream) for stream in (1, 3)]
+
+            def pushed(tangent: Tensor | None, k: int = k) -> list[Tensor]:
+                assert tangent is not None
+                found = self.push(k, tangent)
+                return [found[number] for number in wanted]
+
+            found = self.mapped(pushed, tangents, f"tangents of input {self.numbers[k]}", "jvp")
+            self.compare_batches(found, [pushed(one) for one in tangents], "tangents", self.numbers[k])
+
+    def mapped(
+        self, function: Callable[[Tensor | None], list[Tensor]], given: list[Tensor], what: str, where: str
+    ) -> list[Tensor]:
+        try:
+            found = map_first("gradcheck", function, [stack(given)], len(given))
+        except TransformError as error:
+            raise GradcheckError(
+                f"gradcheck: {what} cannot be computed for a batch: {error.message}",
+                notes=error.lines,
+                fix=f"write {where} in ops on whole tensors, without reading data; or pass False for batched checks",
+            ) from error
+        return [one for one in found if one is not None]
+
+    def compare_batches(self, found: list[Tensor], alone: list[list[Tensor]], what: str, number: int) -> None:
+        for position, batch in enumerate(found):
+            single = stack([one[position] for one in alone])
+            if not self.near(batch, single):
+                raise GradcheckError(
+                    f"gradcheck: a batch of {what} gives something else under vmap than one after the other",
+                    operands={"batched": batch, "one after the other": single},
+                    notes={"number": f"{what} {number}, result {position}"},
+                    fix="look for a vmap of a Function's own, or for a batching rule, that is wrong",
+                )
 
     def check_dtypes(self, outputs: Sequence[Tensor]) -> None:
         """What formulas give the inputs must have the inputs' precision; the engine would cast it and hide it."""

@@ -183,7 +183,7 @@ class Function:
         raise NotSupported("Function: jvp is not defined", fix="define a static method jvp(ctx, *grad_inputs)")
 
     generate_vmap_rule = False
-    """Whether vmap carries out ``forward`` and ``backward`` on batched tensors; so it does wherever there is no `vmap`."""
+    """Whether vmap carries out forward and backward on batched tensors; so it does wherever there is no ``vmap``."""
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, NotSupported
+from ..errors import ArgumentError
 from ..ops.complex_parts import view_as_complex
 from ..ops.random import randn
 from ..random import Generator
@@ -59,7 +59,8 @@ def gradcheck(
         check_forward_ad: check forward mode (`polyad.autograd.forward_ad`) too.
         check_backward_ad: check gradients.
         fast_mode: compare one random combination of the Jacobian's entries, and all of them only if that is wrong.
-        check_batched_grad, check_batched_forward_grad: there is no vmap, so True raises NotImplementedError.
+        check_batched_grad, check_batched_forward_grad: check that a batch of incoming gradients, or of tangents, gives
+            under `polyad.func.vmap` what one after the other gives.
         masked: of sparse tensors, which polyad has not; makes no difference.
 
     Raises GradcheckError (a RuntimeError) that names the input, the output and the element that is worst, ValueError if
@@ -74,18 +75,15 @@ def gradcheck(
         raise ArgumentError(
             "gradcheck: check_forward_ad and check_backward_ad are both False", fix="set one of them to True"
         )
-    for name, value in (
-        ("check_batched_grad", check_batched_grad),
-        ("check_batched_forward_grad", check_batched_forward_grad),
+    for name, value, needed, given in (
+        ("check_batched_grad", check_batched_grad, "check_backward_ad", check_backward_ad),
+        ("check_batched_forward_grad", check_batched_forward_grad, "check_forward_ad", check_forward_ad),
     ):
-        if value:
-            raise NotSupported(
-                f"gradcheck: {name} compares vmap with a loop, and ops are not batched automatically",
-                fix=f"pass {name}=False; without vmap nothing depends on it",
-            )
+        if value and not given:
+            raise ArgumentError(f"gradcheck: {name} is of what {needed} checks", fix=f"pass {needed}=True too")
     settings = Settings(
         eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_forward_ad,
-        check_backward_ad, fast_mode,
+        check_backward_ad, fast_mode, check_batched_grad, check_batched_forward_grad,
     )  # fmt: skip
     try:
         Check(settings, func, inputs).run()

@@ -1,7 +1,7 @@
 """A `Function` under `polyad.func.vmap`.
 
-Its own static method ``vmap`` computes on whole batches, if it has one. Otherwise the rule is generated: ``forward`` and
-``backward`` are carried out with batched tensors, as any function is that vmap maps.
+Its own static method ``vmap`` computes on whole batches, if it has one. Otherwise the rule is generated: ``forward``
+and ``backward`` are carried out with batched tensors, as any function is that vmap maps.
 
 Two histories are recorded. What the mapped function differentiates, it differentiates through a node of the function at
 the level of vmap. What lies outside of vmap sees one call of a function of whole batches, `_Generated`, whose backward

@@ -17,5 +17,6 @@ from .loops import LoopRecord, LoopWarning, report, reset_report
 from .rules import register
 
 __all__ = [
-    "Batched", "LoopRecord", "LoopWarning", "Unbatchable", "VmapLevel", "map_first", "register", "report", "reset_report",
+    "Batched", "LoopRecord", "LoopWarning", "Unbatchable", "VmapLevel", "map_first", "register", "report",
+    "reset_report",
 ]  # fmt: skip

@@ -136,7 +136,7 @@ class Wrapped(Tensor):
         return out
 
     def _made_like(self, made: Tensor) -> Tensor:
-        """*made*, a new tensor that the function made after the pattern of this one, as one that can hold its values."""
+        """*made*, a new tensor that the function made after this one's pattern, as one that can hold its values."""
         return made
 
     def _show(self, view: Wrapped) -> None:

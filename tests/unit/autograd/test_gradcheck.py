@@ -238,13 +238,41 @@ def test_what_cannot_be_checked_is_said() -> None:
         gradcheck(lambda x: x, polyad.ones(2, dtype=f64))
     with pytest.raises(ValueError, match="both False"):
         gradcheck(lambda x: x, real(), check_backward_ad=False)
-    for name in ("check_batched_grad", "check_batched_forward_grad"):
-        with pytest.raises(NotImplementedError, match=name):
-            gradcheck(lambda x: x, real(), **{name: True})
+    with pytest.raises(ValueError, match="check_batched_grad"):
+        gradcheck(lambda x: x, real(), check_batched_grad=True, check_backward_ad=False, check_forward_ad=True)
+    with pytest.raises(ValueError, match="check_batched_forward_grad"):
+        gradcheck(lambda x: x, real(), check_batched_forward_grad=True)
     with pytest.raises(TypeError, match="output 0"):
         gradcheck(lambda x: 3.0, real())
     with pytest.warns(UserWarning, match="float32"):
         assert gradcheck(lambda x: x * 2, polyad.ones(2, requires_grad=True), eps=1e-2, atol=1e-3)
+
+
+def test_batches_are_checked() -> None:
+    every = {"check_batched_grad": True, "check_batched_forward_grad": True, "check_forward_ad": True}
+    assert gradcheck(lambda x: (x.sin() * x, x.cumsum(0)), real(), **every)
+    deciding = custom(lambda x: x * 2, lambda x, g: g * 2 if g.sum() > 0 else g * 2)
+    assert gradcheck(deciding.apply, real())
+    with pytest.raises(GradcheckError, match=r"gradients of output 0.*batch(.|\n)*reads data"):
+        gradcheck(deciding.apply, real(), check_batched_grad=True)
+    # Of a batch, only the first is right.
+    confused = custom(lambda x: x * 2, lambda x, g: _First.apply(g))
+    with pytest.raises(GradcheckError, match="something else under vmap"):
+        gradcheck(confused.apply, real(), check_batched_grad=True)
+
+
+class _First(polyad.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return (x[:1] * 2).expand(*x.shape), 0
 
 
 @modes
