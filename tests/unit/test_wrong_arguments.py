@@ -25,7 +25,7 @@ from polyad import Tensor
 from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import float32
 from polyad.errors import PolyadError
-from polyad_conformance.calls import draw, function_of, kwargs_of
+from polyad_conformance.calls import draw, kwargs_of
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families
 
@@ -98,6 +98,10 @@ def made(value: Any) -> Any:
     return polyad.tensor(value) if isinstance(value, np.ndarray) else value
 
 
+def _told(value: Any) -> str:
+    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+
+
 def tensors_of(*values: Any) -> list[Tensor]:
     """The tensors among *values*."""
     parts = [tensors_of(*one) if isinstance(one, (list, tuple)) else [one] for one in values]
@@ -133,7 +137,7 @@ def samples() -> dict[str, Sample]:
     found: dict[str, Sample] = {}
     for of_family, _ in families().values():
         for sample in of_family:
-            if sample.op in PUBLIC and sample.call is None:
+            if sample.op in PUBLIC:
                 found.setdefault(sample.op, sample)
     return found
 
@@ -160,7 +164,7 @@ def little_memory() -> Iterator[None]:
 def test_wrong_arguments(path: str) -> None:
     sample = samples()[path]
     dtype = float32 if float32 in sample.dtypes else sample.dtypes[0]
-    function = function_of(sample)
+    function = PUBLIC[path].call
     args = draw(sample, dtype, 0)
     kwargs, _ = kwargs_of(sample, dtype, "cpu", args)
     kwargs = {name: value for name, value in kwargs.items() if name not in SKIPPED}
@@ -189,23 +193,37 @@ METHODS = [
 ]
 
 
+def among_others(told: str, function: Callable[..., Any], values: np.ndarray, first: bool) -> list[str]:
+    """What is wrong with how *function* fails for wrong values alone, before, and after another argument; with *first*,
+    its first argument is a tensor of *values*.
+    """
+    found = []
+    for arguments in [pair for wrong in NUMBERS for pair in ((wrong,), (0, wrong), (wrong, 1))]:
+        given = made(
+            [values, *arguments]
+            if first
+            else [values if isinstance(one, int) and one in (0, 1) else one for one in arguments]
+        )
+        try:
+            inspect.signature(function).bind(*given)
+        except (TypeError, ValueError):
+            continue  # how many arguments there are is for Python to refuse
+        found += complaints(f"{told}({', '.join(map(_told, arguments))})", function, given, {}, written=int(first))
+    return found
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", METHODS)
-def test_methods_with_wrong_arguments(name: str) -> None:
+@pytest.mark.parametrize("values", [np.arange(6.0, dtype=np.float32).reshape(2, 3), np.zeros((), np.int64)], ids=_told)
+def test_methods_with_wrong_arguments(name: str, values: np.ndarray) -> None:
     """Those that are no functions of the package: in-place forms, conversions, what a tensor says of itself."""
-    found = []
-    for values in (np.arange(6.0, dtype=np.float32).reshape(2, 3), np.zeros((), np.int64)):
-        for arguments in [pair for wrong in NUMBERS for pair in ((wrong,), (0, wrong), (wrong, 1))]:
-            tensor, given = polyad.tensor(values), made(list(arguments))
-            method = getattr(tensor, name)
-            try:
-                inspect.signature(method).bind(*given)
-            except (TypeError, ValueError):
-                continue  # how many arguments there are is for Python to refuse
-            told = f"Tensor.{name}({', '.join(map(_told, arguments))}) of {values.dtype}"
-            found += complaints(told, getattr(Tensor, name), [tensor, *given], {}, written=1)
+    found = among_others(f"Tensor.{name}", getattr(Tensor, name), values, first=True)
     assert not found, f"{len(found)} of Tensor.{name}\n" + "\n".join(found[:20])
 
 
-def _told(value: Any) -> str:
-    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", [path for path in PUBLIC if path not in samples() and PUBLIC[path].op is None])
+def test_functions_without_samples(path: str) -> None:
+    """What says something of tensors, and has no result that a backend could get wrong."""
+    found = among_others(path, PUBLIC[path].call, np.ones((2, 2), np.float32), first=False)
+    assert not found, f"{len(found)} of polyad.{path}\n" + "\n".join(found[:20])
