@@ -98,14 +98,18 @@ class CustomOpDef:
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The values of all parameters in order. Raises TypeError for arguments that the schema has not."""
-        try:
-            bound = self.schema.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise ArgumentTypeError(
-                f"{self.name}: {error}", notes={"schema": str(self.schema)}, fix="call it as its schema says"
-            ) from None
-        bound.apply_defaults()
-        values = list(bound.arguments.values())
+        defaults = self.schema.defaults
+        if not kwargs and self.schema.required <= len(args) <= self.schema.positional:
+            values = [*args, *defaults[len(args) :]]  # which `bind` takes long to find out
+        else:
+            try:
+                bound = self.schema.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise ArgumentTypeError(
+                    f"{self.name}: {error}", notes={"schema": str(self.schema)}, fix="call it as its schema says"
+                ) from None
+            bound.apply_defaults()
+            values = list(bound.arguments.values())
         for argument, value in zip(self.schema.arguments, values, strict=True):
             argument.check(self.name, value)
         return values

@@ -69,7 +69,7 @@ class Argument(NamedTuple):
             raise wrong_type(op, self.name, value, "a tensor or None" if optional else "a tensor")
 
 
-class Schema(NamedTuple):
+class Schema:
     """What an op takes and gives.
 
     Attributes:
@@ -77,12 +77,19 @@ class Schema(NamedTuple):
         returns: the type of each result; for a list of results the one type "Tensor[]".
         several: whether the results come in a tuple.
         signature: the function's.
+        defaults: the default of each parameter.
+        required, positional: how many parameters must be given by place or name, and how many may be by place;
+            *required* is more if one must be given by name.
     """
 
-    arguments: tuple[Argument, ...]
-    returns: tuple[str, ...]
-    several: bool
-    signature: inspect.Signature
+    def __init__(
+        self, arguments: tuple[Argument, ...], returns: tuple[str, ...], several: bool, signature: inspect.Signature
+    ) -> None:
+        self.arguments, self.returns, self.several, self.signature = arguments, returns, several, signature
+        self.defaults = tuple(one.default for one in signature.parameters.values())
+        self.positional = sum(not one.keyword_only for one in arguments)
+        without = [place for place, one in enumerate(self.defaults) if one is inspect.Parameter.empty]
+        self.required = max(without, default=-1) + 1
 
     @property
     def written(self) -> tuple[str, ...]:
