@@ -17,6 +17,7 @@ from typing import Any
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
+from ..dispatch.wrapped import innermost
 from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, AutogradError, NonFiniteError, describe
 from ..state import state, user_line
@@ -140,7 +141,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def _refuse_nan(node: Node, number: int, arrived: Any, gradient: Tensor, saved: tuple[Any, ...]) -> None:
     with _unseen():
-        if not bool(gradient.isnan().any()):
+        if not bool(innermost(gradient).isnan().any()):
             return
         raise NonFiniteError(
             f"backward: Function '{node.name()}' returned nan values in its {number}th output",
@@ -180,7 +181,7 @@ def statistics(tensor: Tensor) -> str:
         head = describe(tensor)
         if tensor.numel() == 0:
             return f"{head}: empty"
-        values = tensor.detach()
+        values = innermost(tensor).detach()
         if values.dtype.category < FLOATING:
             values = values.double()
         elif values.is_complex():
@@ -214,6 +215,7 @@ def _oddness(values: Any) -> tuple[bool, bool]:
     nan = inf = False
     for value in values if isinstance(values, (list, tuple)) else (values,):
         if isinstance(value, Tensor):
+            value = innermost(value)
             if value.dtype.category >= FLOATING and not bool(value.isfinite().all()):
                 nan = nan or bool(value.isnan().any())
                 inf = inf or bool(value.isinf().any())

@@ -144,6 +144,13 @@ class Wrapped(Tensor):
         self._inner = view._inner
 
 
+def innermost(tensor: Tensor) -> Tensor:
+    """The tensor behind all levels, which has memory: to look at the numbers of all samples of a batch."""
+    while isinstance(tensor, Wrapped):
+        tensor = tensor._inner
+    return tensor
+
+
 def tracked_outside(tensor: Tensor) -> bool:
     """Whether *tensor* is wrapped and its inner tensor has a history."""
     return isinstance(tensor, Wrapped) and tensor._tracked()

@@ -19,6 +19,7 @@ from typing import Any
 from ..dispatch.inplace import check_writable
 from ..dispatch.op import view
 from ..dispatch.views import Layout, alias
+from ..dispatch.wrapped import Wrapped
 from ..dtypes import BOOL, INTEGER, bool_, uint8
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ..state import state
@@ -169,6 +170,8 @@ def _canonical(item: Any, operand: Tensor) -> Any:
         dtype = item._type.dtype
         if item.ndim or dtype.category > INTEGER:
             return item
+        if isinstance(item, Wrapped) and dtype.category == INTEGER and dtype is not uint8:
+            return item  # an index for each sample of a batch: no position, but a tensor of them
         return bool(item.item()) if dtype.category == BOOL or dtype is uint8 else int(item.item())
     if isinstance(item, (list, tuple, range)) or hasattr(item, "__array__"):
         if getattr(item, "shape", None) == ():

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...dispatch.promotion import Typing
-from ...dispatch.wrapped import Wrapped
+from ...dispatch.wrapped import innermost
 from ...dtypes import FLOATING, int32
 from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError
 from ...layout import Shape, broadcast_shapes
@@ -80,9 +80,8 @@ def check_info(op: str, info: Tensor, message: str, fix: str, **operands: Any) -
     """Raise LinAlgError for the first matrix whose *info* is not 0; ``{order}`` in *message* stands for that number."""
     if not anywhere(info != 0):
         return
-    while isinstance(info, Wrapped):  # of all samples of a batch
-        info = info._inner
-    host = info._type.backend.to_host(info._array)
+    whole = innermost(info)
+    host = whole._type.backend.to_host(whole._array)
     failed = host.reshape(-1) != 0
     number = int(failed.argmax())
     raise LinAlgError(
