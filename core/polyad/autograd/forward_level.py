@@ -39,6 +39,7 @@ from .gradients import BACKWARD, GRAD
 from .levels import ENTER
 from .node import Output
 from .passing import PASS_THROUGH
+from .saved import Packed, PackedCalls
 
 __all__ = ["ForwardLevel"]
 
@@ -190,12 +191,25 @@ class ForwardLevel(Mode):
                 return _run_body(op, args)
         result = op.call(*args)
         outs = result if op.outputs else (result,)
-        for out, tangent in zip(outs, push_forward(op, args, tangents, outs), strict=True):
+        for out, tangent in zip(outs, self._push(op, args, tangents, outs), strict=True):
             if tangent is not None:
                 self.set(out, tangent)
-        if op.saves_out:
-            self._know_saved(outs)
+        if outs[0]._node is not None or op.outputs:
+            self._know_saved(op, args, outs)
         return result
+
+    def _push(self, op: Op, args: tuple[Any, ...], tangents: list[Any], outs: tuple[Tensor, ...]) -> list[Any]:
+        hooks = state.saved_hooks
+        # What rules save is no business of hooks: a checkpoint could not compute it again without this level.
+        state.saved_hooks = ()
+        try:
+            if op.forward is None or op.forward.kind != "body":
+                return push_forward(op, args, tangents, outs)
+            with self:
+                found = _run_body(op, args)
+            return [self.tangent(one) for one in (found if op.outputs else (found,))]
+        finally:
+            state.saved_hooks = hooks
 
     def _tangent_of(self, value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -205,14 +219,31 @@ class ForwardLevel(Mode):
             return found if any(one is not None for one in found) else None
         return None
 
-    def _know_saved(self, outs: Sequence[Tensor]) -> None:
-        """The aliases of results that their node keeps for backward have the results' tangents."""
-        node = outs[0]._node
-        saved = getattr(node.parent if isinstance(node, Output) else node, "out", None)
-        if saved is not None:
-            for out, alias in zip(outs, saved if isinstance(saved, tuple) else (saved,), strict=True):
-                if isinstance(alias, Tensor):
-                    self.twin(out, alias)
+    def _know_saved(self, op: Op, args: tuple[Any, ...], outs: Sequence[Tensor]) -> None:
+        """What the results' node keeps for backward has the tangents of what it stands for."""
+        node = next((out._node for out in outs if out._node is not None), None)
+        if isinstance(node, Output):
+            node = node.parent
+        if node is None:
+            return
+        if node.out is not None:
+            for out, alias in zip(outs, node.out if isinstance(node.out, tuple) else (node.out,), strict=True):
+                self.twin(out, alias)
+        if isinstance(node.calls, PackedCalls):
+            values = (*args, *outs)
+            picks = {formula.function: formula.pick for formula in op.formulas}
+            for _, function, saved in node.calls:
+                if function in picks:
+                    self._know_packed(saved, picks[function](values))
+
+    def _know_packed(self, saved: Any, values: Any) -> None:
+        for packed, value in zip(saved, values, strict=True):
+            if isinstance(packed, Packed):
+                tangent = self.tangent(value)
+                if tangent is not None:
+                    packed.tangents.append((self, tangent))
+            elif isinstance(packed, (list, tuple)):
+                self._know_packed(packed, value)
 
     def _view(self, op: Op, args: tuple[Any, ...]) -> Tensor:
         out: Tensor = op.call(*args)

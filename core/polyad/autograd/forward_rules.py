@@ -33,9 +33,7 @@ __all__ = ["fitted", "has_rule", "push_forward", "push_function"]
 
 def has_rule(op: Op) -> bool:
     """Whether tangents go through *op* by a rule of the op itself, not of what it is made of."""
-    if op.forward is not None:
-        return op.forward.kind != "body"
-    return bool(op.formulas)
+    return bool(op.formulas) or op.forward is not None
 
 
 def push_forward(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tuple[Tensor, ...]) -> list[Any]:

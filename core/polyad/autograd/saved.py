@@ -29,7 +29,7 @@ Unpack = Callable[[Any], Tensor]
 class Packed:
     """A saved tensor in the hands of a pair of hooks; *output* is its number if it is a result of its own node."""
 
-    __slots__ = ("content", "history", "output", "shape", "unpack")
+    __slots__ = ("content", "history", "output", "shape", "tangents", "unpack")
 
     def __init__(self, tensor: Tensor, hooks: tuple[Pack, Unpack], output: int | None = None) -> None:
         pack, self.unpack = hooks
@@ -48,6 +48,8 @@ class Packed:
         self.shape = tensor._array.shape
         self.history = tensor._node
         self.output = output
+        self.tangents: list[tuple[Any, Tensor]] = []
+        """The levels of forward mode at which it has a tangent, which no hook is asked about."""
 
     def open(self, node: Node | None = None) -> Tensor:
         """The tensor that the unpack hook gives; connected to the graph if gradients are being recorded."""
@@ -71,6 +73,9 @@ class Packed:
                 fix="return a tensor of the packed one's shape",
             )
         tensor = tensor._alias()
+        for level, tangent in self.tangents:
+            if level in state.modes:
+                level.set(tensor, tangent)
         if before:
             tensor._node = self.history
             if self.output is not None and node is not None:

@@ -101,7 +101,7 @@ def _from_end(tensor: Any, dims: tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def by_body(*declared: Callable[..., Any]) -> None:
-    """Say of composites that their tangents come from their decompositions, which are computed anew for it."""
+    """Say of composites with gradients that their tangents come from their bodies, which are computed beside them."""
     for one in declared:
         op = op_of(one)
         if op.kind != "composite":

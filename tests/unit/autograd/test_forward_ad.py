@@ -477,3 +477,36 @@ def test_what_has_no_rule_is_told() -> None:
             polyad.linalg.ldl_factor(dual(polyad.eye(2), polyad.eye(2)))
         with pytest.raises(NotImplementedError, match="igamma"):
             polyad.igamma(dual(X.abs()), X.abs())
+
+
+# ------------------------------------------------------------------------------------------------ saved tensors
+
+
+def test_tangents_survive_what_packs_saved_tensors() -> None:
+    from polyad.autograd.graph import save_on_cpu, saved_tensors_hooks
+    from polyad.utils.checkpoint import checkpoint
+
+    def f(x):
+        return (x.tanh() * x.exp()).sum()
+
+    def listed(x):
+        with saved_tensors_hooks(lambda t: t.tolist(), lambda v: polyad.tensor(v, dtype=D)):
+            return f(x)
+
+    def saved(x):
+        with save_on_cpu():
+            return f(x)
+
+    _, expected = polyad.func.jvp(polyad.func.grad(f), (X,), (T,))
+    for packed in (listed, saved, lambda x: checkpoint(f, x, use_reentrant=False)):
+        assert near(polyad.func.jvp(polyad.func.grad(packed), (X,), (T,))[1], expected)
+
+
+def test_a_graph_made_at_a_level_can_be_run_after_it() -> None:
+    from polyad.utils.checkpoint import checkpoint
+
+    x = X.clone().requires_grad_()
+    with fwd.dual_level():
+        value, slope = fwd.unpack_dual(checkpoint(lambda x: x.sin().exp(), dual(x), use_reentrant=False))
+    assert near(grad(value.sum(), x, retain_graph=True)[0], X.cos() * X.sin().exp())
+    assert near(grad(slope.sum(), x)[0], (X.cos() ** 2 - X.sin()) * X.sin().exp() * T)
