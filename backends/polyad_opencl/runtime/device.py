@@ -16,7 +16,8 @@ import atexit
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,7 @@ import pyopencl as cl
 
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
+from polyad.interop.numpy import numpy_dtype
 
 from . import discovery
 from .memory import Pool
@@ -173,6 +175,27 @@ class Device:
         except cl.Error as error:
             raise self.explained(error, "writing to the device") from error
 
+    @contextmanager
+    def mapped(self, array: Any, write: bool = False) -> Iterator[Any]:
+        """*array* as a `numpy.ndarray` over the device's own memory, once it is computed; to be written if *write*.
+
+        For devices that share the host's memory: nothing moves there.
+        """
+        self.check_usable()
+        size = array.dtype.itemsize
+        reach = sum([(count - 1) * step for count, step in zip(array.shape, array.steps)]) + 1
+        flags = cl.map_flags.READ | cl.map_flags.WRITE if write else cl.map_flags.READ
+        try:
+            memory, _ = cl.enqueue_map_buffer(
+                self.queue, array.buffer, flags, array.offset * size, (reach * size,), np.uint8
+            )
+        except cl.Error as error:
+            raise self.explained(error, "mapping the device's memory") from error
+        try:
+            yield np.ndarray(array.shape, numpy_dtype(array.dtype), memory, 0, array.strides)
+        finally:
+            memory.base.release(self.queue)
+
     # ---------------------------------------------------------------------------------------------------- checks
 
     @cached_property
@@ -250,6 +273,14 @@ def _at_exit() -> None:
                 device.queue.finish()
         except Exception:
             pass  # nobody is left to tell
+        _keep_for_ever(device)
+
+
+def _keep_for_ever(device: Device) -> None:
+    """Never give back what the device holds: the process ends, and drivers complain about contexts that are released
+    before the kernels that Python still holds, or wait for threads that are gone.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
 
 
 def _after_fork() -> None:
@@ -257,7 +288,7 @@ def _after_fork() -> None:
     # is kept, since giving it back asks the driver too.
     for device in _opened:
         device.trouble = "this process was forked from one that had used the device, which drivers do not survive"
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
+        _keep_for_ever(device)
     atexit.unregister(_at_exit)
 
 
@@ -265,6 +296,22 @@ atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def open_all() -> Sequence[cl.Device]:
-    """The devices' handles, in the backend's order."""
-    return discovery.devices()
+_by_index: dict[int, Device] = {}
+_opening = threading.Lock()
+
+
+def opened(name: DeviceName) -> Device:
+    """What runs on device *name* of the backend, opened on first use."""
+    index = name.index or 0
+    found = _by_index.get(index)
+    if found is None:
+        with _opening:
+            if index not in _by_index:
+                _by_index[index] = Device(index, discovery.devices()[index])
+            found = _by_index[index]
+    return found
+
+
+def opened_devices() -> list[Device]:
+    """The devices in use."""
+    return list(_by_index.values())

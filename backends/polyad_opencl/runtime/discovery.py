@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from functools import cache
 from pathlib import Path
 
+# `runtime.programs` keeps binaries, at the right moment; PyOpenCL, which reads this when it is imported, need not.
+os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
+
 import pyopencl as cl
+
+# A driver's remarks about code that it compiles; what it refuses is an error with the whole log.
+warnings.filterwarnings("ignore", category=cl.CompilerWarning)
 
 POCL = "Portable Computing Language"
 

@@ -27,6 +27,9 @@ LIMIT_VARIABLE = "POLYAD_OPENCL_MEMORY_LIMIT"
 """Environment variable: the bytes that polyad may hold on each device; its whole memory if it is not set."""
 
 _SMALLEST = 512
+SLACK = 128
+"""Bytes behind the last element that belong to the block: kernels may load whole vectors there, and not store."""
+
 _FULL = (
     cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
     cl.status_code.OUT_OF_RESOURCES,
@@ -83,7 +86,7 @@ class Pool:
 
     def take(self, nbytes: int) -> Block:
         """A block of at least *nbytes*. Raises OutOfMemory, after giving back what is kept, if there is no room."""
-        size = rounded(nbytes)
+        size = rounded(nbytes + SLACK)
         with self._lock:
             kept = self._free.get(size)
             if kept:

@@ -59,6 +59,7 @@ class Programs:
 
     def get(self, source: str, options: str, what: str) -> cl.Program:
         """The program of *source*; *what* names it in errors. Raises RuntimeError with the compiler's log."""
+        options = f"-w {options}"  # PoCL counts a compiler's warnings on the terminal
         key = (source, options)
         found = self._built.get(key)
         if found is not None:
@@ -81,7 +82,7 @@ class Programs:
     def _compile(self, source: str, options: str, what: str) -> cl.Program:
         device = self._device
         try:
-            return cl.Program(device.context, source).build(options, cache_dir=False)
+            return cl.Program(device.context, source).build(options)
         except cl.Error as error:
             trouble = device.explained(error, f"compiling {what}")
             if not isinstance(trouble, KernelFailure):
@@ -109,7 +110,7 @@ class Programs:
             return None
         device = self._device
         try:
-            return cl.Program(device.context, [device.handle], [binary]).build(options, cache_dir=False)
+            return cl.Program(device.context, [device.handle], [binary]).build(options)
         except (cl.Error, ValueError):
             return None
 
