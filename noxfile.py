@@ -227,3 +227,32 @@ def package(session: nox.Session) -> None:
         session.run(str(bin_dir / "polyad"), "demo", "--epochs", "1", external=True)
         session.run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]", external=True)
         session.run(str(bin_dir / "polyad"), "conformance", "cpu", "--", "-q", "--polyad-tier=0", external=True)
+
+
+@nox.session
+def template(session: nox.Session) -> None:
+    """Do what the author of a backend and its users do: build the template's wheel, install it beside polyad's where
+    nothing else is, certify it, and see that packages of third parties, broken ones too, leave each other alone.
+    """
+    folder = ROOT / "plugins" / "template"
+    session.install(*tools("build"))
+    out = Path(session.create_tmp()).resolve() / "wheels"
+    shutil.rmtree(out, ignore_errors=True)
+    for source in (ROOT, folder):
+        session.run("python", "-m", "build", "--wheel", "--outdir", str(out), str(source), silent=True)
+    wheels = [f"{wheel}[test]" for wheel in out.glob("*.whl")]
+
+    with tempfile.TemporaryDirectory(prefix="polyad-template-") as elsewhere:
+        shutil.copytree(folder / "tests", Path(elsewhere) / "tests")
+        shutil.copy(ROOT / "tests" / "packaging" / "third_parties.py", elsewhere)
+        session.chdir(elsewhere)
+        bin_dir = Path(elsewhere) / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+        python = str(bin_dir / "python")
+        session.run("python", "-m", "venv", "venv")
+        session.run(python, "-m", "pip", "install", "--quiet", *wheels, external=True)
+        session.run(python, "-m", "pip", "check", external=True)
+        session.run(python, "-m", "polyad.backends", external=True)
+        session.run(python, "-m", "pytest", "-q", "tests", "--deselect=tests/test_conformance.py", external=True)
+        shard = ("--allow-fallback", "--shard=6/8", "--jobs=2")
+        session.run(str(bin_dir / "polyad"), "conformance", "template", *shard, *session.posargs, external=True)
+        session.run(python, "-m", "pytest", "-q", "third_parties.py", external=True)

@@ -21,7 +21,7 @@ def info() -> BackendInfo:
     lacking = {feature for feature in OPTIONAL if os.environ.get(f"POLYAD_FAKE_{feature.upper()}") == "0"}
     return BackendInfo(
         name="fake",
-        api_version=(1, 0),
+        api_version=(1, 1),
         capabilities=Capabilities(
             dtypes=frozenset(ALL).difference(*(OPTIONAL[feature] for feature in lacking)),
             features=frozenset({"asynchronous", *OPTIONAL} - lacking),
