@@ -20,6 +20,9 @@ from . import scattering
 from .elements import MOVED
 from .walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
 
+_BLOCK = 256
+"""Elements that are looked at at once."""
+
 
 @cache
 def _take(device: Any, width: int, rank: int) -> Any:
@@ -38,10 +41,18 @@ __kernel void take(__global {kind} *restrict out, __global const {kind} *restric
             else for (long i = 0; i < run; ++i) out[at + i] = from[i * A];
         }} else tell(cell, number, at, chosen);
     }} else {{
-        for (long i = 0; i < run; ++i) {{
-            const long chosen = index[x + i * X];
-            if ((ulong)chosen < size) out[at + i] = input[a + i * A + chosen * step];
-            else tell(cell, number, at + i, chosen);
+        // A block is checked first, and then moved without a branch an element.
+        for (long first = 0; first < run; first += {_BLOCK}) {{
+            const long end_of = min(first + {_BLOCK}, run);
+            bool good = true;
+            if (X == 1) for (long i = first; i < end_of; ++i) good &= (ulong)index[x + i] < size;
+            else for (long i = first; i < end_of; ++i) good &= (ulong)index[x + i * X] < size;
+            if (good && X == 1) for (long i = first; i < end_of; ++i) out[at + i] = input[a + i * A + index[x + i] * step];
+            else for (long i = first; i < end_of; ++i) {{
+                const long chosen = index[x + i * X];
+                if ((ulong)chosen < size) out[at + i] = input[a + i * A + chosen * step];
+                else tell(cell, number, at + i, chosen);
+            }}
         }}
     }}
     {closing(rank, "ax")}
@@ -97,8 +108,7 @@ def gather(array: Array, index: Array, dim: int) -> Array:
 def _places(device: Any, width: int, rank: int, dims: int) -> tuple[Any, Any]:
     """Kernels that count what is not zero in each stretch, and that write the coordinates of all of it."""
     kind = MOVED[width]
-    value = "(input[a + i * A] & mask)"
-    test = f"({value}.x | {value}.y) != 0" if width == 16 else f"{value} != 0"
+    test = "((value.x | value.y) != 0)" if width == 16 else "(value != 0)"
     first = rank - dims
     row = "".join([f"line[{dim - first}] = c{dim}{' + i' if dim == rank - 1 else ''};" for dim in range(first, rank)])
     shared = f"__global const {kind} *restrict input, ulong bits, {parameters(rank, 'a')}"
@@ -108,23 +118,36 @@ __kernel void count(__global long *restrict counts, {shared})
     const {kind} mask = ({kind})bits;
     {opening(rank, "a")}
     long found = at == start ? 0 : counts[start / chunk];
-    if (A == 1) {{
-        const long A = 1;
-        for (long i = 0; i < run; ++i) found += {test};
-    }} else for (long i = 0; i < run; ++i) found += {test};
+    for (long first = 0; first < run; first += 1 << 30) {{
+        const int some = (int)min(run - first, 1L << 30);
+        int here = 0;
+        if (A == 1) {{
+            __global const {kind} *from = input + a + first;
+            for (int i = 0; i < some; ++i) {{ const {kind} value = from[i] & mask; here += {test}; }}
+        }} else for (int i = 0; i < some; ++i) {{
+            const {kind} value = input[a + (first + i) * A] & mask;
+            here += {test};
+        }}
+        found += here;
+    }}
     counts[start / chunk] = found;
     {closing(rank, "a")}
 }}
 
-__kernel void write(__global long *restrict out, __global long *restrict counts, {shared})
+__kernel void write(__global long *restrict out, __global long *restrict begins, __global const long *restrict ends,
+                    {shared})
 {{
     const {kind} mask = ({kind})bits;
     {opening(rank, "a")}
-    __global long *line = out + counts[start / chunk] * {dims};
-    for (long i = 0; i < run; ++i) {{
-        if ({test}) {{ {row} line += {dims}; }}
+    __global long *line = out + begins[start / chunk] * {dims};
+    __global const long *none = out + ends[start / chunk] * {dims};
+    // Written always, and kept if it counts: a branch an element would be guessed wrongly half of the time.
+    for (long i = 0; i < run && line != none; ++i) {{
+        const {kind} value = input[a + i * A] & mask;
+        {row}
+        line += {test} ? {dims} : 0;
     }}
-    counts[start / chunk] = (line - out) / {max(dims, 1)};
+    begins[start / chunk] = (line - out) / {max(dims, 1)};
     {closing(rank, "a")}
 }}
 """
@@ -132,7 +155,7 @@ __kernel void write(__global long *restrict out, __global long *restrict counts,
     local = local_size(device)
     return (
         device.kernel(source, "count", "p" + signature, what="nonzero", local=local),
-        device.kernel(source, "write", "pp" + signature, what="nonzero", local=local),
+        device.kernel(source, "write", "ppp" + signature, what="nonzero", local=local),
     )
 
 
@@ -155,17 +178,18 @@ def nonzero(array: Array) -> Array:
     if not device.is_cpu:
         chunk = max(-(-walk.count // items[0]), 256)  # each needs a number of its own
     stretches = -(-walk.count // chunk)
-    counts = new(device, (stretches,), int64)
+    begins, ends = new(device, (stretches,), int64), new(device, (stretches,), int64)
     count, write = _places(device, array.dtype.itemsize, walk.rank, dims)
     operands = (array.buffer, _mask(array), *walk.arguments(chunk))
-    count(items, counts.buffer, *operands)
-    host = np.empty(stretches, np.int64)
-    device.read(host.view(np.uint8), counts.buffer, 0)
-    ends = np.cumsum(host)
-    out = new(device, (int(ends[-1]), dims), int64)
+    count(items, begins.buffer, *operands)
+    counts = np.empty(stretches, np.int64)
+    device.read(counts.view(np.uint8), begins.buffer, 0)
+    sums = np.cumsum(counts)
+    out = new(device, (int(sums[-1]), dims), int64)
     if out.size:
-        device.write(counts.buffer, (ends - host).view(np.uint8))
-        write(items, out.buffer, counts.buffer, *operands)
+        device.write(ends.buffer, sums.view(np.uint8))
+        device.write(begins.buffer, (sums - counts).view(np.uint8))
+        write(items, out.buffer, begins.buffer, ends.buffer, *operands)
     return out
 
 

@@ -2,7 +2,7 @@
 
 A key of up to 32 bits shares a ulong with its place, a longer one is the first half of a ulong2. Keys are sorted as
 unsigned numbers, a byte at a time from the lowest (radix sort), which keeps equal ones in order. Short lines are sorted
-by insertion.
+by comparing keys, and places where keys are equal.
 
 On CPU devices a work-item sorts whole lines, where there are enough of them. Else lines are cut into parts: each is
 counted, the counts of all parts are added up, and then each part knows where to put what it has.
@@ -18,8 +18,11 @@ from polyad.dtypes import DType, complex128, int32, int64
 from ..array import Array, new
 from .walking import cut, local_size
 
-_SHORT = 48
-"""Up to this length insertion is faster than counting bytes."""
+_SHORT = 256
+"""Up to this length comparing is faster than counting bytes."""
+
+_LANES = 8
+"""Short lines that a CPU device sorts side by side."""
 
 _TEXT = {
     4: """
@@ -27,14 +30,12 @@ _TEXT = {
 #define MAKE(key, place) ((ulong)(key) << 32 | (uint)(place))
 #define KEY(pair) ((uint)((pair) >> 32))
 #define PLACE(pair) ((long)((pair) & 0xffffffffu))
-#define AFTER(a, b) ((a) > (b))
 """,
     8: """
 #define PAIR ulong2
 #define MAKE(key, place) ((ulong2)((key), (ulong)(place)))
 #define KEY(pair) ((pair).x)
 #define PLACE(pair) ((long)(pair).y)
-#define AFTER(a, b) ((a).x > (b).x)
 """,
 }
 
@@ -49,19 +50,62 @@ def dtype_of(key: int) -> DType:
     return int64 if key == 4 else complex128
 
 
+def _lanes(key: int, lanes: int) -> str:
+    """LANES, pairs of so many lines; PUT, GET for one of them; EXCHANGE(a, b), which leaves the lesser ones in a."""
+    # Not min and max: those of ulong8 are wrong on PoCL 3.0.
+    kind, signed, part = (f"ulong{lanes}", f"long{lanes}", "[lane]") if lanes > 1 else ("ulong", "long", "")
+    member = (lambda one: f"((ulong *)&({one})){part}") if lanes > 1 else (lambda one: f"({one})")
+    if key == 4:
+        return f"""
+typedef {kind} LANES;
+#define PUT(to, lane, pair) {member("to")} = (pair)
+#define GET(from, lane) {member("from")}
+#define EXCHANGE(a, b) const LANES one = a, other = b; a = one < other ? one : other; b = one < other ? other : one;
+"""
+    return f"""
+typedef struct {{ {kind} keys, places; }} LANES;
+#define PUT(to, lane, pair) {member("to.keys")} = (pair).x; {member("to.places")} = (pair).y
+#define GET(from, lane) ((ulong2)({member("from.keys")}, {member("from.places")}))
+#define EXCHANGE(a, b) \\
+    const LANES one = a, other = b; \\
+    const {signed} after = {"" if lanes > 1 else "-(long)"}((one.keys > other.keys) \\
+        | ((one.keys == other.keys) & (one.places > other.places))); \\
+    a.keys = after ? other.keys : one.keys; a.places = after ? other.places : one.places; \\
+    b.keys = after ? one.keys : other.keys; b.places = after ? one.places : other.places;
+"""
+
+
 @cache
 def _kernels(device: Any, key: int) -> dict[str, Any]:
-    source = f"""{text(key)}
-__kernel void insert(__global PAIR *restrict pairs, long lines, long length, long chunk)
+    lanes = _LANES if device.is_cpu else 1
+    source = f"""{text(key)}{_lanes(key, lanes)}
+// Lines next to each other, sorted side by side by merge exchange (Knuth, The Art of Computer Programming, 5.2.2, M).
+__kernel void sort_short(__global PAIR *restrict pairs, long lines, long length, long chunk)
 {{
     const long end = min(((long)get_global_id(0) + 1) * chunk, lines);
-    for (long line = (long)get_global_id(0) * chunk; line < end; ++line) {{
-        __global PAIR *all = pairs + line * length;
-        for (long next = 1; next < length; ++next) {{
-            const PAIR one = all[next];
-            long to = next;
-            for (; to > 0 && AFTER(all[to - 1], one); --to) all[to] = all[to - 1];
-            all[to] = one;
+    for (long line = (long)get_global_id(0) * chunk; line < end; line += {lanes}) {{
+        LANES all[{_SHORT}];
+        const int have = (int)min({lanes}L, end - line), size = (int)length;
+        __global PAIR *from = pairs + line * length;
+        for (int lane = 0; lane < {lanes}; ++lane) for (int i = 0; i < size; ++i) {{
+            PUT(all[i], lane, from[(lane < have ? lane : 0) * length + i]);
+        }}
+        int top = 1;
+        while (2 * top < size) top *= 2;
+        for (int p = top; p > 0; p /= 2) {{
+            int r = 0, d = p;
+            for (int q = top;; q /= 2) {{
+                for (int begin = r; begin < size - d; begin += 2 * p) {{
+                    const int end_of = min(begin + p, size - d);
+                    for (int i = begin; i < end_of; ++i) {{ EXCHANGE(all[i], all[i + d]) }}
+                }}
+                if (q == p) break;
+                d = q - p;
+                r = p;
+            }}
+        }}
+        for (int lane = 0; lane < have; ++lane) for (int i = 0; i < size; ++i) {{
+            from[lane * length + i] = GET(all[i], lane);
         }}
     }}
 }}
@@ -140,7 +184,7 @@ __kernel void place_parts(__global const PAIR *restrict pairs, __global PAIR *re
 }}
 """
     signatures = {
-        "insert": "pqqq", "sort_lines": "ppqqiq", "count_parts": "ppqqqqi", "add_up": "ppqq", "place_parts": "ppppqqqqi"
+        "sort_short": "pqqq", "sort_lines": "ppqqiq", "count_parts": "ppqqqqi", "add_up": "ppqq", "place_parts": "ppppqqqqi"
     }  # fmt: skip
     local = local_size(device)
     return {
@@ -161,8 +205,9 @@ def sort(made: Array, spare: Array, key: int, lines: int, length: int, digits: i
     device = made.device
     kernels = _kernels(device, key)
     if length <= _SHORT:
-        (items,), chunk = cut(device, lines, max(1, 1024 // length))
-        kernels["insert"](_full(device, items if device.is_cpu else lines), made.buffer, lines, length, chunk)
+        (items,), chunk = cut(device, lines, max(_LANES, 2048 // length))
+        items = _full(device, items if device.is_cpu else lines)
+        kernels["sort_short"](items, made.buffer, lines, length, chunk)
         return made
     workers = 4 * device.compute_units if device.is_cpu else 512 * device.compute_units
     if device.is_cpu and (lines >= workers // 2 or length < 1 << 14):

@@ -30,6 +30,9 @@ from .walking import CHECKED, Walk, closing, cut, letters, local_size, opening, 
 _FEW_LINES, _LONG = 4096, 64
 """Fewer lines than this, longer than that, are split on devices that are no CPU."""
 
+_BLOCK = 256
+"""Indices that are looked at at once."""
+
 _SERIAL = "oxs"
 
 
@@ -41,29 +44,48 @@ __kernel void {name}(__global TARGET *restrict out, __global const long *restric
                      ulong size, __global long *cell, int number, {parameters(rank, _SERIAL)})
 {{
     {opening(rank, _SERIAL)}
-    for (long k = 0; k < length; ++k) {{
-        if (X == 0) {{
-            const long chosen = index[x + k * index_step];
-            if ((ulong)chosen < size) {{
-                __global TARGET *to = out + o + chosen * step;
-                const long from = s + k * source_step;
-                if (O == 1 && S == 1) for (long i = 0; i < run; ++i) {{
-                    __global TARGET *target = to + i;
-                    VALUE value = {load.format("from + i")};
-                    {store}
-                }} else for (long i = 0; i < run; ++i) {{
-                    __global TARGET *target = to + i * O;
-                    VALUE value = {load.format("from + i * S")};
+    if (X == 0) for (long k = 0; k < length; ++k) {{
+        const long chosen = index[x + k * index_step];
+        if ((ulong)chosen >= size) {{ tell(cell, number, at * length + k, chosen); continue; }}
+        __global TARGET *to = out + o + chosen * step;
+        const long from = s + k * source_step;
+        if (O == 1 && S == 1) for (long i = 0; i < run; ++i) {{
+            __global TARGET *target = to + i;
+            VALUE value = {load.format("from + i")};
+            {store}
+        }} else for (long i = 0; i < run; ++i) {{
+            __global TARGET *target = to + i * O;
+            VALUE value = {load.format("from + i * S")};
+            {store}
+        }}
+    }} else {{
+        // Lines next to each other are gone through side by side, others one by one.
+        const bool beside = run > 1 && X < index_step;
+        const long outer = beside ? length : run, inner = beside ? run : length;
+        const long x_outer = beside ? index_step : X, x_inner = beside ? X : index_step;
+        const long s_outer = beside ? source_step : S, s_inner = beside ? S : source_step;
+        const long o_outer = beside ? 0 : O, o_inner = beside ? O : 0;
+        for (long first = 0; first < outer; ++first) {{
+            __global const long *chosen_of = index + x + first * x_outer;
+            __global TARGET *to = out + o + first * o_outer;
+            const long from = s + first * s_outer;
+            for (long begin = 0; begin < inner; begin += {_BLOCK}) {{
+                const long stop = min(begin + {_BLOCK}, inner);
+                bool good = true;
+                if (x_inner == 1) for (long i = begin; i < stop; ++i) good &= (ulong)chosen_of[i] < size;
+                else for (long i = begin; i < stop; ++i) good &= (ulong)chosen_of[i * x_inner] < size;
+                for (long i = begin; i < stop; ++i) {{
+                    const long chosen = chosen_of[i * x_inner];
+                    if (!good && (ulong)chosen >= size) {{
+                        const long line = at + (beside ? i : first), k = beside ? first : i;
+                        tell(cell, number, line * length + k, chosen);
+                        continue;
+                    }}
+                    __global TARGET *target = to + i * o_inner + chosen * step;
+                    VALUE value = {load.format("from + i * s_inner")};
                     {store}
                 }}
-            }} else tell(cell, number, at * length + k, chosen);
-        }} else for (long i = 0; i < run; ++i) {{
-            const long chosen = index[x + i * X + k * index_step];
-            if ((ulong)chosen < size) {{
-                __global TARGET *target = out + o + i * O + chosen * step;
-                VALUE value = {load.format("s + i * S + k * source_step")};
-                {store}
-            }} else tell(cell, number, (at + i) * length + k, chosen);
+            }}
         }}
     }}
     {closing(rank, _SERIAL)}

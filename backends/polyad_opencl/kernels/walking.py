@@ -105,10 +105,15 @@ def opening(rank: int, operands: str) -> str:
     """The text before the body."""
     last = rank - 1
     lines = [
+        "const bool small = count >> 31 == 0;  // a division of 64 bits costs several times one of 32",
         "for (long start = (long)get_global_id(0) * chunk; start < count; start += (long)get_global_size(0) * chunk) {",
         "const long end = min(start + chunk, count);",
         "long at = start, rest = start;",
-        *[f"long c{dim} = rest % n{dim}; rest /= n{dim};" for dim in range(last, 0, -1)],
+        *[
+            f"long c{dim} = rest; rest = small ? (long)((uint)rest / (uint)n{dim}) : rest / n{dim}; "
+            f"c{dim} -= rest * n{dim};"
+            for dim in range(last, 0, -1)
+        ],
         "long c0 = rest;",
     ]
     for letter in operands:
