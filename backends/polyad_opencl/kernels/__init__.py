@@ -5,6 +5,7 @@ from __future__ import annotations
 from polyad.backend import Kernel
 
 from . import (
+    convolution,
     copying,
     creation,
     cumulative,
@@ -21,6 +22,7 @@ from . import (
 )
 
 KERNELS: dict[str, Kernel] = {
+    **convolution.KERNELS,
     **copying.KERNELS,
     **creation.KERNELS,
     **cumulative.KERNELS,
