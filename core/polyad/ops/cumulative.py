@@ -86,7 +86,17 @@ def _cumprod_backward(grad: Tensor, input: Tensor, dim: int) -> Tensor:
     return result * _cumprod(_shifted(input, dim, -1, 1), dim)
 
 
+def _cumprod_forward(input: Tensor, input_t: Tensor, dim: int) -> Tensor:
+    """The product rule along *dim*, by doubling: no division, so zeros are no matter."""
+
+    def multiplied(a: Tensor, of_a: Tensor, b: Tensor, of_b: Tensor) -> tuple[Tensor, Tensor]:
+        return a * b, of_a * b + a * of_b
+
+    return _doubled((input, input_t), dim, multiplied)[1]
+
+
 gradient(_cumprod, input=lambda g, input, dim: _cumprod_backward(g, conjugate(input), dim))
+forward(_cumprod, _cumprod_forward)
 
 
 def _shifted(input: Tensor, dim: int, by: int, value: float) -> Tensor:

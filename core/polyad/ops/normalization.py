@@ -170,6 +170,7 @@ joint_gradient(
         _batch_norm_backward(grads[0], input, weight, mean, var, eps), weight
     ),
 )
+by_body(_batch_norm)
 
 
 def _first_shape(input: Shape, *rest: Any) -> Shape:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import return_types
 from ...backend.interface import Signature
+from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...errors import AutogradError, OptionError
@@ -93,7 +94,15 @@ def _eigh_grad(g: list[Tensor | None], eigenvalues: Tensor, eigenvectors: Tensor
     return times_adjoint(times(V, inner), V)
 
 
+def _eigh_forward(input_t: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+    """(diag(P), V (P / E)) with P = V^H dA V and E_ij = L_j - L_i off the diagonal (Giles 2008, section 3.1)."""
+    V = eigenvectors
+    product = times(adjoint_times(V, (input_t + adjoint(input_t)) * 0.5), V)
+    return real_part(diagonal_of(product)), times(V, off_diagonal(product) / gaps(eigenvalues))
+
+
 gradient(_linalg_eigh, input=_eigh_grad)
+forward(_linalg_eigh, _eigh_forward)
 
 
 @composite(dtype=real, shape=lambda input, upper: input[:-1], method=False)

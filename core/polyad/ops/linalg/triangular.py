@@ -141,7 +141,19 @@ def _cholesky_grad(g: list[Tensor], L: Tensor, upper: bool) -> Tensor:
     return _linalg_solve_triangular(L, adjoint(half), False, True, False)
 
 
+def _cholesky_forward(input_t: Tensor, L: Tensor, upper: bool) -> tuple[Tensor, None]:
+    """L P with P the lower half of L^-1 dA L^-H, where dA is Hermitian: Murray, eq. 8."""
+    if upper:
+        L = adjoint(L)
+    change = (input_t + adjoint(input_t)) * 0.5
+    inner = _linalg_solve_triangular(L, change, False, False, False)
+    inner = _linalg_solve_triangular(L, adjoint(inner), False, False, False)
+    product = times(L, inner.tril() - diag_embed(diagonal_of(inner) * 0.5))
+    return (adjoint(product) if upper else product), None
+
+
 gradient(_linalg_cholesky_ex, input=_cholesky_grad)
+forward(_linalg_cholesky_ex, _cholesky_forward)
 
 _NOT_POSITIVE = "the input is not positive-definite (the leading minor of order {order} is not)"
 _MAKE_POSITIVE = "make the matrix symmetric (Hermitian) positive-definite, for example add a small multiple of eye(n)"
