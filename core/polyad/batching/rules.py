@@ -3,7 +3,9 @@
 An op gets the first of these that there is:
 
     a rule of its own      a row of `RULES`, by the op's name; written in ops, on inner tensors
-    by its shape rule      an op that broadcasts its operands, or reduces dimensions, does so with one dimension more
+    by its shape rule      an op of polyad's that broadcasts its operands, or reduces dimensions, does so with one
+                           dimension more. Of another package's op nobody knows whether its results mix elements
+                           (``x / x.max()`` has the shape of x, too), so these come under the next.
     its decomposition      a composite's body, run on the batched tensors; sample by sample if that reads data
     sample by sample       counted and warned of (`polyad.batching.loops`)
 
@@ -68,7 +70,7 @@ def find(op: Op) -> tuple[Rule, str]:
     own = RULES.get(op.name)
     if own is not None:
         return own, "own"
-    if "generator" not in op.params:
+    if "generator" not in op.params and op.module.partition(".")[0] == "polyad":
         named = {"dim", "dims"} & set(op.params)
         if op.shape in (shape_rules.same, shape_rules.broadcast):
             # Fused kernels of gradients rely on the gradient's having the shape of the rest.

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..backend.interface import TensorType
 from ..errors import TransformError
+from ..state import state
 from ..storage import ViewOf
 from ..tensor import Tensor
 
@@ -104,6 +105,12 @@ class Wrapped(Tensor):
         with outside(self._level):
             out._inner = self._inner.detach()
         return out
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """What the level makes of reading data."""
+        if not state.modes:
+            raise escaped(self._level)
+        return super().numpy(force=force)
 
     def _after_end(self) -> None:
         """Used after the level has ended: an error, unless there is something left of it."""
