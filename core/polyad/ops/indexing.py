@@ -262,6 +262,7 @@ def index_add(
     _check_source_dtype("index_add", input, source)
     if isinstance(alpha, (float, complex)) and input._type.dtype.category <= INTEGER:
         raise DTypeError(f"index_add: alpha is {alpha}, input {input.dtype.name}", fix="give an int, or convert input")
+    check_fits("index_add", alpha, input._type.dtype)
     if not input.ndim:
         return _index_add(input.reshape(1), index, (source * alpha).reshape(1), 0).reshape(())
     check_source("index_add", input, index, source, at)
