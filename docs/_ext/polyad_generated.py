@@ -8,8 +8,11 @@ To add a part, write a function that returns Markdown and put it in `PARTS`.
 
 import importlib
 import inspect
+import json
 import re
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from polyad.absent import ABSENT
@@ -17,6 +20,9 @@ from polyad.backend import registry
 from polyad.backend.capabilities import FEATURES
 from polyad.dispatch.op import OPS, PUBLIC, Function
 from polyad.dtypes import ALL
+from polyad.errors import BackendError
+
+ROOT = Path(__file__).parents[2]
 
 MARK = re.compile(r"^<!-- generated: (?P<name>[\w-]+) -->$", re.MULTILINE)
 
@@ -76,25 +82,37 @@ def op_table() -> str:
 
 
 def backend_table() -> str:
-    """What each installed backend declares, and how much of the kernels it brings."""
+    """What each of polyad's backends declares, and how much of the kernels it brings, as far as it loads here."""
     names = sorted(registry.entry_points(registry.BACKEND_GROUP))
-    backends = {name: registry.get(name) for name in names}
+    infos = {name: registry.info_of(name) for name in names}
     primitives = {name for name, op in OPS.items() if op.kind == "primitive"}
     composites = {name for name, op in OPS.items() if op.kind == "composite"}
 
+    def kernels(name: str) -> set[str] | None:
+        try:
+            return set(registry.get(name).kernels)
+        except BackendError:
+            return None
+
+    brought = {name: kernels(name) for name in names}
+
     def row(label: str, cell: Any) -> list[str]:
-        return [label, *(cell(backend) for backend in backends.values())]
+        return [label, *(cell(infos[name]) for name in names)]
+
+    def row_of_kernels(label: str, cell: Any) -> list[str]:
+        cells = ("not loaded here" if one is None else cell(one) for one in brought.values())
+        return [label, *cells]
 
     def mark(yes: bool) -> str:
         return "yes" if yes else "-"
 
     rows = [
-        row("backend interface", lambda b: ".".join(map(str, b.info.api_version))),
-        row(f"primitives, of {len(primitives)}", lambda b: str(len(primitives & b.kernels.keys()))),
-        row("fused composites", lambda b: ", ".join(f"`{n}`" for n in sorted(composites & b.kernels.keys())) or "-"),
-        *(row(f"`{dtype.name}`", lambda b, d=dtype: mark(d in b.info.capabilities.dtypes)) for dtype in ALL),
-        *(row(f"{f}: {says}", lambda b, f=f: mark(f in b.info.capabilities.features)) for f, says in FEATURES.items()),
-        row("known bugs", lambda b: "; ".join(f"[{q.name}]({q.link})" for q in b.info.capabilities.quirks) or "-"),
+        row("backend interface", lambda info: ".".join(map(str, info.api_version))),
+        row_of_kernels(f"primitives, of {len(primitives)}", lambda k: str(len(primitives & k))),
+        row_of_kernels("fused composites", lambda k: ", ".join(f"`{n}`" for n in sorted(composites & k)) or "-"),
+        *(row(f"`{dtype.name}`", lambda info, d=dtype: mark(d in info.capabilities.dtypes)) for dtype in ALL),
+        *(row(f"{f}: {says}", lambda info, f=f: mark(f in info.capabilities.features)) for f, says in FEATURES.items()),
+        row("known bugs", lambda info: "; ".join(f"[{q.name}]({q.link})" for q in info.capabilities.quirks) or "-"),
     ]
     return table(["", *(f"`{name}`" for name in names)], rows)
 
@@ -105,7 +123,93 @@ def absent_table() -> str:
     return table(["name", "why", "use instead"], rows)
 
 
-PARTS = {"absent-table": absent_table, "functions": functions, "op-table": op_table, "backend-table": backend_table}
+def cards() -> dict[str, dict[str, Any]]:
+    """The score cards in docs/cards by the name of their backend in noxfile.py, the host first."""
+    paths = sorted((ROOT / "docs" / "cards").glob("*.json"), key=lambda path: (path.stem != "cpu", path.stem))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def ways(row: dict[str, int]) -> str:
+    """What became of the calls of a family's samples, and what is wrong with it."""
+    calls = {name: row.get(name, 0) for name in ("kernel", "decomposition", "fallback")}
+    parts = [
+        f"{count} {name}" for name, count in zip(("kernel", "composed", "host"), calls.values(), strict=True) if count
+    ]
+    if not parts and row.get("passed"):
+        parts.append(f"{row['passed']} tests")
+    parts += [f"{row[name]} {name}" for name in ("unsupported", "known bug") if row.get(name)]
+    parts += [f"**{row['failed']} failed**"] if row.get("failed") else []
+    return ", ".join(parts) or "-"
+
+
+def support_summary() -> str:
+    """A row a score card: what was tested, with which result."""
+    return table(
+        ["backend", "what it is", "polyad", "tests passed", "failed", "known bugs", "unsupported", "calls"],
+        (
+            [
+                f"`{name}`",
+                card["description"] + ("" if card["complete"] else " (not all shards)"),
+                card["polyad"],
+                *(str(card["totals"][column]) for column in ("passed", "failed", "known bug", "unsupported")),
+                ways({column: card["totals"][column] for column in ("kernel", "decomposition", "fallback")}),
+            ]
+            for name, card in cards().items()
+        ),
+    )
+
+
+def support_by_family() -> str:
+    """A row a family of ops, a column a score card; tests of all tiers together."""
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for name, card in cards().items():
+        for row in card["rows"]:
+            cell = found.setdefault(row["family"], {}).setdefault(name, {})
+            for column, count in row.items():
+                if isinstance(count, int):
+                    cell[column] = cell.get(column, 0) + count
+    names = list(cards())
+    rows = ([f"`{family}`", *(ways(cells.get(n, {})) for n in names)] for family, cells in sorted(found.items()))
+    return table(["family", *(f"`{name}`" for name in names)], rows)
+
+
+def support_by_op() -> str:
+    """A row an op, a column a score card: the ways that calls of the op went."""
+    found = cards()
+    names = sorted({op for card in found.values() for op in card["ops"]})
+    said = {"kernel": "kernel", "decomposition": "composed", "fallback": "host"}
+
+    def cell(card: dict[str, Any], op: str) -> str:
+        return ", ".join(said[way] for way in said if card["ops"].get(op, {}).get(way)) or "-"
+
+    rows = (
+        [f"`{op}`", OPS[op].kind if op in OPS else "", *(cell(card, op) for card in found.values())] for op in names
+    )
+    return table(["op", "kind", *(f"`{name}`" for name in found)], rows)
+
+
+def sabotage_table() -> str:
+    """The ways to be wrong that the suite's own tests try, with the check that catches each."""
+    sys.path[:0] = [str(ROOT / "tests" / "unit" / "conformance"), str(ROOT / "tests" / "backends" / "fake" / "src")]
+    sabotages = importlib.import_module("sabotage").SABOTAGES
+    found: dict[str, list[str]] = {}
+    for sabotage in sabotages:
+        on = f" of {', '.join(f'`{op}`' for op in sabotage.ops)}" if sabotage.ops else ""
+        found.setdefault(sabotage.description, []).append(f"`{sabotage.check}`{on}")
+    rows = ([description, "; ".join(checks)] for description, checks in found.items())
+    return table(["a backend that is wrong in this way", "is caught by"], rows)
+
+
+PARTS = {
+    "absent-table": absent_table,
+    "functions": functions,
+    "op-table": op_table,
+    "backend-table": backend_table,
+    "support-summary": support_summary,
+    "support-by-family": support_by_family,
+    "support-by-op": support_by_op,
+    "sabotage-table": sabotage_table,
+}
 
 
 def fill_in(app: Any, docname: str, source: list[str]) -> None:

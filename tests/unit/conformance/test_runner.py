@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -15,9 +17,12 @@ from typing import Any
 
 import pytest
 
+from polyad.cli import main
 from polyad_conformance import report
 from polyad_conformance.samples import families
 from polyad_conformance.sharding import Shard
+
+ROOT = Path(__file__).parents[3]
 
 SUITE = ("-m", "pytest", "--pyargs", "polyad_conformance", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 
@@ -212,6 +217,20 @@ def test_the_command_goes_by_its_own_settings(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cpu: " in done.stdout
+
+
+COMMANDS = re.findall(
+    r"^polyad conformance (.*?)(?: +#.*)?$",
+    "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md"))),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_documentation_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", lambda command: type("Process", (), {"wait": lambda self: 0})())
+    assert len(COMMANDS) > 5
+    assert main(["conformance", *shlex.split(command)]) == 0
 
 
 def collected(run: Any, *options: str) -> set[str]:
