@@ -1,6 +1,7 @@
 """Run the Python examples of one Markdown page, in order and in one namespace, as a reader who types them would.
 
     python tests/docs/run_page.py docs/quickstart.md
+    python tests/docs/run_page.py --shell docs/backends.md     # its ```sh blocks instead, in the current folder
 
 A block marked ```python is executed, or, if it has prompts (>>>), run by doctest and its output compared. Line
 numbers in errors are those of the page. A block that cannot run by itself (a fragment, a file of somebody's package)
@@ -13,6 +14,7 @@ Each page runs in a process of its own, because examples may change defaults and
 
 import doctest
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,8 +71,15 @@ def run(path: Path) -> tuple[int, int]:
     return ran, failed
 
 
+def run_shell(path: Path) -> tuple[int, int]:
+    """Run the commands of the page at `path` as one script, which ends at the first that fails."""
+    found = [block.code for block in blocks(path.read_text(encoding="utf-8")) if block.language == "sh" and block.runs]
+    done = subprocess.run(["bash", "-euxo", "pipefail", "-c", "".join(found)], check=False)
+    return len(found), int(done.returncode != 0)
+
+
 if __name__ == "__main__":
-    page = Path(sys.argv[1])
-    ran, failed = run(page)
+    page = Path(sys.argv[-1])
+    ran, failed = run_shell(page) if "--shell" in sys.argv[1:-1] else run(page)
     print(f"{page.name}: {ran} blocks, {failed} failures")
     sys.exit(failed > 0)

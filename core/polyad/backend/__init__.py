@@ -11,7 +11,7 @@
     memory.py        what a device's memory holds
     fallback.py      what happens to an op for which a device has no kernel
 
-Start with docs/write-a-backend.md.
+Start with docs/backends.md.
 """
 
 from typing import TYPE_CHECKING, Any
