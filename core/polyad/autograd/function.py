@@ -144,6 +144,9 @@ class Function:
     tensor(2.)
     """
 
+    derives_jvp = False
+    """Whether forward mode, where there is no ``jvp``, may differentiate ``backward`` instead."""
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise AutogradError(
             f"{type(self).__name__}: an instance of it cannot be called",
@@ -203,9 +206,11 @@ class Function:
         Arguments by name, and defaults, need a ``forward`` with ``setup_context``; else TypeError.
         """
         if cls.setup_context is not Function.setup_context:
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
+            signature = _signature(cls.forward)
+            if kwargs or len(args) < len(signature.parameters):
+                bound = signature.bind(*args, **kwargs)
+                bound.apply_defaults()
+                args, kwargs = bound.args, bound.kwargs
         if kwargs:
             raise ArgumentTypeError(
                 f"{cls.__name__}.apply: arguments by name are not taken: {', '.join(kwargs)}",
@@ -240,6 +245,9 @@ class Function:
         if not several:
             return results[0], ctx
         return type(result)(*results) if hasattr(result, "_fields") else type(result)(results), ctx
+
+
+_signature = functools.lru_cache(256)(inspect.signature)
 
 
 def run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:

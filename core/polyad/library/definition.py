@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..autograd.function import Function, FunctionCtx
+from ..autograd.function import Function
 from ..autograd.hooks import place_of
 from ..backend import fallback
 from ..backend.registry import get_default_device
@@ -350,19 +350,19 @@ def _nested(flat: Sequence[Any], lengths: tuple[int | None, ...]) -> list[Any]:
 def _function_of(op: CustomOpDef) -> type[Function]:
     """The Function whose call is a call of *op*; its last argument is the lengths of lists."""
 
-    def forward(ctx: FunctionCtx, *flat: Any) -> Any:
-        values = _nested(flat[:-1], flat[-1])
-        needs = _nested(ctx.needs_input_grad[:-1], flat[-1])
-        result = op.run(values)
+    def forward(*flat: Any) -> Any:
+        return op.run(_nested(flat[:-1], flat[-1]))
+
+    def setup_context(ctx: Any, flat: tuple[Any, ...], result: Any) -> None:
+        ctx.lengths = flat[-1]
         if op.setup_context is not None:
-            ctx.needs_input_grad = tuple(needs)
+            values = _nested(flat[:-1], flat[-1])
+            ctx.needs_input_grad = tuple(_nested(ctx.needs_input_grad[:-1], flat[-1]))
             given = list(zip(op.schema.arguments, values, strict=True))
             inputs = tuple(value for one, value in given if not one.keyword_only)
             by_name = {one.name: value for one, value in given if one.keyword_only}
             more = {"keyword_only_inputs": by_name} if by_name else {}
             op.setup_context(ctx=ctx, inputs=inputs, output=result, **more)
-        ctx.lengths = flat[-1]  # type: ignore[attr-defined]
-        return result
 
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
         if op.backward is None:
@@ -419,8 +419,15 @@ def _function_of(op: CustomOpDef) -> type[Function]:
     def said() -> str:
         return f"{op.name}: backward{place_of(op.backward)}"
 
-    methods: dict[str, Any] = {"forward": forward, "backward": backward, "vmap": vmap, "_said": said}
+    methods: dict[str, Any] = {
+        "forward": forward,
+        "setup_context": setup_context,
+        "backward": backward,
+        "vmap": vmap,
+        "_said": said,
+    }
     made: Any = type(op.name, (Function,), {name: staticmethod(method) for name, method in methods.items()})
+    made.derives_jvp = True
     made.__doc__ = op.__doc__
     return made  # type: ignore[no-any-return]
 

@@ -243,6 +243,33 @@ def test_kernels_by_device() -> None:
         polyad.library.register_kernel("test::nothing", "cpu", lambda x: x)
 
 
+def test_vmap_with_a_rule_and_without(recwarn) -> None:
+    op = sine()
+    batch = polyad.randn(4, 3)
+    assert polyad.allclose(polyad.func.vmap(op)(batch), batch.sin())
+    assert polyad.allclose(polyad.func.vmap(op, in_dims=1)(batch), batch.sin().T)
+    calls = []
+
+    @op.register_vmap
+    def _(info, in_dims, x, scale):
+        calls.append((info.batch_size, in_dims))
+        return op(x, scale), in_dims[0]
+
+    assert polyad.allclose(polyad.func.vmap(op)(batch), batch.sin())
+    assert calls == [(4, (0, None))]
+
+
+def test_transforms_nest_around_an_op() -> None:
+    op, x = sine(), polyad.randn(4, 3, dtype=polyad.float64)
+    op.register_vmap(lambda info, in_dims, x, scale: (op(x, scale), in_dims[0]))
+    func = polyad.func
+    for slope in (
+        func.vmap(func.grad(lambda row: op(row).sum()))(x),
+        func.grad(lambda batch: func.vmap(op)(batch).sum())(x),
+    ):
+        assert polyad.allclose(slope, x.cos())
+
+
 def test_opcheck_finds_what_is_wrong() -> None:
     @custom_op("test::bad", mutates_args=())
     def bad(x: Tensor) -> Tensor:
@@ -250,9 +277,10 @@ def test_opcheck_finds_what_is_wrong() -> None:
 
     bad.register_autograd(lambda ctx, g: g)
     bad.register_fake(lambda x: polyad.empty(1))
+    bad.register_vmap(lambda info, in_dims, x: (x * 0, in_dims[0]))
     found = opcheck(bad, (polyad.randn(3, 3, requires_grad=True),), raise_exception=False)
     assert found["test_schema"] == found["test_capture"] == found["test_devices"] == "SUCCESS"
-    for name in ("test_layouts", "test_autograd_registration", "test_faketensor"):
+    for name in ("test_layouts", "test_autograd_registration", "test_faketensor", "test_vmap"):
         assert isinstance(found[name], RuntimeError), name
     with pytest.raises(ValueError, match="there is no check 'nothing'"):
         opcheck(bad, (polyad.ones(1),), test_utils="nothing")
@@ -261,6 +289,7 @@ def test_opcheck_finds_what_is_wrong() -> None:
 def test_opcheck_of_a_right_op() -> None:
     op = sine()
     op.register_fake(lambda x, scale: polyad.empty_like(x))
+    op.register_vmap(lambda info, in_dims, x, scale: (op(x, scale), in_dims[0]))
     x = polyad.randn(2, 3, requires_grad=True)
     assert set(opcheck(op, (x,), {"scale": 2.0}).values()) == {"SUCCESS"}
     assert x.grad is None
