@@ -150,7 +150,7 @@ class _Generated:
 
     def forward(self, outer: FunctionCtx) -> tuple[Any, ...]:
         """Carry out ``forward`` at the level; the inner tensors of its results."""
-        bare = tuple([one._bare() if isinstance(one, Batched) else one for one in self.args])
+        bare = tuple([one._alias() if _has_node(one) else one for one in self.args])
         with self.level:
             self.result = run_forward(self.cls, self.ctx, bare)
         self.several = isinstance(self.result, (tuple, list))
