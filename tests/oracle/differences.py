@@ -17,7 +17,7 @@ import numpy as np
 
 from polyad import errors
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import FLOATING, complex128
+from polyad.dtypes import FLOATING, complex128, uint8
 from polyad_conformance.tolerance import eps, wide
 
 from .calls import Call, Given, contiguous, expanded, leaves, transposed
@@ -94,6 +94,11 @@ def _number_for_a_tensor(call: Call, mismatch: Mismatch, ours: Outcome, theirs: 
         )
         is not None
     )
+
+
+def _dim_left_out(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    told = "invalid combination of arguments" in _message(theirs.error)
+    return mismatch.kind == "accepted" and told and "keepdim" in call.kwargs
 
 
 def _int_for_ints(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -173,7 +178,7 @@ def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
 ROW_MAJOR = {
     "families": (
         "linalg", "fft", "view_scatter", "products", "added_products", "einsum", "coordinates", "convolution",
-        "random", "dropout",
+        "random", "dropout", "special.polynomials",
     ),
     "functions": ("complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__"),
 }  # fmt: skip
@@ -224,7 +229,7 @@ def _ldexp_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outco
 def _negative_radius(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind != "gradient" or call.name != "polar" or len(call.args) < 2 or not isinstance(call.args[0], Given):
         return False
-    return bool((wide(call.args[0].values) < 0).any())
+    return not (wide(call.args[0].values) > 0).all()
 
 
 def _other_triangle(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -286,7 +291,11 @@ def _result_does_not_fit(call: Call, mismatch: Mismatch, ours: Outcome, theirs: 
 
 
 def _narrower_target(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    return mismatch.kind == "accepted" and call.form == "in place" and "requires dtype" in _message(theirs.error)
+    return (
+        mismatch.kind == "accepted"
+        and call.form == "in place"
+        and re.search("requires dtype|Bad in-place call", _message(theirs.error)) is not None
+    )
 
 
 def _singular_determinant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -330,6 +339,7 @@ MEANINGLESS = {
 
 CORNERS = {
     "fft.ifftshift": ("accepted", "a 0-d tensor has nothing to shift; PyTorch refuses it"),
+    "atan2": ("gradient", "PyTorch negates numbers of uint8, which wrap around"),
     "linalg.lstsq": ("value", "without columns, residuals are the squares of B; PyTorch's are 0"),
     "ormqr": ("accepted", "more reflectors than columns are left out; PyTorch refuses them"),
     "nn.functional.cross_entropy": ("value", "no classes and no elements give 0; PyTorch gives nan in half types"),
@@ -346,6 +356,8 @@ CORNERS = {
 
 
 def _corner(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind == "gradient" and not any(given.dtype is uint8 for given in call.givens()):
+        return False
     if mismatch.kind == "value" and not any(0 in given.shape for given in call.givens()):
         return False
     return call.path in CORNERS and mismatch.kind == CORNERS[call.path][0]
@@ -419,6 +431,12 @@ DIFFERENCES = [
         "an elementwise function takes a number for either operand, and for both",
         _number_for_a_tensor,
         Call("maximum", (contiguous(_floats(2)), 1.0)),
+    ),
+    Difference(
+        "keepdim without dim",
+        "keeps all dimensions, with size 1",
+        _dim_left_out,
+        Call("sum", (contiguous(_floats(2)),), {"keepdim": True}),
     ),
     Difference(
         "an int for a tuple of ints",
@@ -541,8 +559,8 @@ DIFFERENCES = [
         Call("ldexp", (contiguous(_floats(2)), contiguous(np.array([-1, -2])))).with_gradients(),
     ),
     Difference(
-        "the gradient of polar with a negative radius",
-        "is the derivative; PyTorch's has its sign turned",
+        "the gradient of polar with a radius that is not positive",
+        "is the derivative; PyTorch's has its sign turned, and is 0 for 0",
         _negative_radius,
         Call("polar", (contiguous(-_floats(2)), contiguous(_floats(2)))).with_gradients(),
     ),
