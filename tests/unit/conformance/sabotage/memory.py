@@ -74,16 +74,16 @@ def names_the_allocation_for_an_address(backend: Saboteur, patch: pytest.MonkeyP
 def truncates_casts(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """A cast to bfloat16 cuts bits off instead of rounding."""
 
-    def cast(array: Any, dtype: Any) -> Any:
-        if dtype is bfloat16 and array.dtype == np.float32:
+    def make(honest: Any) -> Any:
+        def cast(array: Any, dtype: Any) -> Any:
+            if dtype is not bfloat16 or array.dtype != np.float32:
+                return honest(array, dtype)
             bits = (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16)
             return bits.view(numpy_dtype(bfloat16)).reshape(array.shape)
-        with np.errstate(all="ignore"):
-            return (array.real if array.dtype.kind == "c" and not dtype.is_complex else array).astype(
-                numpy_dtype(dtype)
-            )
 
-    backend.table["cast"] = cast
+        return cast
+
+    backend.replace("cast", make)
 
 
 @caught_by("check_casts")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import polyad
 from polyad.autograd.node import Formula
+from polyad.batching import rules
+from polyad.dispatch.forward import ForwardRule
 from polyad.dispatch.op import OPS
 from polyad.dispatch.promotion import Typing
 from polyad.storage import Storage
@@ -51,6 +54,29 @@ def cuts_the_second_gradient(backend: Saboteur, patch: pytest.MonkeyPatch) -> No
     _spoil_formulas(patch, "mul", lambda gradient: gradient.detach())
 
 
+@caught_by("test_forward", "exp")
+def takes_a_curve_for_a_line(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """The tangent of a result is the op of the tangent, as if the op were linear."""
+    patch.setattr(OPS["exp"], "forward", ForwardRule("linear", (0,)))
+
+
+@caught_by("test_forward_over_reverse", "mul")
+def loses_tangents_in_gradients(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A gradient has no tangent."""
+    _spoil_formulas(patch, "mul", lambda gradient: polyad.autograd.forward_ad.unpack_dual(gradient).primal)
+
+
+def _reduces_the_batch(level: Any, op: Any, values: tuple[Any, ...]) -> Any:
+    return op.call(*map(rules._inner, values))
+
+
+@caught_by("test_batch_gradient", "mul")
+@caught_by("test_batch", "sum")
+def reduces_over_the_batch(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A batching rule does not count the batch among the dimensions."""
+    patch.setitem(rules._found, OPS["sum"], (_reduces_the_batch, "own"))
+
+
 @caught_by("check_training")
 def trains_with_a_wrong_relu(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """Half of a gradient is lost on the way, and a network learns slowly."""
@@ -77,7 +103,7 @@ def promotes_to_the_left_operand(backend: Saboteur, patch: pytest.MonkeyPatch) -
     def left(types: Any, keyed: Any) -> Any:
         typing = honest(types, keyed)
         mixed = all(hasattr(entry, "dtype") for entry in types) and types[0].dtype.category < types[1].dtype.category
-        return Typing((types[0].dtype,), (types[0].dtype,) * 2) if mixed else typing
+        return Typing(casts=(types[0].dtype,) * 2, outputs=(types[0].dtype,)) if mixed else typing
 
     patch.setattr(OPS["add"], "dtype", left)
 
