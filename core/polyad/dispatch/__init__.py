@@ -7,4 +7,5 @@ promotion.py  dtype rules
 views.py      carrying out view ops
 inplace.py    writing into tensors
 modes.py      objects that see every op before it runs
+wrapped.py    tensors of a transform such as vmap, and levels.py, how the transform carries out what is done with them
 """
