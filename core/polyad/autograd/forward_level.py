@@ -34,9 +34,10 @@ from ..ops.strided import _window_clear, _window_put, _window_take, clear_parts,
 from ..state import state
 from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
 from .forward_rules import fitted, has_rule, push_forward, push_function
-from .function import Application, Function
+from .function import Application, Function, FunctionCalls, FunctionCtx, SavedResult
+from .grad_mode import enable_grad, no_grad
 from .gradients import BACKWARD, GRAD
-from .levels import ENTER
+from .levels import ENTER, Linearized, enter, leads_outside, leave
 from .node import Output
 from .passing import PASS_THROUGH
 from .saved import Packed, PackedCalls
@@ -254,6 +255,8 @@ class ForwardLevel(Mode):
         self._roots[id(out)] = (self._known(out), weakref.ref(root))
         _, members = self._views.setdefault(id(root), (self._known(root), []))
         members.append(weakref.ref(out))
+        if len(members) >= 16 and not len(members) & (len(members) - 1):
+            members[:] = [reference for reference in members if reference() is not None]
         tangent = self.tangent(source)
         if tangent is not None:
             self.set(
@@ -271,7 +274,7 @@ class ForwardLevel(Mode):
             return effect.call(*args)
         if effect.function is not None:
             return self._function(effect, args)
-        if effect.body is None:
+        if effect.reads or effect.body is None:
             return effect.call(*args)
         with self:
             return effect.body(*args)
@@ -331,31 +334,91 @@ class ForwardLevel(Mode):
         """A `polyad.autograd.Function` applied to tensors with tangents: its own ``jvp`` gives those of the results."""
         application: Application = effect.body  # type: ignore[assignment]
         function = application.function
+        tangents = [self._tangent_of(one) for one in args]
         if function.jvp is Function.jvp:
+            if function.derives_jvp:
+                return self._derived(application, effect, args, tangents)
             raise NotSupported(
                 f"{function.__name__}: it has no jvp, so forward mode does not know its derivative",
-                operands={f"argument {i}": one for i, one in enumerate(args) if self._tangent_of(one) is not None},
+                operands={f"argument {i}": one for i, one in enumerate(args) if tangents[i] is not None},
                 fix="define a static method jvp(ctx, *grad_inputs) that returns one tangent a result",
             )
-        application.keep = True
-        result = effect.call(*args)
-        ctx = application.ctx
-        assert ctx is not None
+        result, ctx = self._applied_function(application, effect, args)
         several = isinstance(result, (tuple, list))
         results = list(result) if several else [result]
-        tangents = push_function(function, ctx, args, [self._tangent_of(one) for one in args], results)
-        for position, (one, tangent) in enumerate(zip(results, tangents, strict=True)):
+        found = push_function(function, ctx, args, tangents, results)
+        for position, (one, tangent) in enumerate(zip(results, found, strict=True)):
             if isinstance(one, Tensor) and any(one is arg for arg in args):
-                # A recorded call returns an argument itself only if it wrote to it.
-                if ctx._calls is not None or any(one is dirty for dirty in ctx.dirty_tensors):
+                if any(one is dirty for dirty in ctx.dirty_tensors):
                     self._write(one, tangent)
                     continue
                 one = results[position] = one._alias()
             if tangent is not None:
                 self.set(one, tangent)
+        self._know_saved_by(ctx, results)
         if not several:
             return results[0]
         return type(result)(*results) if hasattr(result, "_fields") else type(result)(results)
+
+    def _applied_function(
+        self, application: Application, effect: Effect, args: tuple[Any, ...]
+    ) -> tuple[Any, FunctionCtx]:
+        """The result of the call, and a context for ``jvp``: of its own where there is a ``setup_context``."""
+        function = application.function
+        if function.setup_context is Function.setup_context:
+            application.keep = True
+            result = effect.call(*args)
+            if application.ctx is None:
+                raise NotSupported(
+                    f"{function.__name__}: what its forward saves is not known where its vmap takes forward's place",
+                    fix="define setup_context(ctx, inputs, output), and forward without ctx",
+                )
+            return result, application.ctx
+        result = effect.call(*args)
+        ctx = FunctionCtx(tuple([isinstance(one, Tensor) and one._node is not None for one in args]))
+        with no_grad():
+            function.setup_context(ctx, args, result)
+        return result, ctx
+
+    def _know_saved_by(self, ctx: FunctionCtx, results: Sequence[Any]) -> None:
+        """What the node of a `Function`'s call keeps has the tangents of what *ctx* was given to save."""
+        node = next((one._node for one in results if isinstance(one, Tensor) and one._node is not None), None)
+        calls = (node.parent if isinstance(node, Output) else node).calls if node is not None else None
+        if isinstance(calls, FunctionCalls):
+            for kept, tensor in zip(calls.saved, ctx.to_save, strict=True):
+                if isinstance(kept, Packed):
+                    self._know_packed((kept,), (tensor,))
+                elif isinstance(kept, SavedResult):
+                    self.twin(tensor, kept.alias)  # type: ignore[arg-type]
+        ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
+
+    def _derived(self, application: Application, effect: Effect, args: tuple[Any, ...], tangents: list[Any]) -> Any:
+        """As `_function`, without a ``jvp``: by differentiating the gradient with respect to what arrives."""
+        moved = [position for position, tangent in enumerate(tangents) if tangent is not None]
+        entries = [enter(args[position], effect.name) for position in moved]
+        given = list(args)
+        for position, entry in zip(moved, entries, strict=True):
+            given[position] = entry
+            self.twin(args[position], entry)
+        application.keep = True
+        with enable_grad():
+            result = effect.call(*given)
+        several = isinstance(result, (tuple, list))
+        results = list(result) if several else [result]
+        smooth = [one for one in results if isinstance(one, Tensor) and one._node is not None]
+        derivative = Linearized(smooth, entries)
+        pushed = [tangents[position] for position in moved]
+        made = [*entries, *derivative.entries()]
+        record = state.grad_enabled and leads_outside((*smooth, *pushed), entries)
+        for one, tangent in zip(smooth, derivative(pushed, record), strict=True):
+            self.set(one, None if tangent is None else leave(tangent, made))
+        if application.ctx is not None:
+            self._know_saved_by(application.ctx, results)
+        for position, one in enumerate(results):
+            if isinstance(one, Tensor):
+                results[position] = leave(one, entries)
+                self.twin(one, results[position])
+        return type(result)(results) if several else results[0]
 
     # ------------------------------------------------------------------------------------------------ writes
 

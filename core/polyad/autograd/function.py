@@ -53,7 +53,7 @@ class FunctionCtx:
         self.non_differentiable: tuple[Tensor, ...] = ()
         self.materialize_grads = True
         self.saved_for_forward: tuple[Tensor | None, ...] = ()
-        self._in_jvp = False
+        self._in_jvp = self._keep = False
         self._calls: weakref.ref[FunctionCalls] | None = None
         self._node: weakref.ref[Node] | None = None
 
@@ -219,11 +219,12 @@ class Function:
         return Application(cls).call(*args) if state.modes else cls._apply(args)[0]
 
     @classmethod
-    def _apply(cls, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx]:
+    def _apply(cls, args: tuple[Any, ...], keep: bool = False) -> tuple[Any, FunctionCtx]:
         targets = [arg._node if isinstance(arg, Tensor) else None for arg in args]
         recording = state.grad_enabled and any(node is not None for node in targets)
         like = [(arg._array.shape, arg._type) if isinstance(arg, Tensor) else None for arg in args]
         ctx = FunctionCtx(tuple(node is not None for node in targets))
+        ctx._keep = keep
         before = state.grad_enabled
         state.grad_enabled = False
         try:
@@ -278,7 +279,7 @@ class Application:
         return self(*args)
 
     def __call__(self, *args: Any) -> Any:
-        result, ctx = self.function._apply(args)
+        result, ctx = self.function._apply(args, self.keep)
         if self.keep:
             self.ctx = ctx
         return result
@@ -331,11 +332,12 @@ def _record(
         if tensor is not None and hooks:
             saved.append(Packed(tensor, hooks[-1], number if dirty_or_made and wanted[number or 0] else None))
         elif tensor is not None and dirty_or_made:
-            saved.append(_SavedResult(tensor, number if wanted[number or 0] else None))
+            saved.append(SavedResult(tensor, number if wanted[number or 0] else None))
         else:
             saved.append(tensor)
     node.calls = FunctionCalls(calls, tuple(saved))
-    ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable = (), (), ()
+    if not ctx._keep:  # for a mode, which drops it when it has seen it
+        ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable = (), (), ()
     ctx._calls, ctx._node = weakref.ref(node.calls), weakref.ref(node)
     dirty = [any(one is two for two in args) for one in results]
     for number, tensor in enumerate(results):
@@ -354,7 +356,7 @@ def _alias_of(tensor: Tensor) -> Tensor:
     return alias
 
 
-class _SavedResult:
+class SavedResult:
     """A result of its own call that a context saved: an alias without history, and the result's *number*."""
 
     __slots__ = ("alias", "number")
@@ -369,7 +371,7 @@ def _opened(saved: Any, node: Node) -> Tensor | None:
         return None
     if isinstance(saved, Packed):
         return saved.open(node)
-    tensor: Tensor = saved.alias if isinstance(saved, _SavedResult) else saved
+    tensor: Tensor = saved.alias if isinstance(saved, SavedResult) else saved
     if tensor._storage is not None and tensor._storage.written > node.seq:
         op, line = tensor._storage.writer
         raise AutogradError(
@@ -378,7 +380,7 @@ def _opened(saved: Any, node: Node) -> Tensor | None:
             notes={"changed": f"by {op}" + (f" ({line})" if line else "")},
             fix="clone() it before saving or changing it",
         )
-    if isinstance(saved, _SavedResult) and saved.number is not None and state.grad_enabled:
+    if isinstance(saved, SavedResult) and saved.number is not None and state.grad_enabled:
         tensor = tensor._alias()
         tensor._node = node if node.count is None else Output(node, saved.number, tensor._array.shape, tensor._type)
     return tensor

@@ -13,8 +13,10 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
+from .. import ops
 from ..autograd.function import Function
 from ..autograd.hooks import place_of
 from ..backend import fallback
@@ -63,7 +65,7 @@ class CustomOpDef:
 
     def __init__(self, name: str, schema: Schema, function: Callable[..., Any], device_types: Any) -> None:
         self.name, self.schema = name, schema
-        self.default: Callable[..., Any] | None = None
+        self.for_all: Callable[..., Any] | None = None
         self.kernels: dict[str, Callable[..., Any]] = {}
         self.disabled: set[str] = set()
         self.fake: Callable[..., Any] | None = None
@@ -72,10 +74,15 @@ class CustomOpDef:
         self.setup_context: Callable[..., Any] | None = None
         functools.update_wrapper(self, function)
         if device_types is None:
-            self.default = function
+            self.for_all = function
         else:
             self.register_kernel(device_types, function)
         self._function = _function_of(self)
+
+    @property
+    def default(self) -> CustomOpDef:
+        """The op itself: PyTorch's ``torch.ops.mylib.scale.default``."""
+        return self
 
     def __repr__(self) -> str:
         return f"<custom op {self.name}{self.schema}>"
@@ -135,7 +142,7 @@ class CustomOpDef:
 
         def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
             if device_types is None:
-                self.default = kernel
+                self.for_all = kernel
             for one in [device_types] if isinstance(device_types, str) else device_types or ():
                 self.kernels[one.partition(":")[0]] = kernel
             return kernel
@@ -160,10 +167,10 @@ class CustomOpDef:
         ...     (x,) = ctx.saved_tensors
         ...     return grad * 3 * x * x
         >>> cube.register_autograd(backward, setup_context=setup_context)
-        >>> x = polyad.tensor(2.0, requires_grad=True)
+        >>> x = polyad.tensor([2.0], requires_grad=True)
         >>> cube(x).backward()
         >>> x.grad
-        tensor(12.)
+        tensor([12.])
         """
         if self.schema.written:
             raise AutogradError(
@@ -208,7 +215,7 @@ class CustomOpDef:
     def kernel_for(self, device_type: str) -> Callable[..., Any] | None:
         """What computes on devices of a type."""
         own = None if device_type in self.disabled else self.kernels.get(device_type)
-        return own or self.default
+        return own or self.for_all
 
     def run(self, values: list[Any]) -> Any:
         """Compute, unrecorded, and check what came."""
@@ -451,7 +458,8 @@ def custom_op(
     devices by `CustomOpDef.register_kernel`, a rule for batches by `CustomOpDef.register_vmap`. `opcheck` tests it.
 
     Args:
-        name: "namespace::name". An op of that name that there is already is replaced.
+        name: "namespace::name"; the op is ``polyad.ops.namespace.name`` from then on. One of that name that there is
+            already is replaced.
         fn: the function; its annotations are the op's schema.
         mutates_args: names of the arguments that it writes into, or "unknown" for all tensors.
         device_types: the types of the devices on which it computes, such as "cpu"; None for all.
@@ -475,6 +483,12 @@ def custom_op(
     def define(function: Callable[..., Any]) -> CustomOpDef:
         op = CustomOpDef(name, schema_of(function, mutates_args, name), function, device_types)
         DEFINED[name] = op
+        space = getattr(ops, namespace, None)
+        if space is None:
+            space = SimpleNamespace()
+            setattr(ops, namespace, space)
+        if isinstance(space, SimpleNamespace):  # a namespace that is a module of polyad.ops stays that
+            setattr(space, rest, op)
         return op
 
     return define if fn is None else define(fn)

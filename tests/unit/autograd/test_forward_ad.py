@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import threading
 import weakref
 
@@ -404,6 +405,44 @@ def test_a_function_brings_its_jvp() -> None:
     assert near(polyad.func.jacfwd(lambda x: Cube.apply(x, 3))(X), (3 * X**2).diag())
 
 
+class Exp(Function):
+    """Saves its result, and has its context set up apart."""
+
+    @staticmethod
+    def forward(x):
+        return x.exp()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+        ctx.save_for_forward(output)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0]
+
+
+def test_what_a_function_saves_has_tangents() -> None:
+    from polyad.autograd.graph import save_on_cpu
+
+    func = polyad.func
+
+    def packed(x):
+        with save_on_cpu():
+            return Exp.apply(x).sum()
+
+    for f in (lambda x: Exp.apply(x).sum(), packed):
+        assert near(func.jvp(f, (X,), (T,))[1], (X.exp() * T).sum())
+        assert near(func.jvp(func.grad(f), (X,), (T,))[1], X.exp() * T)
+        assert near(func.grad(lambda x: func.jvp(f, (x,), (T,))[1])(X), X.exp() * T)  # noqa: B023
+        assert near(func.hessian(f)(X), X.exp().diag())
+        assert near(func.jvp(func.grad(lambda x: func.grad(f)(x).sum()), (X,), (T,))[1], X.exp() * T)  # noqa: B023
+
+
 def function(jvp, forward=lambda ctx, x, y: x * y):
     class Made(Function):
         pass
@@ -510,3 +549,55 @@ def test_a_graph_made_at_a_level_can_be_run_after_it() -> None:
         value, slope = fwd.unpack_dual(checkpoint(lambda x: x.sin().exp(), dual(x), use_reentrant=False))
     assert near(grad(value.sum(), x, retain_graph=True)[0], X.cos() * X.sin().exp())
     assert near(grad(slope.sum(), x)[0], (X.cos() ** 2 - X.sin()) * X.sin().exp() * T)
+
+
+def test_a_custom_op_needs_no_jvp() -> None:
+    calls = []
+
+    @polyad.library.custom_op("forward_ad_test::cube", mutates_args=())
+    def cube(x: polyad.Tensor, scale: float) -> polyad.Tensor:
+        calls.append(1)
+        return polyad.tensor([scale * one**3 for one in x.tolist()], dtype=x.dtype)
+
+    def backward(ctx, g):
+        return g * 3 * ctx.scale * ctx.saved_tensors[0] ** 2, None
+
+    def setup(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.scale = inputs[1]
+
+    cube.register_autograd(backward, setup_context=setup)
+    value, slope = polyad.func.jvp(lambda x: cube(x, 2.0), (X,), (T,))
+    assert near(value, 2 * X**3)
+    assert near(slope, 6 * X**2 * T)
+    assert not slope.requires_grad
+    assert len(calls) == 1
+    assert near(
+        grad(polyad.func.jvp(lambda x: cube(x, 2.0), (w := X.clone().requires_grad_(),), (T,))[1].sum(), w)[0],
+        12 * X * T,
+    )
+    assert near(polyad.func.jvp(polyad.func.grad(lambda x: cube(x, 2.0).sum()), (X,), (T,))[1], 12 * X * T)
+
+    @polyad.library.custom_op("forward_ad_test::exp", mutates_args=())
+    def exp(x: polyad.Tensor) -> polyad.Tensor:
+        return polyad.tensor([math.exp(one) for one in x.tolist()], dtype=x.dtype)
+
+    exp.register_autograd(
+        lambda ctx, g: g * ctx.saved_tensors[0], setup_context=lambda ctx, inputs, output: ctx.save_for_backward(output)
+    )
+    assert near(polyad.func.jvp(polyad.func.grad(lambda x: exp(x).sum()), (X,), (T,))[1], X.exp() * T)
+
+
+def test_many_views_at_a_level_leave_nothing_behind() -> None:
+    from polyad.autograd.forward_level import ForwardLevel
+
+    with ForwardLevel() as _:
+        level = polyad.state.state.modes[-1]
+        x = level.dual("test", X, T)
+        for _ in range(1000):
+            x[0]
+        assert len(level._views[id(x)][1]) < 32
+        assert len(level._roots) < 4
+        del x
+        gc.collect()
+        assert not level._tangents
