@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,13 @@ from polyad.interop.numpy import numpy_dtype
 from .array import Array, new
 from .kernels import KERNELS, copying
 from .runtime import discovery
-from .runtime.device import Device as OpenCLDevice
+from .runtime.device import Device as OpenCLDevice, opened, opened_devices
 
 _NEED_FP64 = frozenset({float64, complex128})
 
 
 class OpenCLBackend(Backend):
     """All OpenCL devices of the machine; each is opened when it is first used."""
-
-    def __init__(self) -> None:
-        self._devices: dict[int, OpenCLDevice] = {}
-        self._lock = threading.Lock()
 
     def device_count(self) -> int:
         return len(discovery.devices())
@@ -35,25 +30,18 @@ class OpenCLBackend(Backend):
 
     def device(self, device: Device) -> OpenCLDevice:
         """What runs on *device*, opened on first use."""
-        index = device.index or 0
-        found = self._devices.get(index)
-        if found is None:
-            with self._lock:
-                if index not in self._devices:
-                    self._devices[index] = OpenCLDevice(index, discovery.devices()[index])
-                found = self._devices[index]
-        return found
+        return opened(device)
 
     def capabilities(self, device: Device) -> Capabilities:
-        opened = self.device(device)
+        found = opened(device)
         features = {"asynchronous"}
-        features |= {"fp64"} if opened.has_fp64 else set()
-        features |= {"fp16"} if opened.has_fp16 else set()
-        features |= {"shared_host_memory"} if opened.shares_host_memory else set()
+        features |= {"fp64"} if found.has_fp64 else set()
+        features |= {"fp16"} if found.has_fp16 else set()
+        features |= {"shared_host_memory"} if found.shares_host_memory else set()
         return Capabilities(
-            dtypes=frozenset(ALL) if opened.has_fp64 else frozenset(ALL) - _NEED_FP64,
+            dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
             features=frozenset(features),
-            limits={"max_allocation": opened.pool.largest, "memory": opened.pool.limit},
+            limits={"max_allocation": found.pool.largest, "memory": found.pool.limit},
         )
 
     def describe_device(self, device: Device) -> str:
@@ -107,8 +95,8 @@ class OpenCLBackend(Backend):
         self.device(device).finish()
 
     def empty_cache(self) -> None:
-        for opened in list(self._devices.values()):
-            opened.pool.empty_cache()
+        for device in opened_devices():
+            device.pool.empty_cache()
 
     def memory_stats(self, device: Device) -> MemoryStats:
         return self.device(device).pool.stats()

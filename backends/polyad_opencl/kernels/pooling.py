@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
-from polyad.dtypes import DType, iinfo, int64
+from polyad.dtypes import DType, bfloat16, float16, float32, iinfo, int64
 
 from ..array import Array, new
 from .elements import text
@@ -51,16 +51,33 @@ def _windows(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, spacing:
 
 _NUMBER_SIGNS = "q" * 3 * len(_SETTINGS)
 
-# The window of an output at (w0, w1, w2): where it begins, and which of its positions lie in the image.
-_WINDOW = "".join(
-    [
-        f"""
+_BLOCK = 16
+"""Neighbouring windows, wholly in the image, that a CPU device goes through side by side."""
+
+
+def _window(axis: int) -> str:
+    """Where the window w of one dimension begins, and which of its positions lie in the image: [low, high)."""
+    return f"""
     const long begin{axis} = w{axis} * stride{axis} - padding{axis};
-    const long low{axis} = begin{axis} < 0 ? (-begin{axis} + spacing{axis} - 1) / spacing{axis} : 0;
-    const long high{axis} = min(kernel{axis}, (sizes{axis} - begin{axis} + spacing{axis} - 1) / spacing{axis});"""
-        for axis in range(3)
-    ]
-)
+    const long low{axis} = begin{axis} < 0 ? (spacing{axis} - 1 - begin{axis}) / spacing{axis} : 0;
+    const long high{axis} = begin{axis} + (kernel{axis} - 1) * spacing{axis} < sizes{axis} ? kernel{axis}
+        : (sizes{axis} - begin{axis} + spacing{axis} - 1) / spacing{axis};"""
+
+
+def _divisor(axis: int) -> str:
+    """How many elements count along one dimension."""
+    padded = f"min(begin{axis} + kernel{axis}, sizes{axis} + padding{axis}) - begin{axis}"
+    return f"(with_padding ? {padded} : high{axis} - low{axis})"
+
+
+# Whether a block of windows from the one just described on has all its positions in the image.
+_INSIDE = "low2 == 0 && begin2 + (block - 1) * stride2 + (kernel2 - 1) * spacing2 < sizes2"
+
+_TAPS = """
+    for (long k0 = low0; k0 < high0; ++k0) for (long k1 = low1; k1 < high1; ++k1) {
+        const long x0 = begin0 + k0 * spacing0, x1 = begin1 + k1 * spacing1;
+        const long row = a + x0 * steps0 + x1 * steps1 + begin2 * steps2;
+"""
 
 
 def _lowest(dtype: DType) -> str:
@@ -76,28 +93,52 @@ def _largest(device: Any, dtype: DType, rank: int) -> Any:
 __kernel void largest(__global T *restrict out, __global long *restrict places, __global const T *restrict input,
                       {_settings()}, {parameters(rank, "a")})
 {{
+    enum {{ block = {_BLOCK if device.is_cpu else 1} }};
+    const long pitch = stride2 * steps2;
     {opening(rank, "a")}
     const long w0 = c{rank - 3}, w1 = c{rank - 2};
-    for (long i = 0; i < run; ++i) {{
+    {_window(0)} {_window(1)}
+    for (long i = 0; i < run;) {{
         const long w2 = c{rank - 1} + i;
-        {_WINDOW}
+        {_window(2)}
+        if (block > 1 && i + block <= run && {_INSIDE}) {{
+            C best[block];
+            long places_of[block];
+            for (int j = 0; j < block; ++j) {{
+                best[j] = {_lowest(dtype)};
+                places_of[j] = ((begin0 + low0 * spacing0) * sizes1 + begin1 + low1 * spacing1) * sizes2;
+            }}
+            {_TAPS}
+                for (long k2 = 0; k2 < kernel2; ++k2) {{
+                    const long from = row + k2 * spacing2 * steps2, place = (x0 * sizes1 + x1) * sizes2 + k2 * spacing2;
+                    for (int j = 0; j < block; ++j) {{
+                        const C value = LOAD(input, from + j * pitch);
+                        const bool better = value > best[j] {nan};
+                        best[j] = better ? value : best[j];
+                        places_of[j] = better ? place : places_of[j];
+                    }}
+                }}
+            }}
+            for (int j = 0; j < block; ++j) STORE(out, at + i + j, best[j]);
+            for (int j = 0; j < block; ++j) places[at + i + j] = places_of[j] + begin2 + j * stride2;
+            i += block;
+            continue;
+        }}
         C best = {_lowest(dtype)};
         long place = (begin0 + low0 * spacing0) * sizes1 + begin1 + low1 * spacing1;
         place = place * sizes2 + begin2 + low2 * spacing2;
-        for (long k0 = low0; k0 < high0; ++k0) for (long k1 = low1; k1 < high1; ++k1) {{
-            const long x0 = begin0 + k0 * spacing0, x1 = begin1 + k1 * spacing1;
-            const long row = a + x0 * steps0 + x1 * steps1;
+        {_TAPS}
             for (long k2 = low2; k2 < high2; ++k2) {{
-                const long x2 = begin2 + k2 * spacing2;
-                const C value = LOAD(input, row + x2 * steps2);
+                const C value = LOAD(input, row + k2 * spacing2 * steps2);
                 if (value > best {nan}) {{
                     best = value;
-                    place = (x0 * sizes1 + x1) * sizes2 + x2;
+                    place = (x0 * sizes1 + x1) * sizes2 + begin2 + k2 * spacing2;
                 }}
             }}
         }}
         STORE(out, at + i, best);
         places[at + i] = place;
+        ++i;
     }}
     {closing(rank, "a")}
 }}
@@ -126,21 +167,6 @@ def max_pool_with_indices(
 
 # ------------------------------------------------------------------------------------------------ averages
 
-# What the sum of a window is divided by.
-_DIVISOR = """
-    long divisor = given;
-    if (given == 0) {
-        if (with_padding) {
-            divisor = (min(begin0 + kernel0, sizes0 + padding0) - begin0)
-                    * (min(begin1 + kernel1, sizes1 + padding1) - begin1)
-                    * (min(begin2 + kernel2, sizes2 + padding2) - begin2);
-        } else {
-            divisor = (high0 - low0) * (high1 - low1) * (high2 - low2);
-        }
-        divisor = max(divisor, 1L);
-    }
-"""
-
 
 @cache
 def _mean(device: Any, dtype: DType, rank: int) -> Any:
@@ -148,18 +174,36 @@ def _mean(device: Any, dtype: DType, rank: int) -> Any:
 __kernel void mean(__global T *restrict out, __global const T *restrict input, long given, int with_padding,
                    {_settings()}, {parameters(rank, "a")})
 {{
+    enum {{ block = {_BLOCK if device.is_cpu else 1} }};
+    const long pitch = stride2 * steps2;
     {opening(rank, "a")}
     const long w0 = c{rank - 3}, w1 = c{rank - 2};
-    for (long i = 0; i < run; ++i) {{
+    {_window(0)} {_window(1)}
+    const long rows = {_divisor(0)} * {_divisor(1)};
+    for (long i = 0; i < run;) {{
         const long w2 = c{rank - 1} + i;
-        {_WINDOW}
-        {_DIVISOR}
+        {_window(2)}
+        const C divisor = given ? given : max(rows * {_divisor(2)}, 1L);
+        if (block > 1 && i + block <= run && {_INSIDE}) {{
+            C sums[block];
+            for (int j = 0; j < block; ++j) sums[j] = 0;
+            {_TAPS}
+                for (long k2 = 0; k2 < kernel2; ++k2) {{
+                    const long from = row + k2 * steps2;
+                    if (pitch == 1) for (int j = 0; j < block; ++j) sums[j] += LOAD(input, from + j);
+                    else for (int j = 0; j < block; ++j) sums[j] += LOAD(input, from + j * pitch);
+                }}
+            }}
+            for (int j = 0; j < block; ++j) STORE(out, at + i + j, sums[j] / divisor);
+            i += block;
+            continue;
+        }}
         C sum = 0;
-        for (long k0 = low0; k0 < high0; ++k0) for (long k1 = low1; k1 < high1; ++k1) {{
-            const long row = a + (begin0 + k0) * steps0 + (begin1 + k1) * steps1 + begin2 * steps2;
+        {_TAPS}
             for (long k2 = low2; k2 < high2; ++k2) sum += LOAD(input, row + k2 * steps2);
         }}
-        STORE(out, at + i, sum / (C)divisor);
+        STORE(out, at + i, sum / divisor);
+        ++i;
     }}
     {closing(rank, "a")}
 }}
@@ -185,40 +229,81 @@ def avg_pool(
 
 
 @cache
-def _spread(device: Any, dtype: DType, rank: int) -> Any:
-    """Each element of the image adds up what the windows that it is in send it: nothing is written twice."""
-    reach = "".join(
-        [
-            f"""
+def _spread(device: Any, dtype: DType, rank: int) -> tuple[Any, Any]:
+    """Kernels that divide what arrives, and in which each element of the image adds up what its windows send it."""
+    reach = [
+        f"""
         const long far{axis} = x{axis} + padding{axis};
-        const long first{axis} = far{axis} < kernel{axis} ? 0 : (far{axis} - kernel{axis}) / stride{axis} + 1;
-        const long last{axis} = min(far{axis} / stride{axis}, outs{axis} - 1);"""
-            for axis in range(3)
-        ]
-    )
+        const long first{axis} = far{axis} < kernel{axis} ? 0 : ratio(far{axis} - kernel{axis}, stride{axis}) + 1;
+        const long last{axis} = min(ratio(far{axis}, stride{axis}), outs{axis} - 1);"""
+        for axis in range(3)
+    ]
     source = f"""{text(dtype)}
-__kernel void spread(__global T *restrict out, __global const T *restrict grad, long given, int with_padding,
+inline long ratio(long a, long b)
+{{
+    return ((a | b) >> 31) == 0 ? (long)((uint)a / (uint)b) : a / b;
+}}
+
+__kernel void divide(__global C *restrict out, __global const T *restrict grad, long given, int with_padding,
                      {_settings()}, {parameters(rank, "a")})
 {{
     {opening(rank, "a")}
-    const long x0 = c{rank - 3}, x1 = c{rank - 2};
+    const long w0 = c{rank - 3}, w1 = c{rank - 2};
+    {_window(0)} {_window(1)}
+    const long rows = {_divisor(0)} * {_divisor(1)};
     for (long i = 0; i < run; ++i) {{
-        const long x2 = c{rank - 1} + i;
-        {reach}
-        C sum = 0;
-        for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1)
-            for (long w2 = first2; w2 <= last2; ++w2) {{
-                {_WINDOW}
-                {_DIVISOR}
-                sum += LOAD(grad, a + w0 * steps0 + w1 * steps1 + w2 * steps2) / (C)divisor;
+        const long w2 = c{rank - 1} + i;
+        {_window(2)}
+        const C divisor = given ? given : max(rows * {_divisor(2)}, 1L);
+        out[at + i] = LOAD(grad, a + i * A) / divisor;
+    }}
+    {closing(rank, "a")}
+}}
+
+__kernel void spread(__global T *restrict out, __global const C *restrict shares, {_settings()},
+                     {parameters(rank, "a")})
+{{
+    enum {{ block = {_BLOCK if device.is_cpu else 1} }};
+    {opening(rank, "a")}
+    const long x0 = c{rank - 3}, x1 = c{rank - 2};
+    {reach[0]} {reach[1]}
+    long x2 = c{rank - 1};
+    {reach[2]}
+    long first = first2, last = last2, far = far2;
+    for (long i = 0; i < run;) {{
+        if (block > 1 && stride2 == 1 && i + block <= run && far >= kernel2 - 1 && far + block <= outs2) {{
+            C sums[block];
+            for (int j = 0; j < block; ++j) sums[j] = 0;
+            for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {{
+                __global const C *row = shares + a + (w0 * outs1 + w1) * outs2 + far - kernel2 + 1;
+                for (long k2 = 0; k2 < kernel2; ++k2) for (int j = 0; j < block; ++j) sums[j] += row[k2 + j];
             }}
+            for (int j = 0; j < block; ++j) STORE(out, at + i + j, sums[j]);
+            i += block;
+            far += block;
+            first = far - kernel2 + 1;
+            last = min(far, outs2 - 1);
+            continue;
+        }}
+        C sum = 0;
+        for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {{
+            const long row = a + (w0 * outs1 + w1) * outs2;
+            for (long w2 = first; w2 <= last; ++w2) sum += shares[row + w2];
+        }}
         STORE(out, at + i, sum);
+        ++i;
+        ++far;
+        if (first * stride2 + kernel2 <= far) ++first;
+        if (last + 1 < outs2 && (last + 1) * stride2 <= far) ++last;
     }}
     {closing(rank, "a")}
 }}
 """
-    signature = "ppqi" + _NUMBER_SIGNS + letters(rank, "a")
-    return device.kernel(source, "spread", signature, what=f"avg_pool_backward {dtype.name}", local=local_size(device))
+    what, local, walk = f"avg_pool_backward {dtype.name}", local_size(device), letters(rank, "a")
+    return (
+        device.kernel(source, "divide", "ppqi" + _NUMBER_SIGNS + walk, what=what, local=local),
+        device.kernel(source, "spread", "pp" + _NUMBER_SIGNS + walk, what=what, local=local),
+    )
 
 
 def avg_pool_backward(
@@ -231,15 +316,20 @@ def avg_pool_backward(
     include_pad: bool,
     divisor: int | None,
 ) -> Array:
-    device, ones = g.device, (1,) * len(kernel)
-    out = new(device, (*g.shape[:2], *size), g.dtype)
-    if out.size:
-        walk = Walk((*g.shape[:2], *_three(tuple(size), 1)), (g.offset, (*g.steps[:2], 0, 0, 0)), apart=2)
-        items, chunk = cut(device, walk.count, max(1, 2048 // math.prod(kernel)))
-        _spread(device, g.dtype, walk.rank)(
-            items, out.buffer, g.buffer, divisor or 0, int(include_pad),
-            *_described(tuple(size), kernel, stride, padding, ones, g.shape[2:], g.steps[2:]), *walk.arguments(chunk),
-        )  # fmt: skip
+    device, ones, batch, outs = g.device, (1,) * len(kernel), g.shape[:2], g.shape[2:]
+    out = new(device, (*batch, *size), g.dtype)
+    if not out.size:
+        return out
+    settings = _described(tuple(size), kernel, stride, padding, ones, outs, g.steps[2:])
+    shares = new(device, g.shape, float32 if g.dtype in (float16, bfloat16) else g.dtype)
+    steps = (0,) * (3 - len(kernel)) + g.steps[2:]
+    walk = Walk((*batch, *_three(outs, 1)), (g.offset, (*g.steps[:2], *steps)), apart=2)
+    divide, spread = _spread(device, g.dtype, walk.rank)
+    items, chunk = cut(device, walk.count)
+    divide(items, shares.buffer, g.buffer, divisor or 0, int(include_pad), *settings, *walk.arguments(chunk))
+    walk = Walk((*batch, *_three(tuple(size), 1)), (0, (*shares.steps[:2], 0, 0, 0)), apart=2)
+    items, chunk = cut(device, walk.count, max(1, 4096 // math.prod(kernel)))
+    spread(items, out.buffer, shares.buffer, *settings, *walk.arguments(chunk))
     return out
 
 
