@@ -53,6 +53,18 @@ def test_a_call_computes_and_differentiates_twice() -> None:
     assert polyad.autograd.gradcheck(op, x)
 
 
+def test_it_is_found_by_namespace_and_name() -> None:
+    op, x = sine(), polyad.ones(2)
+    assert polyad.ops.test.sine is op
+    assert polyad.ops.test.sine.default(x).tolist() == op(x).tolist()
+
+    @custom_op("linalg::thing", mutates_args=())
+    def thing(x: Tensor) -> Tensor:
+        return x * 1
+
+    assert polyad.ops.linalg.__name__ == "polyad.ops.linalg"
+
+
 def test_what_is_not_registered_is_said_when_it_is_needed() -> None:
     @custom_op("test::plain", mutates_args=())
     def plain(x: Tensor) -> Tensor:
