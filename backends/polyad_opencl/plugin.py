@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 INFO = BackendInfo(
     name="opencl",
     api_version=API_VERSION,
-    # At most: a device without float64 says so when it is asked.
-    capabilities=Capabilities(features=frozenset({"fp64", "asynchronous"})),
+    # At most: what a device lacks of it, it says when it is asked.
+    capabilities=Capabilities(features=frozenset({"fp64", "fp16", "shared_host_memory", "asynchronous"})),
     install="pip install 'polyad[opencl]'",
     description="OpenCL devices through PyOpenCL",
 )

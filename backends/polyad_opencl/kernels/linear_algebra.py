@@ -94,11 +94,12 @@ def multiply(out: Array, a: Array, b: Array) -> None:
 
 
 def _dense(x: Array) -> Array:
-    """A row-major copy; dimensions that are repeated (step 0) stay so."""
-    shape = tuple([1 if step == 0 else size for size, step in zip(x.shape, x.steps)])
+    """Row-major copies of the matrices; batch dimensions that are repeated (step 0) stay so."""
+    shape = (*[1 if step == 0 else size for size, step in zip(x.shape[:-2], x.steps)], *x.shape[-2:])
     made = new(x.device, shape, x.dtype)
     copying.copy(made, Array(x.block, x.dtype, shape, x.steps, x.offset))
-    steps = tuple([0 if step == 0 else own for step, own in zip(x.steps, contiguous_strides(shape))])
+    own = contiguous_strides(shape)
+    steps = (*[0 if step == 0 else mine for step, mine in zip(x.steps[:-2], own)], *own[-2:])
     return Array(made.block, made.dtype, x.shape, steps, 0)
 
 
