@@ -278,6 +278,7 @@ def test_transforms_nest_around_an_op() -> None:
     for slope in (
         func.vmap(func.grad(lambda row: op(row).sum()))(x),
         func.grad(lambda batch: func.vmap(op)(batch).sum())(x),
+        func.jvp(op, (x,), (polyad.ones_like(x),))[1],
     ):
         assert polyad.allclose(slope, x.cos())
 
