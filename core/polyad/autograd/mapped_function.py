@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 from ..batching import Batched, VmapLevel
 from ..dispatch.levels import outside
 from ..dispatch.wrapped import tracked_outside
+from ..dtypes import FLOATING
 from ..errors import AutogradError
+from ..ops.creation import zeros_like
 from ..state import state
 from ..tensor import Tensor
 from .function import Function, FunctionCtx, _formula, _record, run_forward
@@ -145,6 +147,9 @@ class _Generated:
             def backward(ctx: Any, *gradients: Any) -> Any:
                 return call.backward(gradients)
 
+        if self.cls.jvp is not Function.jvp:
+            Mapped.jvp = staticmethod(lambda ctx, *tangents: call.jvp(tangents))  # type: ignore[method-assign]
+        Mapped.derives_jvp = self.cls.derives_jvp
         Mapped.__name__ = Mapped.__qualname__ = self.cls.__name__
         return Mapped
 
@@ -183,6 +188,25 @@ class _Generated:
             return tuple([self._outside(part, arg) for part, arg in zip(found, self.args, strict=True)])
         finally:
             level.ended = ended
+
+    def jvp(self, tangents: Sequence[Any]) -> tuple[Any, ...]:
+        """Carry out ``jvp`` at the level; the tangents of the inner tensors of the results."""
+        level, ctx = self.level, self.ctx
+        given = [
+            None if tangent is None else level.wrap(tangent, arg._batched)
+            for tangent, arg in zip(tangents, self.args, strict=True)
+        ]
+        ctx._in_jvp = True
+        try:
+            with level:
+                for position, arg in enumerate(self.args if ctx.materialize_grads else ()):
+                    if given[position] is None and isinstance(arg, Tensor) and arg.dtype.category >= FLOATING:
+                        given[position] = zeros_like(arg.detach())  # type: ignore[call-overload]
+                returned = self.cls.jvp(ctx, *given)
+        finally:
+            ctx._in_jvp = False
+        parts = returned if isinstance(returned, (tuple, list)) else (returned,)
+        return tuple([level.spread(level.lifted(part)) if isinstance(part, Tensor) else part for part in parts])
 
     def _outside(self, part: Any, arg: Any) -> Tensor | None:
         """The gradient of an inner tensor: of one that is the same for all samples, the sum over them."""
