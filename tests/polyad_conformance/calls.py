@@ -22,7 +22,7 @@ from polyad.dtypes import DType, bool_
 from polyad.tensor import Tensor
 
 from .sample import DTYPE, ErrorCase, Maker, OnlyShape, Sample
-from .tolerance import is_inexact, largest, wide
+from .tolerance import allowed_error, is_inexact, largest, wide
 
 
 class UnsupportedByDeclaration(Exception):
@@ -105,6 +105,40 @@ def magnitude_of(sample: Sample, args: Any, kwargs: dict[str, Any], expected: tu
         with np.errstate(all="ignore"):
             return sample.magnitude(*args, **kwargs)
     return largest(args, list(expected)) if sample.length else None
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a call must give: for each result its reference, its dtype, and how far off it may be."""
+
+    references: tuple[Any, ...]
+    dtypes: tuple[DType, ...]
+    allowed: tuple[Any, ...]
+
+    @classmethod
+    def of(
+        cls, sample: Sample, dtype: DType, args: Any, kwargs: dict[str, Any], into: tuple[DType, ...] = ()
+    ) -> Expected:
+        """From wide arguments; *into* are the dtypes that results end in where these are not the sample's.
+
+        Raises AssertionError for a sample that contradicts itself.
+        """
+        references, dtypes = reference_of(sample, args, kwargs), into or result_dtypes(sample, dtype)
+        assert len(dtypes) == len(references), (
+            f"{sample.label}: the sample gives {len(dtypes)} dtype rules for {len(references)} results"
+        )
+        magnitude = magnitude_of(sample, args, kwargs, references)
+        bound = {"steps": sample.steps, "length": sample.length, "magnitude": magnitude}
+        allowed = (
+            allowed_error(result, one, **bound) if is_inexact(result) and not isinstance(one, OnlyShape) else 0.0
+            for one, result in zip(references, dtypes)
+        )
+        return cls(references, dtypes, tuple(allowed))
+
+    @property
+    def defined(self) -> bool:
+        """Whether all values are, not only shapes."""
+        return not any(isinstance(one, OnlyShape) for one in self.references)
 
 
 def result_dtypes(sample: Sample, dtype: DType) -> tuple[DType, ...]:

@@ -16,7 +16,6 @@ def one_of_each_kind(dtypes):
 @over_samples(lambda sample: sample.dtypes, counts=True)
 def test_values(sample, dtype, target):
     values.check_values(sample, dtype, target)
-    values.check_layouts(sample, dtype, target)
 
 
 @over_samples(lambda sample: sample.dtypes[-1:] if sample.aliasing == "none" else ())

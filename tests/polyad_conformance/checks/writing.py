@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import numpy as np
 
@@ -13,28 +12,20 @@ from polyad.dtypes import DType, float32
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import (
+    Expected,
     Target,
     draw,
     function_of,
     generator,
     kwargs_of,
-    magnitude_of,
     outputs_of,
     reference_of,
     result_dtypes,
 )
 from ..layouts import LAYOUTS, Placed, contiguous, embedded, place, poison, sliced, to_host, transposed
 from ..sample import OnlyShape, Sample
-from ..tolerance import allowed_error, assert_equal, is_inexact
+from ..tolerance import assert_equal, wide
 from .gradients import at, differentiable, floating, weights
-
-
-def tolerance_of(sample: Sample, dtype: DType, reference: np.ndarray, args: Any, kwargs: dict[str, Any]) -> Any:
-    """The allowed error of a result that ends in *dtype*."""
-    if not is_inexact(dtype):
-        return 0.0
-    magnitude = magnitude_of(sample, args, kwargs, (reference,))
-    return allowed_error(dtype, reference, steps=sample.steps, length=sample.length, magnitude=magnitude)
 
 
 def fits_in_place(sample: Sample, dtype: DType, target: Target) -> bool:
@@ -43,15 +34,11 @@ def fits_in_place(sample: Sample, dtype: DType, target: Target) -> bool:
     if not args or not isinstance(args[0], np.ndarray) or isinstance(sample.result, tuple):
         return False
     (result,) = result_dtypes(sample, dtype)
-    place_, kwargs, wide_kwargs = (
-        place(args, (contiguous,), target.device),
-        *kwargs_of(sample, dtype, target.device, args),
-    )
-    reference = reference_of(sample, place_[1], wide_kwargs)[0]
-    del kwargs
-    return (
-        not isinstance(reference, OnlyShape) and reference.shape == args[0].shape and result.category <= dtype.category
-    )
+    if result.category > dtype.category:
+        return False
+    _, wide_kwargs = kwargs_of(sample, dtype, target.device, args)
+    (reference,) = reference_of(sample, wide(args), wide_kwargs)
+    return not isinstance(reference, OnlyShape) and reference.shape == args[0].shape
 
 
 def _inplace_name(sample: Sample) -> str:
@@ -68,10 +55,12 @@ def guarded(placed: Placed) -> np.ndarray:
     """The bytes that lie in the memory of *placed* but not in its tensor, as the memory with the tensor's
     elements zeroed.
     """
-    memory = placed.memory.detach().clone()
-    shape, strides, offset = placed.tensor.shape, placed.tensor.stride(), placed.tensor.storage_offset()
-    polyad.as_strided(memory, shape, strides, offset).fill_(0)
-    return np.frombuffer(to_host(memory).tobytes(), np.uint8)
+    memory = np.ascontiguousarray(to_host(placed.memory)).reshape(-1)
+    if placed.tensor.numel():
+        strides = [stride * memory.itemsize for stride in placed.tensor.stride()]
+        begin = memory[placed.tensor.storage_offset() :]
+        np.lib.stride_tricks.as_strided(begin, placed.tensor.shape, strides)[...] = 0
+    return memory.view(np.uint8)
 
 
 def check_inplace(sample: Sample, dtype: DType, target: Target) -> None:
@@ -86,6 +75,7 @@ def check_inplace(sample: Sample, dtype: DType, target: Target) -> None:
         for entry in LAYOUTS.items()
         if entry[0] != "expanded"
     ]
+    expected: Expected | None = None
     for way, layout, layouts in ways:
         what = f"{sample.label} {dtype.name} in place, {layout}"
         tensors, wide_args, placed = place(args, layouts, target.device)
@@ -98,10 +88,8 @@ def check_inplace(sample: Sample, dtype: DType, target: Target) -> None:
         assert result is first, f"{what}: {name} returns another tensor than self"
         assert first._version > version, f"{what}: the version is still {version} after the write"
         assert first.dtype is dtype, f"{what}: self became {first.dtype}"
-        reference = reference_of(sample, wide_args, wide_kwargs)[0]
-        assert_equal(
-            to_host(first), reference, dtype, tolerance_of(sample, dtype, reference, wide_args, wide_kwargs), what
-        )
+        expected = expected or Expected.of(sample, dtype, wide_args, wide_kwargs, into=(dtype,))
+        assert_equal(to_host(first), expected.references[0], dtype, expected.allowed[0], what)
         assert to_host(alias).tobytes() == to_host(first).tobytes(), f"{what}: a view of self shows other values"
         assert np.array_equal(guarded(placed[0]), guards), f"{what}: memory outside of self was written"
         for position, put in enumerate(placed[1:], 1):
@@ -165,36 +153,31 @@ def _filled(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
 def check_out(sample: Sample, dtype: DType, target: Target) -> None:
     """``out=``: the tensor given is returned and holds the result, whatever its strides; an empty one is resized."""
     args = draw(sample, dtype, target.seed)
-    dtypes = result_dtypes(sample, dtype)
     kwargs, wide_kwargs = kwargs_of(sample, dtype, target.device, args)
+    expected = Expected.of(sample, dtype, wide(args), wide_kwargs)
+    if not expected.defined:
+        return
     for way, layout in [
         (way, layout)
         for way in (target.watching, target.unwatched)
         for layout in (contiguous, embedded, sliced, transposed, None)
     ]:
-        tensors, wide_args, placed = place(args, (contiguous,), target.device)
-        expected = reference_of(sample, wide_args, wide_kwargs)
-        if any(isinstance(one, OnlyShape) for one in expected):
-            return
+        tensors, _, placed = place(args, (contiguous,), target.device)
         what = f"{sample.label} {dtype.name} out= {layout.__name__ if layout else 'empty, to be resized'}"
         if layout is None:
-            outs = [contiguous(_filled((0,), result), target.device) for result in dtypes]
+            outs = [contiguous(_filled((0,), result), target.device) for result in expected.dtypes]
         else:
-            outs = [
-                layout(_filled(one.shape, result), target.device)
-                or contiguous(_filled(one.shape, result), target.device)
-                for one, result in zip(expected, dtypes)
-            ]
+            filled = [_filled(one.shape, result) for one, result in zip(expected.references, expected.dtypes)]
+            outs = [layout(one, target.device) or contiguous(one, target.device) for one in filled]
         guards = None if layout is None else [guarded(put) for put in outs]
         given = outs[0].tensor if len(outs) == 1 else tuple(put.tensor for put in outs)
         with way():
             results = outputs_of(function_of(sample)(*tensors, **kwargs, out=given))
-        for position, (one, put, reference, result_dtype) in enumerate(
-            zip(results, outs, expected, dtypes, strict=True)
+        for position, (one, put, reference, result_dtype, allowed) in enumerate(
+            zip(results, outs, expected.references, expected.dtypes, expected.allowed, strict=True)
         ):
             name = what if len(outs) == 1 else f"{what}: result {position}"
             assert one is put.tensor, f"{name}: another tensor than out is returned"
-            allowed = tolerance_of(sample, result_dtype, reference, wide_args, wide_kwargs)
             assert_equal(to_host(put.tensor), reference, result_dtype, allowed, name)
             if guards is not None:
                 assert np.array_equal(guarded(put), guards[position]), f"{name}: memory outside of out was written"
@@ -207,26 +190,21 @@ def check_out_is_input(sample: Sample, dtype: DType, target: Target) -> None:
     args = draw(sample, dtype, target.seed)
     if isinstance(sample.result, tuple):
         return
-    (result_dtype,) = result_dtypes(sample, dtype)
     kwargs, wide_kwargs = kwargs_of(sample, dtype, target.device, args)
+    expected = Expected.of(sample, dtype, wide(args), wide_kwargs)
+    (reference,), (result_dtype,), (allowed,) = expected.references, expected.dtypes, expected.allowed
+    if not expected.defined:
+        return
+    twin = numpy_dtype(result_dtype)
     for position, value in enumerate(args):
-        tensors, wide_args, _ = place(args, (contiguous,), target.device)
-        (reference,) = reference_of(sample, wide_args, wide_kwargs)
-        if not isinstance(value, np.ndarray) or isinstance(reference, OnlyShape) or reference.shape != value.shape:
+        if not isinstance(value, np.ndarray) or reference.shape != value.shape or value.dtype != twin:
             continue
-        if tensors[position].dtype is not result_dtype:
-            continue
+        tensors, _, _ = place(args, (contiguous,), target.device)
         what = f"{sample.label} {dtype.name} out= input {position}"
         with target.unwatched():
             result = function_of(sample)(*tensors, **kwargs, out=tensors[position])
         assert result is tensors[position], f"{what}: another tensor than out is returned"
-        assert_equal(
-            to_host(result),
-            reference,
-            result_dtype,
-            tolerance_of(sample, result_dtype, reference, wide_args, wide_kwargs),
-            what,
-        )
+        assert_equal(to_host(result), reference, result_dtype, allowed, what)
 
 
 __all__ = [
