@@ -11,7 +11,6 @@ conformance suite run against another backend, add it to `BACKENDS`.
 """
 
 import dataclasses
-import os
 import re
 import shutil
 import subprocess
@@ -257,8 +256,7 @@ def template(session: nox.Session) -> None:
         session.run(str(bin_dir / "polyad"), "conformance", "template", *shard, *session.posargs, external=True)
         session.run(python, "-m", "pytest", "-q", "third_parties.py", external=True)
         # What the pages tell the author to do; tier 0 alone, since the suite has just run.
-        path = os.pathsep.join([str(bin_dir), os.environ["PATH"]])
-        env = {"PATH": path, "PYTEST_ADDOPTS": "--polyad-tier=0"}
+        env = {"PYTEST_ADDOPTS": "--polyad-tier=0"}
         run_page = (python, str(ROOT / "tests" / "docs" / "run_page.py"))
         session.run(*run_page, "--shell", str(ROOT / "docs" / "backends.md"), env=env, external=True)
         session.run(*run_page, str(folder / "README.md"), external=True)

@@ -13,6 +13,7 @@ Each page runs in a process of its own, because examples may change defaults and
 """
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -72,9 +73,10 @@ def run(path: Path) -> tuple[int, int]:
 
 
 def run_shell(path: Path) -> tuple[int, int]:
-    """Run the commands of the page at `path` as one script, which ends at the first that fails."""
+    """Run the commands of the page at `path`, with this Python's environment, as one script that ends at a failure."""
+    environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     found = [block.code for block in blocks(path.read_text(encoding="utf-8")) if block.language == "sh" and block.runs]
-    done = subprocess.run(["bash", "-euxo", "pipefail", "-c", "".join(found)], check=False)
+    done = subprocess.run(["bash", "-euxo", "pipefail", "-c", "".join(found)], env=environment, check=False)
     return len(found), int(done.returncode != 0)
 
 
