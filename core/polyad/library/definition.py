@@ -21,7 +21,6 @@ from ..autograd.function import Function
 from ..autograd.hooks import place_of
 from ..backend import fallback
 from ..backend.registry import get_default_device
-from ..batching.loops import _count as count_loop
 from ..dispatch.inplace import check_writable, wrote
 from ..errors import (
     ArgumentError,
@@ -411,6 +410,8 @@ def _function_of(op: CustomOpDef) -> type[Function]:
             given = list(zip(op.schema.arguments, values, strict=True))
             by_name = {one.name: value for one, value in given if one.keyword_only}
             return op.batched(info, tuple(dims), *[value for one, value in given if not one.keyword_only], **by_name)
+        from ..batching.loops import _count as count_loop
+
         count_loop(op.name, info.batch_size)
         samples = [
             op._function.apply(
