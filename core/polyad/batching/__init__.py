@@ -1,6 +1,6 @@
 """vmap's machinery: how a function of single samples runs on all of them at once.
 
-level.py   `Batched` tensors and their level
+batched.py `Batched` tensors; level.py has the level that they belong to
 rules.py   which rule an op gets, and the kinds of rules
 table.py   the ops with a rule of their own; images.py and memory.py have those of two families
 views.py   views of batches
@@ -12,7 +12,8 @@ loops.py   what is carried out sample by sample, and counted
 from __future__ import annotations
 
 from . import table as table
-from .level import Batched, Unbatchable, VmapLevel, map_first
+from .batched import Batched, Unbatchable
+from .level import VmapLevel, map_first
 from .loops import LoopRecord, LoopWarning, report, reset_report
 from .rules import register
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
 from ..ops.shape import _reshape
 from ..tensor import Tensor
-from .level import Batched, VmapLevel
+from .batched import Batched
 from .rules import Rule, decomposed, fold, folded, unfold
+
+if TYPE_CHECKING:
+    from .level import VmapLevel
 
 
 def channels(level: VmapLevel, value: Batched) -> Tensor:

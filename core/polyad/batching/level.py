@@ -1,11 +1,7 @@
 """One vmap at work: a function of single samples, run once on all of them.
 
-A `Batched` tensor is what the function sees of a batch: the inner tensor with its first dimension hidden. The batch
-dimension is always the first of the inner tensor (`polyad.func.vmap` moves it there, which is a view), so a rule never
-has to ask where it is. A tensor that is the same for all samples is wrapped too when it meets others, without a batch
-dimension, and only spread over the batch where a rule cannot do without.
-
-How ops are carried out is in rules.py, how views are in views.py.
+How ops are carried out is in rules.py, how views are in views.py; here is how tensors come in and go out, and what
+becomes of writes and reads.
 """
 
 from __future__ import annotations
@@ -14,75 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dispatch.effects import Effect
-from ..dispatch.inplace import check_writable, write
-from ..dispatch.levels import Level, outside
+from ..dispatch.levels import Level
 from ..dispatch.op import Op
 from ..dispatch.plan import Plan
 from ..dispatch.views import Layout
 from ..dispatch.wrapped import Handle, Wrapped
-from ..errors import TransformError
+from ..errors import describe
 from ..ops.truth import ANYWHERE, anywhere
 from ..state import user_line
 from ..tensor import Tensor
-
-
-class Unbatchable(TransformError):
-    """What a function does that cannot be done to all samples at once.
-
-    Attributes:
-        is_final: whether it cannot be done sample by sample either.
-    """
-
-    is_final = False
-
-
-class Batched(Wrapped):
-    """A tensor inside of vmap: one sample as the function sees it, all of them in the inner tensor.
-
-    Attributes:
-        _batched: whether the first dimension of the inner tensor is the batch; if not, all samples are the same.
-    """
-
-    __slots__ = ("_batched",)
-
-    _batched: bool
-    _level: VmapLevel
-
-    def _like(self, inner: Tensor) -> Batched:
-        return self._level.wrap(inner, self._batched)
-
-    def _store(self, name: str, result: Tensor) -> None:
-        level = self._level
-        source: Batched = level.lifted(result)
-        if source._batched and not self._batched:
-            level.into_constant(name, self, (result,))
-        with outside(level):
-            check_writable(name, self._inner)
-            write(name, self._inner, level.spread(source) if self._batched else source._inner)
-
-    def _store_number(self, name: str, value: Any) -> None:
-        with outside(self._level):
-            self._inner.fill_(value)
-
-    def _show(self, view: Wrapped) -> None:
-        super()._show(view)
-        self._batched = view._batched  # type: ignore[attr-defined]
-
-    def _made_like(self, made: Tensor) -> Tensor:
-        level = self._level
-        if not self._batched:
-            return made
-        with outside(level):
-            return level.wrap(level.spread(level.lifted(made)).clone())
-
-    def __repr__(self) -> str:
-        samples = f"{self._level.size} samples" if self._batched else "the same for all samples"
-        return f"Batched({self._inner!r}, {samples})"
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
+from .batched import Batched, Unbatchable
+from .rules import carry_out, draw
+from .views import view_of_batch
 
 
 class VmapLevel(Level):
@@ -126,20 +65,14 @@ class VmapLevel(Level):
     # ------------------------------------------------------------------------------------------------ ops and views
 
     def compute(self, op: Op, values: tuple[Any, ...], plan: Plan) -> Any:
-        from .rules import carry_out
-
         return carry_out(self, op, values)
 
     def inner_view(self, op: Op, input: Batched, params: tuple[Any, ...], layout: Layout) -> Batched:
-        from .views import view_of_batch
-
         if not input._batched:
             return self.wrap(op.call(input._inner, *params), False)
         return self.wrap(view_of_batch(op, input, params, layout))
 
     def untouched(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        from .rules import draw
-
         if isinstance(op, Op) and "generator" in op.params:
             return draw(self, op, args)
         return op.call(*args)
@@ -177,8 +110,8 @@ class VmapLevel(Level):
             "use the out-of-place form; or make self from a batched tensor, by x.new_zeros(...), or map over it",
         )
         error.lines = {
-            "self": _shown(target),
-            **{f"args[{i}]": _shown(one) for i, one in enumerate(args) if isinstance(one, Tensor)},
+            "self": describe(target),
+            **{f"args[{i}]": describe(one) for i, one in enumerate(args) if isinstance(one, Tensor)},
             **error.lines,
         }
         raise error
@@ -198,9 +131,3 @@ def map_first(
         return [None if one is None else level.spread(level.lifted(one)) for one in found]
     finally:
         level.end()
-
-
-def _shown(tensor: Tensor) -> str:
-    from ..errors import describe
-
-    return describe(tensor)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
 from ..layout import Shape, Strides
 from ..ops.strided import _window_clear, _window_put, _window_take, _window_write, reach
 from ..tensor import Tensor
-from .level import VmapLevel
 from .rules import Rule
+
+if TYPE_CHECKING:
+    from .level import VmapLevel
 
 
 def _stretch(*layouts: tuple[Shape, Strides, int]) -> int:

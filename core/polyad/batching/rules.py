@@ -21,7 +21,7 @@ one of them with a batch. It returns inner tensors with the batch in front. To a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..dispatch.effects import Effect
 from ..dispatch.op import Op
@@ -29,10 +29,13 @@ from ..dispatch.plan import _run_body
 from ..ops import shape_rules
 from ..ops.shape import _reshape
 from ..tensor import Tensor
-from .level import Batched, Unbatchable, VmapLevel
+from .batched import Batched, Unbatchable
 from .loops import one_by_one
 
-Rule = Callable[[VmapLevel, Op, tuple[Any, ...]], Any]
+if TYPE_CHECKING:
+    from .level import VmapLevel
+
+Rule = Callable[["VmapLevel", Op, tuple[Any, ...]], Any]
 
 RULES: dict[str, Rule] = {}
 """Ops with a rule of their own, by name."""
@@ -59,10 +62,10 @@ def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     if "generator" in op.params:
         check_randomness(level, op)
     result = found[0](level, op, values)
-    first = result[0] if isinstance(result, tuple) else result
     # What ran at the level is wrapped already.
-    done = isinstance(first, Batched) and first._level is level
-    return result if done else _wrapped(level, result, True)
+    if result.__class__ is tuple:
+        return result if result[0].__class__ is Batched and result[0]._level is level else _wrapped(level, result, True)
+    return result if result.__class__ is Batched and result._level is level else level.wrap(result)
 
 
 def find(op: Op) -> tuple[Rule, str]:
@@ -83,10 +86,13 @@ def find(op: Op) -> tuple[Rule, str]:
 
 
 def _any_batched(values: Sequence[Any]) -> bool:
-    return any(
-        value._batched if isinstance(value, Batched) else isinstance(value, list) and _any_batched(value)
-        for value in values
-    )
+    for value in values:
+        if value.__class__ is Batched:
+            if value._batched:
+                return True
+        elif value.__class__ is list and _any_batched(value):
+            return True
+    return False
 
 
 def _inner(value: Any) -> Any:
@@ -113,6 +119,8 @@ def aligned(*cores: int, spread: bool = False) -> Rule:
     """
 
     def rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+        if len(values) == 1:
+            return op.call(values[0]._inner)
         return op.call(*in_line(level, op, values, cores, spread), *values[len(op.operands) :])
 
     return rule
@@ -121,17 +129,21 @@ def aligned(*cores: int, spread: bool = False) -> Rule:
 def in_line(level: VmapLevel, op: Op, values: tuple[Any, ...], cores: Sequence[int], spread: bool) -> list[Any]:
     """The operands' inner tensors with equally many leading dimensions behind the batch."""
     operands = values[: len(op.operands)]
-    core = [cores[position] if position < len(cores) else 0 for position in range(len(operands))]
-    leading = [one.ndim - core[k] for k, one in enumerate(operands) if isinstance(one, Tensor)]
-    most = max(leading, default=0)
+    leading = []
+    for position, one in enumerate(operands):
+        if one.__class__ is Batched:
+            leading.append(one._array.ndim - (cores[position] if position < len(cores) else 0))
+        else:
+            leading.append(-1)  # a number, or absent
+    most = max(leading)
     made: list[Any] = []
-    for k, one in enumerate(operands):
-        if not isinstance(one, Batched):
+    for one, count in zip(operands, leading, strict=True):
+        if count < 0:
             made.append(one)
             continue
         inner = level.spread(one) if spread else one._inner
-        if spread or one._batched:
-            for _ in range(most - (one.ndim - core[k])):
+        if count < most and (spread or one._batched):
+            for _ in range(most - count):
                 inner = inner.unsqueeze(1)
         made.append(inner)
     return made
@@ -141,15 +153,15 @@ def shifted(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """The rule of an op with a parameter ``dim`` or ``dims`` that counts from the front. Operands are of one rank, or
     broadcast to one.
     """
-    operands = in_line(level, op, values, (), len(op.operands) > 1)
-    params = list(values[len(op.operands) :])
-    scalar = all(one.ndim == 0 for one in values[: len(op.operands)] if isinstance(one, Tensor))
+    count = len(op.operands)
+    operands = [values[0]._inner] if count == 1 else in_line(level, op, values, (), True)
+    params = list(values[count:])
     for position, name in enumerate(op.params):
         if name == "dims":
             params[position] = tuple([dim + 1 if dim >= 0 else dim for dim in params[position]])
         elif name == "dim" and params[position] is not None:
             params[position] = params[position] + 1 if params[position] >= 0 else params[position]
-            if scalar:
+            if all(one.ndim == 0 for one in values[:count] if isinstance(one, Tensor)):
                 operands = [one.unsqueeze(1) if isinstance(one, Tensor) else one for one in operands]
                 result = op.call(*operands, *params)
                 flat = [_reshape(one, (level.size,)) for one in (result if op.outputs else (result,))]

@@ -6,7 +6,7 @@ To add one, see rules.py. Most ops need none: their shape rule or their decompos
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..dispatch.op import OPS, Op
 from ..dtypes import bool_, int64
@@ -16,10 +16,13 @@ from ..ops.indexing import _gather, _index_add, _index_select, _scatter_add
 from ..ops.linear_algebra import _gemm
 from ..ops.shape import _expand, _permute, _reshape
 from ..tensor import Tensor
+from .batched import Batched
 from .images import IMAGES
-from .level import Batched, VmapLevel
 from .memory import MEMORY
 from .rules import RULES, aligned, decomposed, shifted
+
+if TYPE_CHECKING:
+    from .level import VmapLevel
 
 # ------------------------------------------------------------------------------------------------------- products
 

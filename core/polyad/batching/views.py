@@ -17,7 +17,7 @@ from ..dispatch.views import Layout, layout_of
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from .level import Batched
+    from .batched import Batched
 
 
 def view_of_batch(op: Op, input: Batched, params: tuple[Any, ...], layout: Layout) -> Tensor:

@@ -133,9 +133,26 @@ class Level(Mode):
 
     def _op(self, op: Op, args: tuple[Any, ...]) -> Any:
         count = len(op.operands)
-        values = (*[self.lifted(value) for value in args[:count]], *args[count:])
-        plan = find_plan(op, values)
-        needs = state.grad_enabled and any(_has_history(value) for value in values[:count])
+        lifted: list[Any] = []
+        types: list[Any] = []
+        needs = False
+        for value in args[:count]:
+            if isinstance(value, Tensor):
+                own = value if isinstance(value, Wrapped) and value._level is self else self.lift(value)
+                lifted.append(own)
+                types.append(own._type)
+                needs = needs or own._node is not None
+            else:
+                several = self.lifted(value)
+                lifted.append(several)
+                types.append(None if several.__class__ is list else value.__class__)
+                needs = needs or _has_history(several)
+        values = (*lifted, *args[count:])
+        # As callers look plans up, but for lists and keyed params, which `find_plan` knows how to.
+        plan = None if op.keyed else op.plans.get(types[0] if count == 1 else tuple(types))
+        if plan is None:
+            plan = find_plan(op, values)
+        needs = needs and state.grad_enabled
         if plan.path == "cast":
             with self:
                 return plan.indirect(op, values, needs)  # type: ignore[misc]
