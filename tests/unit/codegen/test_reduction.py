@@ -1,0 +1,83 @@
+"""Generated reductions against NumPy's, over all patterns of memory, in every dialect that can run here."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polyad
+from polyad.codegen import Operand, cast
+
+from .compiled import run_reduction, targets
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize(
+    ("shape", "dims"),
+    [
+        ((37,), (0,)),
+        ((5, 33), (1,)),
+        ((5, 33), (0,)),
+        ((200, 130), (0, 1)),
+        ((3, 4, 5, 6), (0, 2)),
+        ((3, 4, 5, 6), (1, 3)),
+        ((30000, 3), (0,)),
+        ((2, 20000), (1,)),
+    ],
+    ids=str,
+)
+def test_sums_over_any_dims(target, shape, dims, tmp_path: Path) -> None:
+    x = RNG.standard_normal(shape).astype(np.float32)
+    for name, view in (("row-major", x), ("transposed", x.T)):
+        over = dims if name == "row-major" else tuple(sorted(x.ndim - 1 - dim for dim in dims))
+        got = run_reduction(Operand(0, polyad.float32), "sum", [view], over, target, tmp_path)
+        wide = view.astype(np.float64)
+        # Segments bound how far errors add up: a kilo of terms an accumulator, and as many segments as there are.
+        terms = math.prod(view.shape[dim] for dim in over)
+        bound = (min(terms, 1024) + terms / 1024) * 2**-24 * np.abs(wide).sum(over)
+        assert got.shape == wide.sum(over).shape
+        assert np.all(np.abs(got - wide.sum(over)) <= bound), name
+
+
+@pytest.mark.parametrize("target", targets())
+def test_extremes_truth_and_products(target, tmp_path: Path) -> None:
+    x = RNG.standard_normal((9, 21)).astype(np.float32)
+    x[2, 3] = math.nan
+    a = Operand(0, polyad.float32)
+    for dims in ((0,), (1,), (0, 1)):
+        with np.errstate(all="ignore"):
+            for reducer, function in (("amax", np.max), ("amin", np.min)):
+                got = run_reduction(a, reducer, [x], dims, target, tmp_path)
+                assert np.array_equal(got, function(x, dims), equal_nan=True), (reducer, dims)
+    small = RNG.integers(-2, 3, (7, 19)).astype(np.int8)
+    b = Operand(0, polyad.int8)
+    for dims in ((0,), (1,)):
+        got = run_reduction(cast(b, polyad.int64), "prod", [small], dims, target, tmp_path)
+        assert np.array_equal(got, small.prod(dims, dtype=np.int64))
+        got = run_reduction(cast(b, polyad.bool_), "all", [small], dims, target, tmp_path)
+        assert np.array_equal(got, small.all(dims))
+        got = run_reduction(b, "amin", [small], dims, target, tmp_path)
+        assert np.array_equal(got, small.min(dims))
+
+
+@pytest.mark.parametrize("target", targets())
+def test_what_is_reduced_may_be_an_expression(target, tmp_path: Path) -> None:
+    x, y = RNG.standard_normal((40, 50)), RNG.standard_normal(50)
+    a, b = Operand(0, polyad.float64), Operand(1, polyad.float64)
+    got = run_reduction(a * b, "sum", [x, y], (1,), target, tmp_path)
+    assert np.all(np.abs(got - x @ y) <= 50 * 2**-52 * (np.abs(x) @ np.abs(y)))
+
+
+@pytest.mark.parametrize("target", targets())
+def test_halves_add_up_in_float32_and_complex_in_pairs(target, tmp_path: Path) -> None:
+    x = np.full((3, 5000), 0.1, np.float16)
+    wide = cast(Operand(0, polyad.float16), polyad.float32)
+    got = run_reduction(wide, "sum", [x], (1,), target, tmp_path, polyad.float16)
+    assert np.array_equal(got, x.astype(np.float64).sum(1).astype(np.float16))
+    z = (RNG.standard_normal((4, 30)) + 1j * RNG.standard_normal((4, 30))).astype(np.complex128)
+    for reducer, function in (("sum", np.sum), ("prod", np.prod)):
+        got = run_reduction(Operand(0, polyad.complex128), reducer, [z], (1,), target, tmp_path)
+        assert np.allclose(got, function(z, 1), rtol=60 * 2**-52 * 30, atol=0), reducer
