@@ -118,7 +118,7 @@ def map_flat(
                 result = func(*tree.build(entered), **given)
             outputs, out_tree = flatten(result)
             places = _fit_out_dims(name, out_dims, outputs, out_tree)
-            return [_left(level, one, at) for one, at in zip(outputs, places, strict=True)], places, out_tree
+            return [_left(level, one, at, part) for one, at in zip(outputs, places, strict=True)], places, out_tree
         finally:
             level.end()
 
@@ -151,13 +151,12 @@ def _placed(tensor: Tensor, dim: int | None) -> Tensor:
     return tensor.movedim(0, normalize_dim(dim, tensor.ndim, "vmap: out_dims"))
 
 
-def _left(level: VmapLevel, value: Any, dim: int | None) -> Tensor:
-    """A result as those outside see it, the batch in front."""
+def _left(level: VmapLevel, value: Any, dim: int | None, given: Sequence[Any]) -> Tensor:
+    """A result as those outside see it, the batch in front; of an argument that came back, a view."""
     own: Batched = level.lifted(value)
     if dim is not None:
-        # A view at least: what is returned is never the argument itself.
         made = level.spread(own)
-        return made.expand(*made.shape) if own._batched and made is own._inner and made.is_leaf else made
+        return made.expand(*made.shape) if any(made is one for one in given) else made
     if own._batched:
         raise ArgumentError(
             f"vmap: {level.function} returned a batched tensor where out_dims is None",
