@@ -1,0 +1,86 @@
+"""What kernels on matrices share: numbers that are real or complex, and batches of row-major matrices.
+
+A work-item treats one matrix (or one of its columns), so a batch is as parallel as it is long; a single large matrix is
+not. The methods are the unblocked ones of the literature, named in each kernel's comment.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+from polyad.dtypes import DType, complex64, complex128, float32, float64
+
+from ...array import Array, new
+from .. import copying
+from ..walking import CHECKED
+
+COMPUTED = frozenset({float32, float64, complex64, complex128})
+
+_REAL = """
+typedef R T;
+T mul(T a, T b) { return a * b; }
+T divided(T a, T b) { return a / b; }
+T conjugate(T a) { return a; }
+T number(R x) { return x; }
+R real_of(T a) { return a; }
+R square(T a) { return a * a; }
+R size_of(T a) { return fabs(a); }
+T real_only(T a) { return a; }
+"""
+
+_COMPLEX = """
+typedef R2 T;
+T mul(T a, T b) { return (T)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+T divided(T a, T b) {
+    // Smith's method: no square that could overflow.
+    if (fabs(b.x) >= fabs(b.y)) {
+        R r = b.y / b.x, d = b.x + b.y * r;
+        return b.x == 0 ? (T)(a.x / b.x, a.y / b.x) : (T)((a.x + a.y * r) / d, (a.y - a.x * r) / d);
+    }
+    R r = b.x / b.y, d = b.x * r + b.y;
+    return (T)((a.x * r + a.y) / d, (a.y * r - a.x) / d);
+}
+T conjugate(T a) { return (T)(a.x, -a.y); }
+T number(R x) { return (T)(x, 0); }
+R real_of(T a) { return a.x; }
+R square(T a) { return a.x * a.x + a.y * a.y; }
+R size_of(T a) { return fabs(a.x) + fabs(a.y); }
+T real_only(T a) { return (T)(a.x, 0); }
+"""
+"""``size_of`` is |re| + |im|, by which LAPACK chooses pivots."""
+
+
+def prologue(dtype: DType) -> str:
+    """Definitions: ``R`` and ``T``, real and own type, and the functions above."""
+    real = "float" if dtype in (float32, complex64) else "double"
+    epsilon = "FLT_EPSILON" if real == "float" else "DBL_EPSILON"
+    lines = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if real == "double" else []
+    lines += [f"#define R {real}", f"#define R2 {real}2", f"#define EPS {epsilon}", CHECKED]
+    lines.append(_COMPLEX if dtype.is_complex else _REAL)
+    return "\n".join(lines)
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real and imaginary parts."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def count_of(batch: tuple[int, ...]) -> int:
+    """How many matrices a batch has."""
+    return math.prod(batch)
+
+
+def dense(x: Array, batch: tuple[int, ...] | None = None, core: int = 2) -> Array:
+    """A row-major copy of *x*, spread over *batch*; *core* counts the dimensions that are no batch."""
+    shape = x.shape if batch is None else (*batch, *x.shape[x.ndim - core :])
+    made = new(x.device, shape, x.dtype)
+    copying.copy(made, x)
+    return made
+
+
+@cache
+def kernel(device: Any, dtype: DType, source: str, name: str, parameters: str) -> Any:
+    """Kernel *name* of *source* for matrices of *dtype*."""
+    return device.kernel(prologue(dtype) + source, name, parameters, what=f"linalg.{name} {dtype.name}")
