@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..dispatch.effects import Effect
-from ..dispatch.inplace import take_written
+from ..dispatch.inplace import take_written, wrote
 from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
 from ..state import state
@@ -240,6 +240,7 @@ class Function:
                     operands={"dirty": dirty},
                     fix="return each tensor that mark_dirty is told of, or write to a clone()",
                 )
+            wrote(cls.__name__, dirty)  # perhaps by another library, unseen
         if not recording:
             return result, ctx
         _record(cls, ctx, args, like, targets, results, several)

@@ -156,9 +156,23 @@ def test_mark_dirty_gives_the_argument_the_history() -> None:
     out = tenfold.apply(h)
     assert out is h
     assert h.grad_fn.name() == "MadeBackward"
-    assert h._version == 1
+    assert h._version == 2  # add_ counts, and the mark
     h.sum().backward()
     assert x.grad.tolist() == [10.0, 10.0]
+
+
+def test_mark_dirty_counts_as_a_write_that_polyad_has_not_seen() -> None:
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.numpy()[...] += 1
+        return x
+
+    x = polyad.ones(2, requires_grad=True)
+    h = x * 1
+    square = h * h
+    made(forward, lambda ctx, g: g).apply(h)
+    with pytest.raises(RuntimeError, match=r"changed in place(.|\n)*by Made"):
+        square.sum().backward()
 
 
 def test_mark_dirty_on_a_view_reaches_its_base() -> None:
