@@ -270,8 +270,9 @@ class Writer:
         if spelled not in self.functions:
             n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             scalar = Writer(self.dialect, 1)
-            one = scalar._scalar_load(dtype, "p + k * s")
-            element = scalar.type_of(dtype)
+            # Lanes beyond the last element repeat the first, which is there.
+            lanes = [scalar._scalar_load(dtype, f"p + s * (m > {k} ? {k} : 0)") for k in range(1, n)]
+            gathered = ", ".join([scalar._scalar_load(dtype, "p"), *lanes])
             whole = {
                 float16: f"vload_half{n}(0, p)",
                 bfloat16: f"as_float{n}(convert_uint{n}(vload{n}(0, p)) << (uint{n})(16))",
@@ -280,12 +281,8 @@ class Writer:
                 f"{self.dialect.function}{kind} {spelled}(const {self.dialect.address}{memory} *p, const long s, "
                 f"const int m) {{\n"
                 f"    if (s == 1 && m == {n}) return {whole};\n"
-                f"    const {kind} first = ({kind})({scalar._scalar_load(dtype, 'p')});\n"
-                f"    if (s == 0) return first;\n"
-                f"    {element} gathered[{n}];\n"
-                f"    vstore{n}(first, 0, gathered);\n"
-                f"    for (int k = 1; k < m; ++k) gathered[k] = {one};\n"
-                f"    return vload{n}(0, gathered);\n}}\n"
+                f"    if (s == 0) return ({kind})({scalar._scalar_load(dtype, 'p')});\n"
+                f"    return ({kind})({gathered});\n}}\n"
             )
         return spelled
 
@@ -294,8 +291,9 @@ class Writer:
         if spelled not in self.functions:
             n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             scalar = Writer(self.dialect, 1, self.functions)
-            element = scalar.type_of(dtype)
-            one = scalar._scalar_store(dtype, "spread[k]", "p + k * s")
+            spread = [
+                f"    if (m > {k}) {{ {scalar._scalar_store(dtype, f'v.s{k:x}', f'p + {k} * s')} }}\n" for k in range(n)
+            ]
             whole = f"vstore{n}(v, 0, p)"
             if dtype is float16:
                 whole = f"vstore_half{n}_rte(v, 0, p)"
@@ -304,9 +302,6 @@ class Writer:
             self.functions[spelled] = (
                 f"{self.dialect.function}void {spelled}(const {kind} v, {self.dialect.address}{memory} *p, "
                 f"const long s, const int m) {{\n"
-                f"    if (s == 1 && m == {n}) {{ {whole}; return; }}\n"
-                f"    {element} spread[{n}];\n"
-                f"    vstore{n}(v, 0, spread);\n"
-                f"    for (int k = 0; k < m; ++k) {one}\n}}\n"
+                f"    if (s == 1 && m == {n}) {{ {whole}; return; }}\n" + "".join(spread) + "}\n"
             )
         return spelled
