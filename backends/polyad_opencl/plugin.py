@@ -17,6 +17,7 @@ INFO = BackendInfo(
     capabilities=Capabilities(features=frozenset({"fp64", "fp16", "shared_host_memory", "asynchronous"})),
     install="pip install 'polyad[opencl]'",
     description="OpenCL devices through PyOpenCL",
+    requires=("pyopencl",),
 )
 
 

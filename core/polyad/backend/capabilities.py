@@ -59,6 +59,8 @@ class BackendInfo:
         install: the command that brings what may be missing, shown when loading fails.
         indexed: whether devices are counted (``opencl:0``); a backend with one unnumbered device says False.
         description: one line for listings.
+        requires: importable modules without which it cannot load and which an extra brings, such as ``("pyopencl",)``.
+            Where one is missing the backend counts as not installed, which is no problem to report.
     """
 
     name: str
@@ -67,3 +69,10 @@ class BackendInfo:
     install: str = ""
     indexed: bool = True
     description: str = ""
+    requires: tuple[str, ...] = ()
+
+    def lacking(self) -> list[str]:
+        """The modules among `requires` that are not installed."""
+        from importlib.util import find_spec
+
+        return [module for module in self.requires if find_spec(module) is None]

@@ -128,6 +128,13 @@ def get(name: str) -> Backend:
 
 def _load(name: str) -> Backend:
     info = _read_info(name)
+    lacking = info.lacking()
+    if lacking:
+        raise BackendUnavailable(
+            f"backend {name!r}: it needs {' and '.join(lacking)}, which {'is' if len(lacking) == 1 else 'are'} not "
+            "installed",
+            fix=info.install,
+        )
     backend = _hooks[name].polyad_create_backend()
     if not isinstance(backend, Backend):
         given = "None (is the hook marked with @polyad.hookimpl?)" if backend is None else repr(backend)

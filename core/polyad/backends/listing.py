@@ -20,7 +20,7 @@ from ..errors import BackendError
 
 assert _declared_ops
 
-Status = Literal["loaded", "quarantined", "not loaded"]
+Status = Literal["loaded", "quarantined", "not loaded", "not installed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class BackendReport:
 
     Attributes:
         name: the device type.
-        status: "loaded", "quarantined" or, where loading was not asked for, "not loaded".
+        status: "loaded"; "quarantined"; "not loaded" where that was not asked for; "not installed" where modules that
+            it requires are missing: no problem, but there is a fix.
         package: the distribution that brings it, empty for a registered one.
         description: its own one line.
         api_version: (major, minor) of the interface it was written for, None if it could not be asked.
@@ -134,6 +135,8 @@ def _backend(name: str, load: bool) -> BackendReport:
             return BackendReport(status="loaded", **facts, **_of_loaded(name, registry.get(name)))
         except BackendError:
             assert registry.failure_of(name) is not None
+    if info is not None and info.lacking():
+        return BackendReport(status="not installed", **facts, fix=info.install)
     failure = registry.failure_of(name)
     if failure is None:
         return BackendReport(status="not loaded", **facts)

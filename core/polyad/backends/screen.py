@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .listing import BackendReport, DeviceReport, Listing, PluginReport
 
 WIDTH = 110
-COLOURS = {"loaded": "green", "quarantined": "red", "not loaded": "dim"}
+COLOURS = {"loaded": "green", "quarantined": "red", "not loaded": "dim", "not installed": "dim"}
 
 
 def _version(pair: tuple[int, int] | None) -> str:

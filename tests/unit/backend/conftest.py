@@ -1,4 +1,6 @@
-"""A backend of tier 0 with an array class of its own, and packages made on the spot, found by importlib.metadata."""
+"""Devices for tests: one that only stores, one with a queue; and packages made on the spot, found by
+importlib.metadata.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from polyad_tier0.backend import StorageOnly
 
 from polyad import backends
-from polyad.backend import Backend, registry
-from polyad.device import Device
-from polyad.dtypes import DType
-from polyad.interop.numpy import numpy_dtype
+from polyad.backend import registry
 
 
-class ToyArray:
-    """A handle of toy memory; NumPy cannot read it by accident."""
-
-    def __init__(self, memory: np.ndarray, view: np.ndarray) -> None:
-        self.memory, self.view = memory, view
-        self.shape, self.strides, self.ndim = view.shape, view.strides, view.ndim
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise AssertionError("the toy's memory was read behind its back")
-
-
-class ToyBackend(Backend):
+class ToyBackend(StorageOnly):
     """Tier 0: memory, copies, fill. Every op falls back to the host."""
 
     devices = 2
@@ -41,35 +29,6 @@ class ToyBackend(Backend):
 
     def probe(self) -> str:
         return self.why
-
-    def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> ToyArray:
-        memory = np.empty(shape, numpy_dtype(dtype))
-        return ToyArray(memory, memory)
-
-    def from_host(self, data: Any, dtype: DType, device: Device) -> ToyArray:
-        memory = np.array(data, numpy_dtype(dtype), order="C")
-        return ToyArray(memory, memory)
-
-    def to_host(self, array: ToyArray) -> np.ndarray:
-        return array.view.copy()
-
-    def copy(self, target: ToyArray, source: ToyArray) -> None:
-        np.copyto(target.view, source.view.copy(), casting="unsafe")
-
-    def fill(self, target: ToyArray, value: bool | int | float | complex) -> None:
-        target.view[...] = value
-
-    def root(self, array: ToyArray) -> ToyArray:
-        flat = array.memory.reshape(-1)
-        return ToyArray(flat, flat)
-
-    def as_strided(self, root: ToyArray, dtype: DType, shape: Any, strides: Any, offset: int) -> ToyArray:
-        size = dtype.itemsize
-        view = np.ndarray(shape, numpy_dtype(dtype), root.memory, offset * size, [stride * size for stride in strides])
-        return ToyArray(root.memory, view)
-
-    def data_ptr(self, array: ToyArray) -> int:
-        return int(array.view.ctypes.data)
 
 
 @pytest.fixture
@@ -122,7 +81,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def fake() -> Iterator[Any]:
     """Device type "fake" with two devices of a megabyte; ``fake.devices`` are for asking for faults."""
     from polyad_fake.backend import FakeBackend
 

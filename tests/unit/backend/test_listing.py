@@ -11,8 +11,10 @@ import pytest
 
 import polyad
 from polyad import backends
+from polyad.backend import API_VERSION
 from polyad.backends.__main__ import main
 from polyad.dispatch.op import primitives
+from polyad.errors import BackendUnavailable
 
 
 def test_the_host_is_listed_with_what_it_has() -> None:
@@ -30,9 +32,11 @@ def test_the_host_is_listed_with_what_it_has() -> None:
 
 def test_listing_is_a_sequence_with_names(toy) -> None:
     listing = backends.list_backends()
-    assert [backend.name for backend in listing] == ["cpu", "toy"]
-    assert len(listing) == 2
-    assert listing[1] is listing["toy"]
+    found = [backend.name for backend in listing]
+    assert found == sorted(found)
+    assert {"cpu", "toy"} <= set(found)
+    assert len(listing) == len(found)
+    assert listing[found.index("toy")] is listing["toy"]
     with pytest.raises(KeyError):
         listing["nobody"]
     toy_report = listing["toy"]
@@ -59,6 +63,28 @@ def test_without_loading_nothing_is_imported(install) -> None:
     )
     report = backends.list_backends(load=False)["lazy"]
     assert (report.status, report.description) == ("not loaded", "asleep")
+
+
+def test_a_backend_whose_extra_is_not_installed_is_no_problem(install) -> None:
+    source = """
+        import polyad
+        @polyad.hookimpl
+        def polyad_backend_info():
+            needs = ("os", "no_such")
+            return polyad.backend.BackendInfo("extra", (1, 1), install="pip install 'it[extra]'", requires=needs)
+        @polyad.hookimpl
+        def polyad_create_backend(): raise AssertionError
+        """
+    install("extra-polyad", source, backends="extra")
+    for load in (False, True):
+        report = backends.list_backends(load=load)["extra"]
+        assert (report.status, report.problem, report.fix) == ("not installed", "", "pip install 'it[extra]'")
+    with pytest.raises(BackendUnavailable, match="'extra': it needs no_such, which is not installed") as caught:
+        polyad.ones(1, device="extra")
+    assert caught.value.fix == "pip install 'it[extra]'"
+    doctor = backends.doctor()
+    assert not [problem for problem in doctor.problems if "extra" in problem]
+    assert "extra: not installed (extra-polyad 1.2.3, interface 1.1)" in str(doctor)
 
 
 def test_a_backend_that_misbehaves_while_it_is_described_is_listed(make_toy) -> None:
@@ -93,7 +119,7 @@ def test_text_for_people(install, toy, capsys: pytest.CaptureFixture[str]) -> No
     assert main([]) == 0
     text = capsys.readouterr().out
     assert "cpu: loaded (polyad " in text
-    assert "toy: loaded (registered in this process, interface 1.0)" in text
+    assert f"toy: loaded (registered in this process, interface {'.'.join(map(str, API_VERSION))})" in text
     assert "abacus: quarantined (abacus-polyad 1.2.3" in text
     assert "OSError: no beads" in text
     assert "pip install --force-reinstall abacus-polyad" in text
@@ -139,7 +165,7 @@ def test_run_as_a_module() -> None:
 
 def test_doctor_is_content_with_a_working_host() -> None:
     report = backends.doctor()
-    assert [(test.device, test.ok) for test in report.tests] == [("cpu", True)]
+    assert {test.device: test.ok for test in report.tests}["cpu"]
     assert report.versions["polyad"] == polyad.__version__
     assert report.versions["numpy"]
     assert report.exit_status == bool(report.problems)
@@ -150,7 +176,7 @@ def test_doctor_is_content_with_a_working_host() -> None:
 def test_doctor_tests_every_device_and_finds_wrong_results(make_toy) -> None:
     class Wrong(make_toy):
         def to_host(self, array):
-            return array.view + 1
+            return super().to_host(array) + 1
 
     with backends.register("wrong", Wrong()), backends.register("right", make_toy()):
         report = backends.doctor()

@@ -67,6 +67,7 @@ def test_unknown_device_names_what_is_installed_and_where_to_look() -> None:
 @pytest.mark.parametrize("name", ["opencl", "cuda"])
 def test_a_known_backend_that_is_missing_comes_with_its_pip_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "declared", lambda group: {"cpu": ()})
+    monkeypatch.setattr(registry, "_backends", {})  # where one of them was used before
     with pytest.raises(BackendNotFound) as caught:
         registry.get(name)
     assert caught.value.fix.startswith(f"pip install --upgrade 'polyad[{name}")
