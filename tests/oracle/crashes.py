@@ -9,13 +9,14 @@ import numpy as np
 from polyad.dtypes import INTEGER, DType
 from polyad_conformance.tolerance import wide
 
-from .calls import Call
+from .calls import Call, leaves
 
 CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "linalg.ldl_solve": ("pivots of no factorization are used as addresses", lambda call: True),
     "range": ("an integer dtype makes a fraction a step of 0", lambda call: _is_integer(call)),
     "binomial": ("probabilities and counts without meaning keep it busy for ever", lambda call: not _is_binomial(call)),
     "lu_unpack": ("pivots outside the matrix are followed into other memory", lambda call: not _are_pivots(call)),
+    "as_strided": ("negative sizes make a tensor that cannot be read", lambda call: _has_negative(call.args[1:2])),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
 }
@@ -30,6 +31,10 @@ def crashes(call: Call) -> bool:
 def _is_integer(call: Call) -> bool:
     dtypes = [call.kwargs.get("dtype"), *[given.dtype for given in call.givens()]]
     return any(isinstance(dtype, DType) and dtype.category <= INTEGER for dtype in dtypes)
+
+
+def _has_negative(sizes: object) -> bool:
+    return any(isinstance(size, int) and size < 0 for size in leaves(sizes))
 
 
 def _is_binomial(call: Call) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from polyad import errors
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import FLOATING, complex128, uint8
+from polyad.dtypes import FLOATING, INTEGER, complex128, uint8
 from polyad_conformance.tolerance import eps, wide
 
 from .calls import Call, Given, contiguous, expanded, leaves, transposed
@@ -57,7 +57,14 @@ def _numbers(call: Call) -> bool:
 
 def _no_kernel(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     words = ("not implemented for", "not supported for", "not support", "Unsupported dtype", "but got Half", "BFloat16")
-    words = (*words, "LongTensor", "Unsupported input type", "desired output type")
+    words = (
+        *words,
+        "dtype of indices should be",
+        "int32/int64 for index",
+        "LongTensor",
+        "Unsupported input type",
+        "desired output type",
+    )
     return mismatch.kind == "accepted" and any(word in _message(theirs.error) for word in words)
 
 
@@ -133,12 +140,16 @@ def _is_empty(call: Call, theirs: Outcome) -> bool:
 
 def _nothing_to_compute(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     checked = (errors.DTypeError, errors.IndexOutOfRange, errors.ArgumentError, errors.MissingKernel)
-    return mismatch.kind == "refused" and isinstance(ours.error, checked) and _is_empty(call, theirs)
+    if isinstance(ours.error, errors.ShapeError):
+        nothing = any(0 in given.shape for given in call.givens()) and "the kernel failed" not in _message(ours.error)
+    else:
+        nothing = isinstance(ours.error, checked) and _is_empty(call, theirs)
+    return mismatch.kind == "refused" and nothing
 
 
 def _more_empty(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     none = any(0 in given.shape for given in call.givens())
-    return mismatch.kind == "accepted" and none and isinstance(theirs.error, RuntimeError)
+    return mismatch.kind == "accepted" and none and isinstance(theirs.error, (RuntimeError, IndexError))
 
 
 def _dtype_refused(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -178,7 +189,7 @@ def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
 ROW_MAJOR = {
     "families": (
         "linalg", "fft", "view_scatter", "products", "added_products", "einsum", "coordinates", "convolution",
-        "random", "dropout", "special.polynomials",
+        "random", "dropout", "losses", "special.polynomials",
     ),
     "functions": ("complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__"),
 }  # fmt: skip
@@ -331,6 +342,11 @@ MEANINGLESS = {
     "geqrf": "an operand that requires a gradient, where there is none",
     "addbmm": "self of another shape than the result, in place",
     "nn.functional.ctc_loss": "labels that are no classes",
+    "nn.functional.instance_norm": "eps of 0",
+    "nn.functional.max_unpool1d": "kernels without elements",
+    "nn.functional.max_unpool2d": "kernels without elements",
+    "nn.functional.max_unpool3d": "kernels without elements",
+    "nn.functional.rms_norm": "complex numbers, as in the other norms",
     "nn.functional.softplus": "beta of 0",
     "take_along_dim": "an index past the end, where PyTorch reads what lies there",
 }
@@ -341,6 +357,13 @@ CORNERS = {
     "fft.ifftshift": ("accepted", "a 0-d tensor has nothing to shift; PyTorch refuses it"),
     "atan2": ("gradient", "PyTorch negates numbers of uint8, which wrap around"),
     "linalg.lstsq": ("value", "without columns, residuals are the squares of B; PyTorch's are 0"),
+    "addmv": ("shape", "a vector of one element is added to what has none, which gives none"),
+    "scatter_add": ("strides", "self keeps its order also if nothing is added"),
+    "nn.functional.lp_pool1d": ("value", "PyTorch takes means of integers in integers"),
+    "nn.functional.lp_pool2d": ("value", "PyTorch takes means of integers in integers"),
+    "nn.functional.lp_pool3d": ("value", "PyTorch takes means of integers in integers"),
+    "nn.functional.avg_pool3d": ("accepted", "ceil_mode gives an element where the kernel fits in part, as in 2-d"),
+    "Tensor.__int__": ("exception", "an infinite number is an OverflowError also if it is complex"),
     "ormqr": ("accepted", "more reflectors than columns are left out; PyTorch refuses them"),
     "nn.functional.cross_entropy": ("value", "no classes and no elements give 0; PyTorch gives nan in half types"),
     "nn.functional.adaptive_avg_pool2d": (
@@ -358,7 +381,9 @@ CORNERS = {
 def _corner(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind == "gradient" and not any(given.dtype is uint8 for given in call.givens()):
         return False
-    if mismatch.kind == "value" and not any(0 in given.shape for given in call.givens()):
+    if mismatch.kind == "value" and "lp_pool" in call.name:
+        return all(given.dtype.category == INTEGER for given in call.givens())
+    if mismatch.kind in ("value", "shape", "strides") and not any(0 in given.shape for given in call.givens()):
         return False
     return call.path in CORNERS and mismatch.kind == CORNERS[call.path][0]
 

@@ -74,6 +74,14 @@ def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
         return "matrices with nan or infinity"
     if mismatch.kind in ("value", "gradient") and _pads(call) and not _is_finite(call):
         return "where nan and infinity meet the zeros of padding, or what a transform makes of infinity"
+    if call.name in ("bucketize", "searchsorted") and mismatch.kind in ("value", "written") and not _is_sorted(call):
+        return "a search in what is not sorted"
+    if call.name == "matrix_exp" and any(np.abs(wide(given.values)).max(initial=0) > 1e3 for given in call.givens()):
+        return "the exponential of a matrix with numbers in the thousands"
+    if call.name in ("pdist", "cdist") and mismatch.kind == "gradient" and not _is_finite(call):
+        return "the gradient of distances to nan and infinity"
+    if call.name == "multilabel_soft_margin_loss" and mismatch.kind == "value" and not _is_finite(call):
+        return "infinite targets"
     if call.name == "rrelu" and mismatch.kind in ("value", "gradient") and _is_drawn(call):
         return "random slopes"
     if call.name == "cholesky_inverse" and mismatch.kind in ("value", "gradient") and _is_complex(call):
@@ -100,6 +108,12 @@ def _pads(call: Call) -> bool:
         "convolution",
         "fft",
     )
+
+
+def _is_sorted(call: Call) -> bool:
+    """Whether the boundaries of ``bucketize`` or the sequence of ``searchsorted`` ascend."""
+    values = wide(call.givens()[-1 if call.name == "bucketize" else 0].values)
+    return bool((np.diff(values, axis=-1) >= 0).all())
 
 
 def _is_drawn(call: Call) -> bool:

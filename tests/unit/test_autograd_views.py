@@ -425,3 +425,12 @@ def test_out_may_require_a_gradient_under_no_grad():
     assert x.requires_grad
     with pytest.raises(RuntimeError, match="no gradient"):
         polyad.add(x, 1, out=x)
+
+
+def test_what_holds_integers_takes_no_history_from_what_is_written_to_it():
+    source = polyad.tensor([1.5, 2.5], requires_grad=True)
+    target = polyad.zeros(2, 2, dtype=polyad.int64)
+    target[:, 1] = source
+    target[0].copy_(source)
+    assert target.tolist() == [[1, 2], [0, 2]]
+    assert not target.requires_grad

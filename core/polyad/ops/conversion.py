@@ -226,7 +226,9 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
     check_tensor(src, "copy_", "src")
     if src._type.device != self._type.device:
         src = to_device(src, self._type.device)
-    recorded = state.grad_enabled and (src._node is not None or self._node is not None)
+    # What holds no floating point numbers has no gradient, whatever is written to it.
+    differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING
+    recorded = differentiable and (src._node is not None or self._node is not None)
     if recorded or isinstance(self, Wrapped):
         from .shape import _expand
 

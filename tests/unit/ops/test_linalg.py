@@ -229,3 +229,9 @@ def test_norms_take_pytorchs_orders_and_dims() -> None:
     close(polyad.norm(a, "nuc", dim=(1, 2)), np.linalg.norm(x, "nuc", axis=(1, 2)))
     with pytest.raises(ValueError, match="ord is 'max'"):
         linalg.norm(a[0], "max")
+
+
+def test_lu_of_a_singular_matrix_does_not_raise():
+    LU, pivots = polyad.lu(polyad.zeros(2, 2))
+    assert LU.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert pivots.tolist() == [1, 2]

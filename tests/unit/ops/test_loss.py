@@ -160,3 +160,9 @@ def test_linear_cross_entropy_ignores_as_cross_entropy_does():
     assert got.item() == pytest.approx(F.cross_entropy(F.linear(x, weight, bias), target).item())
     got = F.linear_cross_entropy(x, weight, target.clamp(min=1), ignore_index=1)
     assert got.item() == pytest.approx(F.cross_entropy(F.linear(x, weight), target.clamp(min=1), ignore_index=1).item())
+
+
+def test_no_classes():
+    with pytest.raises(IndexError, match=r"target\[0\] = 0 is not in \[0, 0\)"):
+        F.cross_entropy(polyad.ones(2, 0), polyad.tensor([0, 0]))
+    assert math.isnan(F.cross_entropy(polyad.ones(0, 0), polyad.tensor([], dtype=polyad.int64)).item())

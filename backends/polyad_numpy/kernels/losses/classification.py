@@ -40,7 +40,7 @@ def _wide(array: Any) -> Any:
 
 
 def _log_softmax(x: Any) -> Any:
-    shifted = x - np.maximum.reduce(x, axis=1, keepdims=True)
+    shifted = x - np.maximum.reduce(x, axis=1, keepdims=True, initial=-np.inf)  # of no classes too
     shifted -= np.log(np.add.reduce(np.exp(shifted), axis=1, keepdims=True))
     return shifted
 

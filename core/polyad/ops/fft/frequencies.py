@@ -8,7 +8,7 @@ from ...backend import registry
 from ...dispatch.op import function
 from ...dtypes import DType, get_default_dtype
 from ...errors import DTypeError, ShapeError
-from ...layout import normalize_dims, normalize_shape
+from ...layout import normalize_dim, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
 from ..creation import _arange
@@ -81,7 +81,8 @@ def rfftfreq(
 
 def _shifted(op: str, input: Tensor, dim: Any, sign: int) -> Tensor:
     shape = check_tensor(input, op, "input")._array.shape
-    dims = normalize_dims(dim, len(shape), op)
+    named = range(len(shape)) if dim is None else normalize_shape((dim,), op)
+    dims = tuple([normalize_dim(one, len(shape), op) for one in named])  # one that is named twice is moved twice
     if not shape:
         return input.clone()
     return _roll(input, tuple([shape[at] // 2 if sign > 0 else (shape[at] + 1) // 2 for at in dims]), dims)

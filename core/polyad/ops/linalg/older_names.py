@@ -140,14 +140,14 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
 @function()
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The LU factorization in compact form, (LU, pivots) or, with *get_infos*, (LU, pivots, info): PyTorch's older form
-    of `polyad.linalg.lu_factor` and `polyad.linalg.lu_factor_ex`.
+    of `polyad.linalg.lu_factor_ex`: a singular matrix does not raise.
 
     >>> import polyad
     >>> LU, pivots = polyad.lu(polyad.tensor([[1.0, 2.0], [2.0, 8.0]]))
     >>> pivots
     tensor([2, 2], dtype=polyad.int32)
     """
-    factored = factorizations.factored("lu", A, pivot, not get_infos)
+    factored = factorizations.factored("lu", A, pivot, False)
     return factored if get_infos else factored[:2]
 
 

@@ -80,7 +80,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, in a new last dimension; N is the size of x's last one unless given.
 
-    Integers become int64. Raises RuntimeError for a bool or 0-d tensor, or an N below 2.
+    A 0-d x counts as one element. Integers become int64. Raises RuntimeError for a bool tensor or an N below 2.
 
     >>> import polyad
     >>> polyad.linalg.vander(polyad.tensor([2, 3]), N=3)
@@ -90,6 +90,6 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if check_tensor(x, "vander", "x")._type.dtype.category == BOOL:
         raise DTypeError("vander: x is bool", operands={"x": x}, fix="convert it to an integer dtype")
     count = N if N is not None else x._array.shape[-1] if x.ndim else 1
-    if not x.ndim or count < 2:
+    if count < 2:
         raise ShapeError(f"vander: N is {count}, not 2 or more", operands={"x": x}, fix="give an N above 1")
-    return powers_of(x, count)
+    return powers_of(x if x.ndim else x.reshape(1), int(count))

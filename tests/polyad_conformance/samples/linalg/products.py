@@ -76,13 +76,13 @@ SAMPLES = [
             name=name,
             inputs=lambda make, shape=shape: (make(shape),),
             kwargs=kwargs,
-            reference=lambda x, N=None: x[..., None] ** np.arange(N or x.shape[-1]),
+            reference=lambda x, N=None: np.atleast_1d(x)[..., None] ** np.arange(N or x.shape[-1]),
             dtypes=FEW,
             result=as_sum,
             gradient=True,
             steps=6,
         )
-        for name, shape, kwargs in (("vector", (4,), {}), ("batch", (2, 3), {"N": 5}), ("empty", (0, 2), {}))
+        for name, shape, kwargs in (("vector", (4,), {}), ("batch", (2, 3), {"N": 5}), ("empty", (0, 2), {}), ("0-d", (), {"N": 3}))
     ],
 ]
 
