@@ -50,8 +50,12 @@ class Batched(Wrapped):
         if source._batched and not self._batched:
             level.into_constant(name, self, (result,))
         with outside(level):
-            check_writable(name, self._inner)
-            write(name, self._inner, level.spread(source) if self._batched else source._inner)
+            values = level.spread(source) if self._batched else source._inner
+            if name == "copy_":  # what was there before gets a gradient of zeros, not none
+                self._inner.copy_(values)
+            else:
+                check_writable(name, self._inner)
+                write(name, self._inner, values)
 
     def _store_number(self, name: str, value: Any) -> None:
         with outside(self._level):

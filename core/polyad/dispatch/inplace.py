@@ -23,7 +23,7 @@ from ..tensor import Tensor
 from .effects import Effect
 from .modes import twin
 from .views import Layout, in_parts, layout_of
-from .wrapped import Wrapped
+from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:
     from .op import Op
@@ -65,7 +65,9 @@ def _inplace(
     kwargs: dict[str, Any],
 ) -> Tensor:
     check_writable(name, target)
-    if state.grad_enabled and _any_history(target, args):
+    if state.grad_enabled and (
+        _any_history(target, args) or (isinstance(target, Wrapped) and any(map(tracked_outside, (target, *args))))
+    ):
         return write(name, target, _recorded(call, op, target, args, kwargs))
     if op is not None and not kwargs and not state.modes:
         out_kernel = _direct(op, target, args)

@@ -158,6 +158,6 @@ def innermost(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def tracked_outside(tensor: Tensor) -> bool:
-    """Whether *tensor* is wrapped and its inner tensor has a history."""
-    return isinstance(tensor, Wrapped) and tensor._tracked()
+def tracked_outside(value: Any) -> bool:
+    """Whether *value* is a wrapped tensor whose inner tensor has a history."""
+    return isinstance(value, Wrapped) and value._tracked()

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import polyad
+from polyad.func import grad, jvp, vmap
+from polyad.testing import assert_close
 
 STEP = 1e-5
 
@@ -157,3 +159,36 @@ def test_every_write_through_every_view(view, write) -> None:
             ("binary", "mul", 4, 5),
         ]
     )
+
+
+def batches():
+    """Two samples of each input."""
+    base = (polyad.arange(6, dtype=polyad.float64).reshape(2, 3) * 0.31 - 0.8, polyad.arange(3) * -0.45 + 0.5)
+    return [polyad.stack([one, one.flip(0) * 0.7]).to(polyad.float64) for one in base]
+
+
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.lists(step, min_size=1, max_size=9))
+def test_random_programs_of_batches(program) -> None:
+    """vmap against a loop, for values and gradients taken inside and outside, and for tangents."""
+
+    def value(a, b):
+        return run(program, [a, b])
+
+    def slope(*primals):
+        return jvp(value, primals, tuple(one.detach() * 0.5 for one in primals))[1]
+
+    def looped(function):
+        return polyad.stack([function(a, b) for a, b in zip(*batches(), strict=True)])
+
+    assert_close(vmap(value)(*batches()), looped(value), equal_nan=True)
+    assert_close(vmap(slope)(*batches()), looped(slope), equal_nan=True)
+    try:
+        expected = looped(grad(value))
+    except RuntimeError as error:
+        assert "was changed in place" in str(error)
+        return
+    assert_close(vmap(grad(value))(*batches()), expected, equal_nan=True)
+    outside = [one.requires_grad_() for one in batches()]
+    vmap(value)(*outside).sum().backward()
+    assert_close(outside[0].grad, expected, equal_nan=True)
