@@ -156,7 +156,7 @@ def _told(error: Exception, op: str, device: FakeDevice, operands: dict[str, str
     """What somebody who waits for the device gets to hear of a kernel's failure."""
     notes = {**operands, "noticed": f"when {device.name} was waited for, after the call that caused it"}
     if isinstance(error, PolyadError):
-        error.lines.update(notes)
+        error.lines.update({"op": op, **notes})
         return error.with_traceback(None)
     kind = next(ours for theirs, ours in KINDS.items() if isinstance(error, theirs))
     return kind(

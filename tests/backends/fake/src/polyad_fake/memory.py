@@ -124,6 +124,7 @@ class Blocks:
             raise self._failure(
                 f"a kernel reads {unwritten} elements of {window.dtype.name} {window.shape} that nobody has written",
                 window.address,
+                "write it first, or make it with zeros; if the program does, polyad misuses the device: report it",
             )
         values = block.values(window)
         values.flags.writeable = False
@@ -139,7 +140,5 @@ class Blocks:
         """Let what failed to be computed count as written: one failure is not reported as many."""
         self.at(window).marks(window)[...] = True
 
-    def _failure(self, problem: str, address: int) -> KernelFailure:
-        return KernelFailure(
-            f"{self.name}: {problem}", notes={"address": hex(address)}, fix="report it: polyad misused the device"
-        )
+    def _failure(self, problem: str, address: int, fix: str = "report it: polyad misused the device") -> KernelFailure:
+        return KernelFailure(f"{self.name}: {problem}", notes={"address": hex(address)}, fix=fix)
