@@ -25,8 +25,9 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
 from ..dispatch.promotion import first
+from ..dispatch.wrapped import Wrapped
 from ..dtypes import FLOATING, can_cast
-from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
+from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
 from ..ops.conversion import COPY, FILL, TO_DEVICE
 from ..ops.memory import RESIZE_, SET
 from ..ops.shape import _permute
@@ -43,6 +44,11 @@ from .passing import PASS_THROUGH
 from .saved import Packed, PackedCalls
 
 __all__ = ["ForwardLevel"]
+
+
+def _place(level: ForwardLevel) -> int:
+    """Where among the active modes *level* is; behind all of them if it is not."""
+    return state.modes.index(level) if level in state.modes else len(state.modes)
 
 
 class _Known(weakref.ref[Tensor]):
@@ -123,6 +129,15 @@ class ForwardLevel(Mode):
                     fix=f"convert {names[1]} with .to({tensor.dtype})",
                 )
             tangent = tangent.to(tensor.dtype)
+        for one in (tensor, tangent):
+            if isinstance(one, Wrapped) and one._level in state.modes[_place(self) + 1 :]:
+                raise TransformError(
+                    f"{op}: the level was entered outside of {one._level.name}, where the tensors of the function that "
+                    "it transforms are not known",
+                    operands=given,
+                    notes={"function": one._level.function},
+                    fix="enter the level inside of that function, or use polyad.func.jvp there",
+                )
         if self.tangent(tensor) is not None:
             raise AutogradError(
                 f"{op}: {names[0]} has a tangent at this level already",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import polyad
-from polyad.autograd import Function
+from polyad.autograd import Function, forward_ad
 from polyad.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
 D = polyad.float64
@@ -154,3 +154,15 @@ def test_functions_with_rules_of_their_own(function) -> None:
     assert near(vmap(jacfwd(f))(X), rows(polyad.diag, 4 * X))
     assert near(jvp(vmap(grad(lambda x: f(x).sum())), (X,), (T,))[1], 4 * T)
     assert near(vmap(pushed(grad(lambda x: f(x).sum())))(X, T), 4 * T)
+
+
+def test_a_level_outside_of_vmap_is_refused_within() -> None:
+    def inside(x):
+        return forward_ad.unpack_dual(forward_ad.make_dual(x, x) ** 2).tangent
+
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="outside of vmap"):
+        vmap(inside)(X)
+    assert near(vmap(forward_ad.dual_level()(inside))(X), 2 * X * X)
+    with forward_ad.dual_level():
+        mapped = vmap(lambda x: x.sin())(forward_ad.make_dual(X, T))
+        assert near(forward_ad.unpack_dual(mapped).tangent, X.cos() * T)
