@@ -1,0 +1,364 @@
+"""Devices, memory, programs and failures, below all kernels. What ends or forks a process runs in one of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import polyad
+from polyad.errors import DeviceError, KernelFailure, OutOfMemory
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """*program* in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+@pytest.fixture
+def device(opencl):
+    """A device apart from the one that other tests use, so that its account is this test's."""
+    from polyad_opencl.runtime import discovery
+    from polyad_opencl.runtime.device import Device
+
+    return Device(0, discovery.devices()[0])
+
+
+# ---------------------------------------------------------------------------------------------------------- memory
+
+
+def test_blocks_are_used_again(device):
+    first = device.pool.take(5000)
+    buffer, size = first.buffer, first.nbytes
+    assert size >= 5000
+    del first
+    again = device.pool.take(5000)
+    assert again.buffer is buffer
+    stats = device.pool.stats()
+    assert (stats.allocated, stats.reserved, stats.blocks, stats.requests) == (size, size, 1, 2)
+    del again
+    device.pool.empty_cache()
+    stats = device.pool.stats()
+    assert (stats.allocated, stats.reserved, stats.peak_allocated, stats.blocks) == (0, 0, size, 0)
+    device.pool.reset_peaks()
+    assert device.pool.stats().peak_reserved == 0
+
+
+def test_sizes_share_blocks_and_lose_little():
+    from polyad_opencl.runtime.memory import rounded
+
+    for nbytes in (1, 512, 513, 1000, 4097, 10**6, 10**9 + 1):
+        assert nbytes <= rounded(nbytes)
+        assert nbytes <= 512 or rounded(nbytes) <= 1.25 * nbytes
+    assert len({rounded(nbytes) for nbytes in range(1, 2**16)}) < 32
+
+
+def test_an_allocation_beyond_the_limit_says_what_holds_memory(opencl):
+    made = run(
+        """
+        import polyad
+        kept = polyad.zeros(300, 100, device="opencl")
+        for shape in ((1000, 1000), (1 << 20,)):
+            try:
+                polyad.zeros(*shape, device="opencl")
+            except polyad.errors.OutOfMemory as error:
+                print(error)
+        print((kept + 1).sum().item())
+        """,
+        POLYAD_OPENCL_MEMORY_LIMIT="1000000",
+    )
+    assert made.stderr == ""
+    assert "there is no memory for 4,000,000 bytes: the limit is 1,000,000 bytes" in made.stdout
+    assert "1 x float32 (300, 100): 120,000 bytes" in made.stdout
+    assert made.stdout.splitlines()[-1] == "30000.0"
+
+
+def test_room_is_made_before_memory_is_refused(device):
+    device.pool.limit = 4000
+    kept = device.pool.take(1000)
+    del kept
+    assert device.pool.take(2800).nbytes > 2800  # the kept block went back for it
+    with pytest.raises(OutOfMemory, match="limit is 4,000 bytes"):
+        device.pool.take(4000)
+
+
+def test_one_allocation_has_its_own_limit(device):
+    device.pool.largest = 4096
+    with pytest.raises(OutOfMemory, match="one allocation can have at most 4,096 bytes") as caught:
+        device.pool.take(10_000)
+    assert caught.value.fix == "split the tensor"
+
+
+def test_the_account_is_polyads(opencl):
+    polyad.accelerator.reset_peak_memory_stats(opencl)
+    before = polyad.accelerator.memory_allocated(opencl)
+    x = polyad.zeros(1000, 1000, device=opencl)
+    held = polyad.accelerator.memory_allocated(opencl) - before
+    assert 4_000_000 <= held <= 5_000_000
+    view = x[::2]
+    del x
+    assert polyad.accelerator.memory_allocated(opencl) - before == held  # the view keeps it
+    del view
+    assert polyad.accelerator.memory_allocated(opencl) == before
+    assert polyad.accelerator.max_memory_allocated(opencl) >= before + held
+    assert polyad.accelerator.memory_stats(opencl)["allocated_bytes.all.current"] == before
+
+
+# ---------------------------------------------------------------------------------------------------------- programs
+
+
+def test_a_kernel_that_does_not_compile_is_explained(device):
+    with pytest.raises(KernelFailure, match=r"frobnicate float32: the driver of .* does not compile") as caught:
+        device.kernel("__kernel void f(__global float *x) { x[0] = nonsense; }", "f", "p", what="frobnicate float32")
+    assert "nonsense" in caught.value.lines["log"]
+    with open(caught.value.lines["source"], encoding="utf-8") as file:
+        assert "x[0] = nonsense" in file.read()
+    os.unlink(caught.value.lines["source"])
+    launch = device.kernel("__kernel void g(__global int *x) { x[0] = 7; }", "g", "p", what="good")
+    block, host = device.pool.take(4), np.zeros(4, np.uint8)
+    launch((1,), block.buffer)
+    device.read(host, block.buffer, 0)
+    assert host.view(np.int32).tolist() == [7]
+
+
+PROGRAM = """
+    import polyad
+    x = polyad.ones(3, 5, device="opencl")
+    print(((x + 2) @ x.T).sum().item())
+    from polyad_opencl.runtime.device import opened_devices
+    (device,) = opened_devices()
+    print(device.programs.compiled, device.programs.loaded)
+"""
+
+
+def test_a_second_process_compiles_nothing(opencl, tmp_path):
+    first = run(PROGRAM, POLYAD_CACHE_DIR=str(tmp_path))
+    value, programs = first.stdout.splitlines()
+    compiled, loaded = map(int, programs.split())
+    assert (value, loaded, first.stderr) == ("135.0", 0, "")
+    assert compiled > 0
+    assert len(list(tmp_path.glob("opencl/*/*.bin"))) == compiled
+    second = run(PROGRAM, POLYAD_CACHE_DIR=str(tmp_path))
+    assert second.stdout.split() == ["135.0", "0", str(compiled)]
+    # What cannot be read is compiled again.
+    for path in tmp_path.glob("opencl/*/*.bin"):
+        path.write_bytes(b"damaged")
+    third = run(PROGRAM, POLYAD_CACHE_DIR=str(tmp_path))
+    assert third.stdout.split() == ["135.0", str(compiled), "0"]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(opencl, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    made = run(PROGRAM, POLYAD_CACHE_DIR=str(tmp_path / "file"))
+    assert made.stdout.startswith("135.0")
+    assert made.stderr == ""
+
+
+# ---------------------------------------------------------------------------------------------------------- failures
+
+
+def test_a_lost_device_is_refused_and_others_work(device, opencl):
+    import pyopencl as cl
+
+    class Error(cl.RuntimeError):
+        code = cl.status_code.DEVICE_NOT_AVAILABLE
+
+    class LostQueue:
+        def finish(self):
+            raise Error("clFinish failed: DEVICE_NOT_AVAILABLE")
+
+    block = device.pool.take(16)
+    device.queue = LostQueue()
+    with pytest.raises(DeviceError, match="was lost"):
+        device.finish()
+    for use in (
+        device.finish,
+        lambda: device.pool.take(10**6),
+        lambda: device.read(np.zeros(4, np.uint8), block.buffer, 0),
+    ):
+        with pytest.raises(DeviceError, match="lost") as caught:
+            use()
+        assert "other devices still work" in caught.value.fix
+    assert (polyad.ones(3, device=opencl) + polyad.ones(3, device=opencl)).tolist() == [2, 2, 2]
+    assert (polyad.ones(3) + 1).tolist() == [2, 2, 2]
+
+
+def test_a_forked_process_is_told_and_does_not_hang(opencl):
+    made = run(
+        """
+        import os, polyad
+        x = polyad.ones(3, device="opencl")
+        if os.fork() == 0:
+            try:
+                x + 1
+            except polyad.errors.DeviceError as error:
+                print("child:", error, flush=True)
+            print("child:", (polyad.ones(3) + 1).sum().item(), flush=True)
+            raise SystemExit(3)
+        _, status = os.wait()
+        print("parent:", os.waitstatus_to_exitcode(status), (x + 1).sum().item())
+        """
+    )
+    assert made.stderr == ""
+    assert "forked from one that had used the device" in made.stdout
+    assert "spawn" in made.stdout
+    assert "child: 6.0" in made.stdout
+    assert "parent: 3 6.0" in made.stdout
+
+
+def test_the_interpreter_ends_quietly(opencl):
+    made = run(
+        """
+        import threading, polyad
+        x = polyad.ones(1000, device="opencl")
+        def work():
+            for _ in range(50):
+                y = x * 2
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        kept = [x + number for number in range(20)]
+        """
+    )
+    assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
+
+
+def test_threads_share_a_device(opencl):
+    wrong = []
+
+    def work(number):
+        x = polyad.full((257,), float(number), device=opencl)
+        for _ in range(30):
+            y = (x * 3 + number) - x
+            if not (y == 3 * number).all().item():
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_devices_side_by_side(opencl):
+    made = run(
+        """
+        import polyad
+        from polyad.backend import registry
+        backend = registry.get("opencl")
+        if backend.device_count() < 2:
+            print("one device")
+        else:
+            x, y = polyad.ones(3, device="opencl:0"), polyad.ones(3, device="opencl:1")
+            try:
+                x + y
+            except polyad.errors.DeviceError as error:
+                print(error.message)
+            print((x.to("opencl:1") + y).device, (x.to("opencl:1") + y).tolist())
+        """,
+        POCL_DEVICES="pthread basic",
+    )
+    if "one device" in made.stdout:
+        pytest.skip("the OpenCL platform has one device, and is no PoCL that can show two")
+    assert "operands are on different devices" in made.stdout
+    assert "opencl:1 [2.0, 2.0, 2.0]" in made.stdout
+
+
+# ---------------------------------------------------------------------------------------------------------- discovery
+
+
+class Handle:
+    def __init__(self, name, kind, platform=None, version="1"):
+        self.name, self.type, self.driver_version, self.available = name, kind, version, True
+        self.platform = platform
+
+
+class Platform:
+    def __init__(self, name, *handles):
+        self.name, self.handles = name, list(handles)
+        for handle in handles:
+            handle.platform = self
+
+    def get_devices(self):
+        return self.handles
+
+
+@pytest.fixture
+def platforms(opencl, monkeypatch):
+    from polyad_opencl.runtime import discovery
+
+    found = []
+    monkeypatch.setattr(discovery, "_platforms", lambda: found)
+    discovery.devices.cache_clear()
+    yield found
+    discovery.devices.cache_clear()
+
+
+def test_devices_are_found_once_and_in_order(platforms):
+    import pyopencl as cl
+
+    from polyad_opencl.runtime import discovery
+
+    cpu, gpu = cl.device_type.CPU, cl.device_type.GPU
+    platforms += [
+        Platform("A", Handle("cpu", cpu)),
+        Platform("A", Handle("cpu", cpu)),  # listed twice by the loader
+        Platform("B", Handle("gpu", gpu), Handle("gpu", gpu)),  # two cards of a kind
+        Platform("C", Handle("Intel(R) FPGA Emulation Device", cl.device_type.ACCELERATOR)),
+    ]
+    assert [handle.name for handle in discovery.devices()] == ["gpu", "gpu", "cpu"]
+
+
+def test_no_platform_says_what_brings_one(platforms):
+    from polyad_opencl.backend import OpenCLBackend
+
+    backend = OpenCLBackend()
+    assert backend.device_count() == 0
+    assert "no OpenCL platform is installed" in backend.probe()
+    assert "pip install pocl-binary-distribution" in backend.probe()
+
+
+def test_a_platform_without_devices_says_why(platforms, monkeypatch):
+    from polyad_opencl.runtime import discovery
+
+    platforms.append(Platform(discovery.POCL))
+    monkeypatch.setattr(discovery, "_writable", lambda folder: False)
+    assert "Portable Computing Language has no device" in discovery.why_none()
+    assert "POCL_CACHE_DIR" in discovery.why_none()
+
+
+def test_pocl_needs_a_linker(machine, monkeypatch):
+    from polyad_opencl.runtime import discovery
+
+    if machine.device.handle.platform.name != discovery.POCL:
+        pytest.skip("the device is not PoCL's")
+    assert discovery.missing_tool(machine.device.handle) == ""
+    monkeypatch.setenv("PATH", "")
+    assert "binutils" in discovery.missing_tool(machine.device.handle)
+
+
+def test_float64_where_there_is_none(device, monkeypatch):
+    from polyad.backend import registry
+    from polyad_opencl.backend import OpenCLBackend
+
+    class Narrow(OpenCLBackend):
+        info = registry.info_of("opencl")
+
+    device.has_fp64 = False
+    monkeypatch.setattr("polyad_opencl.backend.opened", lambda name: device)
+    capabilities = Narrow().capabilities(polyad.device("opencl:0"))
+    assert polyad.float64 not in capabilities.dtypes
+    assert polyad.complex128 not in capabilities.dtypes
+    assert "fp64" not in capabilities.features
