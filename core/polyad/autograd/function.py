@@ -304,20 +304,23 @@ def _record(
     """Give *results*, in place, the history of a call of *cls*."""
     name = f"{cls.__name__}Backward"
     computed = list(results)
+    # By identity: all of them are alive here.
+    given = set(map(id, args))
+    dirty = set(map(id, ctx.dirty_tensors))
+    constant = set(map(id, ctx.non_differentiable))
     wanted = [
-        isinstance(one, Tensor)
-        and one._type.dtype.category >= FLOATING
-        and not any(one is other for other in ctx.non_differentiable)
-        for one in results
+        isinstance(one, Tensor) and one._type.dtype.category >= FLOATING and id(one) not in constant for one in results
     ]
-    for position, one in enumerate(results):
-        if isinstance(one, Tensor) and not any(one is dirty for dirty in ctx.dirty_tensors):
-            # What belongs to somebody else, or is two results, gets no history of this call: aliases of it do.
-            given = any(one is arg for arg in args)
-            if given or (wanted[position] and (one._node is not None or any(one is two for two in results[:position]))):
-                results[position] = _alias_of(one)
     if not any(wanted):
         return
+    seen: set[int] = set()
+    for position, one in enumerate(computed):
+        key = id(one)
+        if isinstance(one, Tensor) and key not in dirty:
+            # What belongs to somebody else, or is two results, gets no history of this call: aliases of it do.
+            if key in given or (wanted[position] and (one._node is not None or key in seen)):
+                results[position] = _alias_of(one)
+            seen.add(key)
     shapes = [(one._array.shape, one._type) if isinstance(one, Tensor) else None for one in results]
     first = results[wanted.index(True)]
     calls = [(targets, _formula(cls, ctx, like, shapes, several), ())]
@@ -325,29 +328,27 @@ def _record(
     node: Any = make_node(name, calls, first._array.shape, first._type, count, FunctionNode)
     node.ctx = ctx
     hooks = state.saved_hooks
+    numbers = {id(one): number for number, one in enumerate(computed)}
     saved: list[Any] = []
     for tensor in ctx.to_save:
-        number = next((n for n, one in enumerate(computed) if one is tensor), None) if tensor is not None else None
-        dirty_or_made = number is not None and not any(tensor is arg for arg in args)
-        dirty_or_made = dirty_or_made or any(tensor is one for one in ctx.dirty_tensors)
-        if tensor is not None and hooks:
-            saved.append(Packed(tensor, hooks[-1], number if dirty_or_made and wanted[number or 0] else None))
-        elif tensor is not None and dirty_or_made:
-            saved.append(SavedResult(tensor, number if wanted[number or 0] else None))
-        else:
+        number = numbers.get(id(tensor))
+        own = number is not None and (id(tensor) in dirty or id(tensor) not in given)
+        if tensor is None or not (own or hooks):
             saved.append(tensor)
+            continue
+        number = number if own and wanted[number or 0] else None
+        saved.append(Packed(tensor, hooks[-1], number) if hooks else SavedResult(tensor, number))
     node.calls = FunctionCalls(calls, tuple(saved))
     if not ctx._keep:  # for a mode, which drops it when it has seen it
         ctx.to_save, ctx.dirty_tensors, ctx.non_differentiable = (), (), ()
     ctx._calls, ctx._node = weakref.ref(node.calls), weakref.ref(node)
-    dirty = [any(one is two for two in args) for one in results]
     for number, tensor in enumerate(results):
         if wanted[number]:
-            own = Output(node, number, tensor._array.shape, tensor._type) if several else node
-            if dirty[number]:
-                take_written(cls.__name__, tensor, own)
+            place = Output(node, number, tensor._array.shape, tensor._type) if several else node
+            if id(tensor) in dirty:
+                take_written(cls.__name__, tensor, place)
             else:
-                tensor._node = own
+                tensor._node = place
 
 
 def _alias_of(tensor: Tensor) -> Tensor:
