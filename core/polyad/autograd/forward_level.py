@@ -29,6 +29,7 @@ from ..dispatch.wrapped import Wrapped
 from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
 from ..ops.conversion import COPY, FILL, TO_DEVICE
+from ..ops.creation import TENSOR
 from ..ops.memory import RESIZE_, SET
 from ..ops.shape import _permute
 from ..ops.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
@@ -331,7 +332,7 @@ class ForwardLevel(Mode):
             self._write(target, None)
         return result
 
-    def _detached(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+    def _passed_on(self, effect: Effect, args: tuple[Any, ...]) -> Any:
         return effect.call(*args)
 
     def _laid_out(self, effect: Effect, args: tuple[Any, ...]) -> Any:
@@ -504,6 +505,7 @@ class ForwardLevel(Mode):
 
 
 _EFFECTS: dict[Effect, Callable[[ForwardLevel, Effect, tuple[Any, ...]], Any]] = {
+    TENSOR: ForwardLevel._passed_on,  # its data may be a long list, in which no tensor is
     GRAD: ForwardLevel._seen_through,
     BACKWARD: ForwardLevel._seen_through,
     ENTER: ForwardLevel._alias,
@@ -513,7 +515,7 @@ _EFFECTS: dict[Effect, Callable[[ForwardLevel, Effect, tuple[Any, ...]], Any]] =
     COPY: ForwardLevel._written,
     FILL: ForwardLevel._written,
     TAKE_LAYOUT: ForwardLevel._laid_out,
-    DETACH: ForwardLevel._detached,
+    DETACH: ForwardLevel._passed_on,
     DETACH_IN_PLACE: ForwardLevel._dropped,
     RESIZE: ForwardLevel._dropped,
     RESIZE_: ForwardLevel._dropped,

@@ -22,6 +22,8 @@ operand or parameter by its name, an operand's shape as ``<name>_shape``, the re
 the engine sums over broadcast dimensions and casts. It must return the gradient it was given, or a new tensor, never a
 saved one.
 
+How tangents go through an op follows from its gradient, or is declared beside it (`polyad.dispatch.forward`).
+
 To add an op, see docs/write-an-op.md.
 """
 
