@@ -18,26 +18,24 @@ class Element:
     Attributes:
         stored: the type in memory.
         used: the type that is computed with.
-        letter: of a parameter of type *used*, for `Device.kernel`.
         size: bytes of *used*.
     """
 
     stored: str
     used: str
-    letter: str
     size: int
 
 
 ELEMENTS = {
-    "uint8": Element("uchar", "int", "i", 4),
-    "int8": Element("char", "int", "i", 4),
-    "int16": Element("short", "int", "i", 4),
-    "int32": Element("int", "int", "i", 4),
-    "int64": Element("long", "long", "q", 8),
-    "float16": Element("half", "float", "f", 4),
-    "bfloat16": Element("ushort", "float", "f", 4),
-    "float32": Element("float", "float", "f", 4),
-    "float64": Element("double", "double", "d", 8),
+    "uint8": Element("uchar", "int", 4),
+    "int8": Element("char", "int", 4),
+    "int16": Element("short", "int", 4),
+    "int32": Element("int", "int", 4),
+    "int64": Element("long", "long", 8),
+    "float16": Element("half", "float", 4),
+    "bfloat16": Element("ushort", "float", 4),
+    "float32": Element("float", "float", 4),
+    "float64": Element("double", "double", 8),
 }
 """By name of the dtype; those that are computed with."""
 
