@@ -1,4 +1,4 @@
-"""Joining, reversing, triangles. Joining and reversing are copies between layouts."""
+"""Joining, which is copies into parts of the result, reversing, triangles."""
 
 from __future__ import annotations
 
@@ -26,12 +26,38 @@ def cat(arrays: list[Array], dim: int) -> Array:
     return out
 
 
+_BLOCK = 16
+"""Elements that are reversed in registers. (Not by vload16, whose programs PoCL 3.0 cannot read back.)"""
+
+
+@cache
+def _reversal(device: Any, width: int, rank: int) -> Any:
+    kind = MOVED[width]
+    source = f"""
+__kernel void reversal(__global {kind} *restrict out, __global const {kind} *restrict input, {parameters(rank, "a")})
+{{
+    {opening(rank, "a")}
+    long i = 0;
+    if (A == 1) for (; i < run; ++i) out[at + i] = input[a + i];
+    else if (A == -1) for (; i + {_BLOCK} <= run; i += {_BLOCK}) {{
+        for (int j = 0; j < {_BLOCK}; ++j) out[at + i + j] = input[a - i - j];
+    }}
+    for (; i < run; ++i) out[at + i] = input[a + i * A];
+    {closing(rank, "a")}
+}}
+"""
+    return device.kernel(source, "reversal", "pp" + letters(rank, "a"), what="flip", local=local_size(device))
+
+
 def flip(array: Array, dims: tuple[int, ...]) -> Array:
-    out = new(array.device, array.shape, array.dtype)
+    device = array.device
+    out = new(device, array.shape, array.dtype)
     if array.size:
         steps = tuple([-step if dim in dims else step for dim, step in enumerate(array.steps)])
         last = sum([(array.shape[dim] - 1) * array.steps[dim] for dim in set(dims)])
-        copy(out, Array(array.block, array.dtype, array.shape, steps, array.offset + last))
+        walk = Walk(array.shape, (array.offset + last, steps))
+        items, chunk = cut(device, walk.count)
+        _reversal(device, array.dtype.itemsize, walk.rank)(items, out.buffer, array.buffer, *walk.arguments(chunk))
     return out
 
 
