@@ -5,6 +5,7 @@ from __future__ import annotations
 from polyad.backend import Kernel
 
 from . import (
+    activation,
     convolution,
     copying,
     creation,
@@ -22,6 +23,7 @@ from . import (
 )
 
 KERNELS: dict[str, Kernel] = {
+    **activation.KERNELS,
     **convolution.KERNELS,
     **copying.KERNELS,
     **creation.KERNELS,

@@ -70,6 +70,10 @@ class Expression:
     def __ge__(self, other: Expression | Number) -> Apply:
         return apply("ge", self, self._like(other))
 
+    def literal(self, value: Number) -> Literal:
+        """A number of this expression's dtype."""
+        return Literal(value, self.dtype)
+
     def _like(self, other: Expression | Number) -> Expression:
         return other if isinstance(other, Expression) else Literal(other, self.dtype)
 
