@@ -169,9 +169,6 @@ class ForwardLevel(Mode):
         finally:
             state.modes = modes
 
-    def differentiates(self, tensor: Tensor) -> bool:
-        return self.tangent(tensor) is not None
-
     def twin(self, original: Tensor, copy: Tensor) -> None:
         """*copy* holds what *original* holds, so it has the same tangent."""
         entry = self._tangents.get(id(original))

@@ -42,9 +42,9 @@ class Mode:
     def twin(self, original: Tensor, copy: Tensor) -> None:
         """Told that *copy*, which no call made, holds what *original* holds."""
 
-    def differentiates(self, tensor: Tensor) -> bool:
-        """Whether it differentiates what is computed from *tensor*."""
-        return False
+    def tangent(self, tensor: Tensor) -> Tensor | None:
+        """The direction in which *tensor* moves, if the mode differentiates forward what is computed from it."""
+        return None
 
     def __enter__(self: M) -> M:
         state.modes = (*state.modes, self)
@@ -84,5 +84,5 @@ def differentiated(*tensors: Tensor) -> bool:
     For formulas that are fast where they are not differentiated, and right where they are.
     """
     return (state.grad_enabled and any(one._node is not None for one in tensors)) or any(
-        mode.differentiates(one) for mode in state.modes for one in tensors
+        mode.tangent(one) is not None for mode in state.modes for one in tensors
     )

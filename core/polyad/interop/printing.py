@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentError, ArgumentTypeError
+from ..state import state
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -177,7 +178,8 @@ def _suffixes(tensor: Tensor) -> list[str]:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    return suffixes
+    tangents = [tangent for mode in state.modes if (tangent := mode.tangent(tensor)) is not None]
+    return [*suffixes, f"tangent={tangents[-1]!r}"] if tangents else suffixes
 
 
 def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:

@@ -44,6 +44,13 @@ def test_values_and_tangents_come_apart_again() -> None:
         assert tangent(X * 2) is None
 
 
+def test_a_dual_is_shown_with_its_tangent() -> None:
+    with fwd.dual_level():
+        made = dual(polyad.tensor([1.0, 2.0]), polyad.tensor([3.0, 4.0]))
+        assert repr(made) == "tensor([1., 2.], tangent=tensor([3., 4.]))"
+    assert repr(made) == "tensor([1., 2.])"
+
+
 def test_a_level_forgets_its_tangents() -> None:
     with fwd.dual_level():
         made = dual() * 3
