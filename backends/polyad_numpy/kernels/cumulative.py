@@ -32,7 +32,8 @@ def _running_extreme(accumulate: Any, at_least: Any) -> Kernel:
     def kernel(array: Any, dim: int) -> Any:
         values = accumulate(array, dim, None, np.empty(array.shape, array.dtype))
         holds = at_least(array, values)
-        if array.dtype.kind == "f":
+        # Once there is nan, it is the extreme until the end.
+        if array.dtype.kind == "f" and np.isnan(np.take(values, [-1] if array.shape[dim] else [], dim)).any():
             np.logical_or(holds, array != array, holds)
         shape = [1] * array.ndim
         shape[dim] = -1

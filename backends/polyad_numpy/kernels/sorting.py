@@ -138,6 +138,17 @@ def _nth(rows: Any, ranks: Any) -> Any:
     else:
         values = np.partition(rows, ranks, axis=1)[:, ranks : ranks + 1]
     same = rows == values
+    found = same.argmax(axis=1, keepdims=True)
+    # Where several are equal, or nan, they have to be counted.
+    rest = np.flatnonzero(np.count_nonzero(same, axis=1) != 1)
+    if rest.size:
+        found[rest] = _nth_of_equals(rows[rest], values[rest], ranks[rest] if column else ranks)
+    return found
+
+
+def _nth_of_equals(rows: Any, values: Any, ranks: Any) -> Any:
+    """Where the element of each row is that a stable sort puts at *ranks*, which has the value *values*."""
+    same = rows == values
     if rows.dtype.kind == "f":
         # nan is the largest: all numbers are less than it.
         missing = rows != rows
@@ -175,8 +186,12 @@ def median_dim(array: Any, dim: int, keepdim: bool) -> Any:
     middle = (rows.shape[1] - 1) // 2
     positions = _nth(rows, middle)
     if rows.dtype.kind == "f":
-        missing = rows != rows
-        positions = np.where(missing.any(1, keepdims=True), missing.argmax(1, keepdims=True), positions)
+        # A sum that is a number has no nan in it.
+        suspects = np.flatnonzero(np.isnan(np.add.reduce(rows, 1)))
+        missing = rows[suspects] != rows[suspects]
+        positions[suspects] = np.where(
+            missing.any(1, keepdims=True), missing.argmax(1, keepdims=True), positions[suspects]
+        )
     return _picked(array, positions, dim, keepdim)
 
 

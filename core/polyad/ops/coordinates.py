@@ -12,6 +12,7 @@ from ..layout import contiguous_strides, normalize_shape
 from ..memory_formats import check_layout
 from ..tensor import Tensor, check_tensor
 from .creation import arange
+from .joining import repeat_interleave, stack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +28,13 @@ def _triangle(
     if dtype not in (None, int32, int64):
         raise DTypeError(f"{op}: positions are int32 or int64, not {dtype!r}", fix="convert the result")
     where = registry.resolve_device(device)
-    difference = arange(columns, device=where) - arange(rows, device=where).unsqueeze(1)
-    inside = difference <= diagonal if lower else difference >= diagonal
-    places: Tensor = inside.nonzero().t().contiguous().to(dtype or int64)
-    return places
+    # In each row the columns from *first* on, *count* of them.
+    edge = arange(rows, device=where) + (diagonal + 1 if lower else diagonal)
+    count = edge.clamp(0, columns) if lower else columns - edge.clamp(0, columns)
+    at_row = repeat_interleave(arange(rows, device=where), count)
+    before = count.cumsum(0) - count if lower else count.cumsum(0) - columns
+    at_column = arange(at_row.shape[0], device=where) - before.index_select(0, at_row)
+    return stack([at_row, at_column]).to(dtype or int64)
 
 
 @function(method=False)

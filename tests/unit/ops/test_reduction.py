@@ -251,3 +251,20 @@ def test_is_nonzero():
     assert not polyad.tensor(0).is_nonzero()
     with pytest.raises(RuntimeError):
         polyad.is_nonzero(polyad.zeros(2))
+
+
+@pytest.mark.parametrize("special", [None, np.nan, np.inf])
+def test_kthvalue_and_median_of_long_rows_are_those_of_a_stable_sort(special):
+    """Rows long enough to be partitioned, with unique elements, with ties and with what is no number."""
+    random = np.random.default_rng(3)
+    rows = random.standard_normal((6, 101)).astype(np.float32)
+    rows[2:4] = np.round(rows[2:4])
+    if special is not None:
+        rows[3:5, ::7] = special
+    order = np.argsort(rows, axis=1, kind="stable")
+    for k in (1, 13, 51, 101):
+        values, indices = polyad.kthvalue(polyad.tensor(rows), k, dim=1)
+        assert indices.tolist() == order[:, k - 1].tolist()
+        np.testing.assert_array_equal(values.numpy(), np.take_along_axis(rows, order[:, k - 1 : k], 1)[:, 0])
+    expected = np.where(np.isnan(rows).any(1), np.isnan(rows).argmax(1), order[:, 50])
+    assert polyad.median(polyad.tensor(rows), 1).indices.tolist() == expected.tolist()

@@ -117,7 +117,7 @@ def soft_margin_loss(
     reduction = reduction_of("soft_margin_loss", size_average, reduce, reduction)
     check_pair("soft_margin_loss", input, target)
     check_floating("soft_margin_loss", input)
-    return reduced(-logsigmoid(target * input), reduction)
+    return -reduced(logsigmoid(target * input), reduction)
 
 
 @function(namespace="nn.functional")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ...backend.bounds import ElementOutOfRange
@@ -12,7 +13,9 @@ from ...tensor import Tensor, check_tensor
 from ..activation.rectifiers import relu
 from ..creation import zeros
 from ..indexing import _scatter
+from ..joining import cat
 from ..linalg.norms import vector_norm
+from ..searching import searchsorted
 from ..selection import _where, minimum
 from .reduction import check_number, check_pair, check_same_dtype, reduced, reduction_of
 
@@ -255,10 +258,16 @@ def multilabel_margin_loss(
     listed = (classes == -1).cumsum(1) == 0
     held = classes * listed
     marks = zeros(scores._array.shape, dtype=int64, device=scores.device).scatter_add(1, held, listed.to(int64))
-    wanted = scores.gather(1, held)
-    short = relu(scores.unsqueeze(1) - wanted.unsqueeze(2) + 1)
-    counts = listed.unsqueeze(2) & (marks == 0).unsqueeze(1)
-    loss = short.masked_fill(counts.logical_not(), 0).sum((1, 2)) / count
+    wide = scores.float() if scores.dtype.itemsize == 2 else scores
+    limits = wide.gather(1, held) - 1
+    # The other classes in order: those above a limit are short of the margin. How many they are and what they sum up to
+    # is counted from the end, which spares a row of all classes for each target.
+    others, order = wide.detach().masked_fill(marks != 0, -math.inf).sort(1)
+    place = searchsorted(others, limits.detach(), right=True)
+    sums = wide.masked_fill(marks != 0, 0).gather(1, order).flip(1).cumsum(1).flip(1)
+    sums = cat([sums, sums.new_zeros((sums.shape[0], 1))], 1)
+    short = sums.gather(1, place) - limits * (count - place)
+    loss = ((short * listed).sum(1) / count).to(scores.dtype)
     return loss.squeeze(0) if single and reduction == "none" else reduced(loss, reduction)
 
 
