@@ -424,6 +424,9 @@ class Series(NamedTuple):
 HIGH_DEGREE = 8
 """Chebyshev polynomials of a higher degree are computed by their angle."""
 
+HIGHEST_DEGREE = 1 << 20
+"""A recurrence takes one step a degree: a higher one is refused, since nobody waits for it."""
+
 HERMITE_LIMIT = {False: 128, True: 512}
 """Beyond this degree (of float32 and of float64) Hermite polynomials, which leave the range of their dtype, are nan."""
 

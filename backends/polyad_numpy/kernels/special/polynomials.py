@@ -11,8 +11,8 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.expansions import HERMITE_LIMIT, HIGH_DEGREE
-from polyad.ops.special.polynomials import check_degree
+from polyad.errors import OptionError
+from polyad.expansions import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 
 from .error_functions import BLOCK
 from .spreading import spreading
@@ -63,8 +63,10 @@ def _in_blocks(evaluate: Callable[[Any, int], Any], limit: bool) -> Any:
     def call(x: Any, n: float, out: Any = None) -> Any:
         result = np.empty_like(x) if out is None else out
         degree = int(n) if math.isfinite(n) else None
-        if not limit:
-            check_degree(degree or 0)
+        if not limit and degree is not None and degree > HIGHEST_DEGREE:
+            raise OptionError(
+                f"orthogonal polynomials: the degree {degree} is above {HIGHEST_DEGREE}", fix="give a degree up to that"
+            )
         if degree is None or (limit and degree > HERMITE_LIMIT[x.dtype == np.float64]):
             result[...] = math.nan
         elif degree <= 0:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...errors import OptionError
-from ...expansions import HERMITE_LIMIT, HIGH_DEGREE
+from ...expansions import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _sub
 from ..creation import full_like, tensor
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 F = TypeVar("F", bound=Callable[..., Any])
-HIGHEST_DEGREE = 1 << 20
-"""A recurrence takes one step a degree: nobody waits for more."""
-
 Step = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """``step(k, x, p_k, p_(k-1))`` is p_(k+1)."""
 
@@ -64,7 +61,7 @@ def _polynomial(
     degree = int(degree)
     if degree < 0:
         return full_like(x, 0.0)
-    check_degree(degree)
+    _check_degree(degree)
     low, high = full_like(x, 1.0), first(x)
     if degree == 0:
         return low
@@ -96,15 +93,14 @@ def _of_degrees(
         result = _where(inside, by_angle(angle, degrees), result)
         left = left & ~inside
     largest = int(_where(left, degrees, 0.0).max().item()) if x.numel() else 0
-    check_degree(largest)
+    _check_degree(largest)
     for k in range(1, largest):
         low, high = high, step(k, x, high, low)
         result = _where(left & (degrees == k + 1), high, result)
     return _where((degrees == degrees) & (abs(degrees) != math.inf), result, math.nan)
 
 
-def check_degree(degree: int) -> None:
-    """Raise ValueError for a degree that a recurrence, one step a degree, would never reach."""
+def _check_degree(degree: int) -> None:
     if degree > HIGHEST_DEGREE:
         raise OptionError(
             f"orthogonal polynomials: the degree {degree} is above {HIGHEST_DEGREE}", fix="give a degree up to that"
