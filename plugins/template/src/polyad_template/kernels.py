@@ -52,16 +52,6 @@ def cast(array, dtype):
         return Buffer.of(array.values(), dtype)
 
 
-def cat(arrays, dim):
-    """Arrays of one dtype, joined along *dim*."""
-    return Buffer.of(np.concatenate([one.values() for one in arrays], axis=dim), arrays[0].dtype)
-
-
-def flip(array, dims):
-    """The elements in reverse order along *dims*."""
-    return Buffer.of(np.flip(array.values(), dims), array.dtype)
-
-
 def where_of(types):
     """Called once for each combination of operand types; None is "not this one", and the next kernel is asked."""
     return elementwise(np.where) if any(isinstance(one, TensorType) for one in types[1:]) else None
@@ -95,6 +85,6 @@ KERNELS = {
     "any": reduction(np.any, bool_),
     "all": reduction(np.all, bool_),
     "gemm": gemm,
-    "cat": cat,
-    "flip": flip,
+    "cat": lambda arrays, dim: Buffer.of(np.concatenate([one.values() for one in arrays], axis=dim), arrays[0].dtype),
+    "flip": lambda array, dims: Buffer.of(np.flip(array.values(), dims), array.dtype),
 }
