@@ -63,6 +63,8 @@ BACKENDS = {
         "fake", "4/8", package="tests/backends/fake", environment={"POLYAD_FAKE_FP64": "0", "POLYAD_FAKE_FP16": "0"}
     ),
     "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
+    # The session called template does more: it installs wheels, as the template's author would.
+    "template": Backend("template", "6/8", package="plugins/template", options=("--allow-fallback",), default=False),
 }
 
 # What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
@@ -163,7 +165,7 @@ def conformance(session: nox.Session, backend: str) -> None:
 @nox.session(default=False)
 @nox.parametrize("backend", [name for name, backend in BACKENDS.items() if not backend.default])
 def more_conformance(session: nox.Session, backend: str) -> None:
-    """The same against backends that bring much to download."""
+    """The same against backends that bring much to download, or that another session tests."""
     certify(session, BACKENDS[backend], *session.posargs)
 
 
@@ -226,7 +228,10 @@ def package(session: nox.Session) -> None:
         session.run(str(bin_dir / "polyad"), "doctor", external=True)
         session.run(str(bin_dir / "polyad"), "demo", "--epochs", "1", external=True)
         session.run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]", external=True)
-        session.run(str(bin_dir / "polyad"), "conformance", "cpu", "--", "-q", "--polyad-tier=0", external=True)
+        suite = (str(bin_dir / "polyad"), "conformance")
+        for shard in ("1/2", "2/2"):
+            session.run(*suite, "cpu", "--tier=0", f"--shard={shard}", f"--report={shard[0]}.json", external=True)
+        session.run(*suite, "--merge", "1.json", "2.json", external=True)
 
 
 @nox.session
