@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -100,7 +100,7 @@ def _steps(generator: Any, enabled: bool) -> Any:
             step = functools.partial(generator.throw, error)
 
 
-_awaited = types.coroutine(_steps)
+_awaited: Callable[[Any, bool], Awaitable[Any]] = types.coroutine(_steps)
 """So that other tasks of the thread, which run while a coroutine waits, do not find the switch set."""
 
 
