@@ -32,6 +32,9 @@ def copy(target: Array, source: Array) -> None:
     """Write *source*, broadcast and cast, into *target*; they may overlap."""
     if 0 in target.shape:
         return
+    surplus = source.ndim - target.ndim
+    if surplus > 0:  # leading dimensions of one element, as NumPy allows them
+        source = Array(source.block, source.dtype, source.shape[surplus:], source.steps[surplus:], source.offset)
     if target.block is source.block and not _same_place(target, source):
         dense = new(target.device, source.shape, source.dtype)
         _copy(dense, source)
