@@ -27,7 +27,7 @@ def cat(arrays: list[Array], dim: int) -> Array:
 
 
 _BLOCK = 16
-"""Elements that are reversed in registers. (Not by vload16, whose programs PoCL 3.0 cannot read back.)"""
+"""Elements that are reversed in registers. Not by vload16: PoCL 3.0 hangs in compiling it where AVX-512 is lacking."""
 
 
 @cache
