@@ -8,7 +8,8 @@
     registry.py      how core finds, loads and quarantines backends; devices and tensor types
     plugins.py       kernels that other packages bring for a device
     preparation.py   making a declared kernel ready for one call signature
-    memory.py        what a device's memory holds
+    memory.py        what a device's memory holds, and the error when it is full
+    bounds.py        the error for an index out of range
     fallback.py      what happens to an op for which a device has no kernel
 
 Start with docs/backends.md.

@@ -23,7 +23,7 @@ def check_api_version(name: str, version: Any, upgrade: str) -> None:
     if not (isinstance(version, tuple) and len(version) == 2 and all(type(part) is int for part in version)):
         raise BackendUnavailable(
             f"backend {name!r}: its api_version is {version!r}, not a pair of whole numbers",
-            fix="its author should write api_version=polyad.backend.API_VERSION, or the pair that it was written for",
+            fix=f"its author should write the pair that it was written for, such as api_version={API_VERSION}",
         )
     if version[0] == API_VERSION[0] and version[1] <= API_VERSION[1]:
         return
