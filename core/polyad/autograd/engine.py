@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from ..dispatch.modes import twin
+from ..dispatch.op import op_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..ops.arithmetic import _add as add
 from ..ops.reduction import sum_to
@@ -64,12 +65,10 @@ class Pass:
                 continue
             seen.add(one)
             for target in one.targets():
-                if target.__class__ is Leaf:
-                    user = last.get(target)
-                    if user is None or one.seq < user.seq:
-                        last[target] = one
-                else:
+                if target.__class__ is not Leaf:
                     stack.append(target)
+                elif target not in last or one.seq < last[target].seq:
+                    last[target] = one
         users: dict[Node, list[Leaf]] = {}
         for leaf, user in last.items():
             users.setdefault(user, []).append(leaf)
@@ -353,7 +352,7 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
         elif create_graph or present._node is not None:
             tensor._grad = present + gradient
         else:
-            present.add_(gradient)
+            _add_to(present, gradient)
     if leaf.accumulated_hooks:
         for hook in list(leaf.accumulated_hooks.values()):
             returned = hook(tensor)
@@ -363,6 +362,29 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
                     operands={"leaf": tensor},
                     fix="return None: nothing is replaced there; write to leaf.grad, or use register_hook",
                 )
+
+
+_PLANS = op_of(add).plans
+
+
+def _add_to(present: Tensor, gradient: Tensor) -> None:
+    """``present.add_(gradient)``, unrecorded; the short way if there is nothing to look out for."""
+    kind, storage = present._type, present._storage
+    plan = _PLANS.get((kind, gradient._type)) if kind is gradient._type and not state.modes else None
+    if (
+        plan is None
+        or plan.out_kernel is None
+        or plan.indirect is not None
+        or present.__class__ is not Tensor
+        or gradient.__class__ is not Tensor
+        or present._array.shape != gradient._array.shape
+        or 0 in present._array.strides
+        or (storage is not None and storage.read_only)
+    ):
+        present.add_(gradient)
+        return
+    plan.out_kernel(present._array, gradient._array, out=present._array)
+    (storage or present._make_storage()).bump("backward, which added to a gradient", "")
 
 
 def _retain(node: Node, gradient: Tensor) -> None:

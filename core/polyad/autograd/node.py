@@ -141,12 +141,13 @@ class Node:
 
     def targets(self) -> list[Node]:
         """The nodes that this node sends gradients to."""
-        return [
-            node
-            for target, _, _ in self.calls or ()
-            for node in (target if isinstance(target, list) else (target,))
-            if node is not None
-        ]
+        found: list[Node] = []
+        for target, _, _ in self.calls or ():
+            if target.__class__ is list:
+                found += [node for node in target if node is not None]
+            else:
+                found.append(target)
+        return found
 
 
 class Leaf(Node):

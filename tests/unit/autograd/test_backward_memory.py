@@ -3,6 +3,8 @@
 import tracemalloc
 import weakref
 
+import pytest
+
 import polyad
 from polyad import nn
 
@@ -105,3 +107,27 @@ def test_what_a_function_saved_goes_with_its_node() -> None:
     out.sum().backward()
     assert gone() is None
     assert out.grad_fn is not None
+
+
+def test_adding_to_a_gradient_is_a_write() -> None:
+    x, w = polyad.ones(2, requires_grad=True), polyad.ones(2, requires_grad=True)
+    x.sum().backward()
+    gradient = x.grad
+    penalty = (gradient * w).sum()
+    version = gradient._version
+    x.sum().backward()
+    assert x.grad is gradient
+    assert gradient._version == version + 1
+    with pytest.raises(RuntimeError, match=r"changed in place(.|\n)*by backward, which added to a gradient"):
+        penalty.backward()
+
+
+def test_gradients_that_the_user_made_are_added_to_as_they_are() -> None:
+    x = polyad.ones(2, 2, requires_grad=True)
+    x.grad = polyad.zeros(1).expand(2, 2)
+    with pytest.raises(RuntimeError, match="several elements of an expanded tensor are one place"):
+        x.sum().backward()
+    x.grad = base = polyad.zeros(4).view(2, 2).t()
+    (x * polyad.arange(4.0).view(2, 2)).sum().backward()
+    assert x.grad is base
+    assert base.tolist() == [[0.0, 1.0], [2.0, 3.0]]
