@@ -375,6 +375,9 @@ class Tensor(TensorMethods):
         """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
         if state.modes:
             return DETACH_IN_PLACE.through_modes(self)  # type: ignore[no-any-return]
+        return self._forget()
+
+    def _forget(self) -> Tensor:
         if self._view is not None and self._view.base is not None:
             raise AutogradError(
                 "detach_: a view cannot be detached in place", operands={"self": self}, fix="use tensor.detach()"
@@ -668,7 +671,7 @@ REGISTER_ACCUMULATED_HOOK = Effect(
     "register_post_accumulate_grad_hook", Tensor.register_post_accumulate_grad_hook, records=True
 )
 DETACH = Effect("detach", Tensor.detach, lambda tensor: tensor._detached())
-DETACH_IN_PLACE = Effect("detach_", Tensor.detach_)
+DETACH_IN_PLACE = Effect("detach_", Tensor.detach_, lambda tensor: tensor._forget())
 SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value), records=True)
 SET_DATA = Effect("set_data", _with_data)
 

@@ -79,4 +79,4 @@ class Batched(Wrapped):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
+        return super().__format__(spec) if spec else repr(self)

@@ -106,6 +106,14 @@ class Wrapped(Tensor):
             out._inner = self._inner.detach()
         return out
 
+    def _forget(self) -> Tensor:
+        from .levels import outside
+
+        super()._forget()
+        with outside(self._level):
+            self._inner = self._inner.detach()
+        return self
+
     def numpy(self, *, force: bool = False) -> Any:
         """What the level makes of reading data."""
         if not state.modes:
@@ -146,9 +154,25 @@ class Wrapped(Tensor):
         """*made*, a new tensor that the function made after this one's pattern, as one that can hold its values."""
         return made
 
+    def _copied_memory(self, memo: dict[int, Any]) -> Tensor:
+        made = self._copied()
+        made._node = None
+        return made
+
     def _show(self, view: Wrapped) -> None:
         """Take the place of *view*, a view of all of this tensor."""
         self._inner = view._inner
+
+
+def check_own_memory(op: str, tensor: Tensor) -> None:
+    """Raise RuntimeError, in the name of *op*, for a tensor that has no memory of its own to be replaced or resized."""
+    if isinstance(tensor, Wrapped):
+        raise TransformError(
+            f"{op}: it cannot be done to a tensor of a transformed function",
+            operands={"self": tensor},
+            notes={"function": tensor._level.function},
+            fix=f"do it outside of {tensor._level.name}, or make a new tensor",
+        )
 
 
 def innermost(tensor: Tensor) -> Tensor:

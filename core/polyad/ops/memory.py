@@ -13,6 +13,7 @@ from typing import Any
 from ..dispatch.effects import Effect
 from ..dispatch.op import function
 from ..dispatch.views import layout_of
+from ..dispatch.wrapped import check_own_memory
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
 from ..layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ..memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
@@ -144,6 +145,7 @@ def _set(self: Tensor, shown: Tensor) -> Tensor:
 
 
 def _show(self: Tensor, shown: Tensor) -> Tensor:
+    check_own_memory("set_", self)
     if self._node is not None and state.grad_enabled:
         raise AutogradError(
             "set_: a tensor that requires a gradient cannot be given other memory",
@@ -189,6 +191,7 @@ def _resize(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
 
 
 def _resized(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
+    check_own_memory("resize_", self)
     if self._node is not None:
         raise AutogradError(
             "resize_: a tensor that requires a gradient cannot be resized",

@@ -1,5 +1,6 @@
 """vmap: where batch dimensions are and go, what a mapped function may do, and what it is told that it may not."""
 
+import copy
 import threading
 import warnings
 
@@ -280,6 +281,24 @@ def test_versions_are_counted() -> None:
 def test_deciding_by_data_is_refused(read) -> None:
     with pytest.raises(TransformError, match=r"<lambda>(.|\n)*function  <lambda>\n *line +test_vmap.py:(.|\n)*fix"):
         vmap(read)(polyad.randn(3, 4))
+
+
+def test_memory_is_not_exchanged() -> None:
+    x = polyad.ones(3, 2)
+    for change in (lambda a: a.clone().set_(a), lambda a: a.clone().resize_(1), lambda a: setattr(a * 1, "data", a)):
+        with pytest.raises(TransformError, match=r"cannot be done to a tensor of a transformed function"):
+            vmap(change)(x)
+    with pytest.raises(TransformError, match="reads data"):
+        vmap(lambda a: (f"{a[0]:.1f}", a)[1])(x)
+
+
+def test_copies_and_detached_tensors() -> None:
+    x = polyad.randn(3, 2, requires_grad=True)
+    for copied in (copy.copy, copy.deepcopy, polyad.clone):
+        assert_close(vmap(lambda a, copied=copied: copied(a.detach()) * 2)(x), x * 2)
+    for detached in (lambda a: a.detach(), lambda a: (a * 1).detach_(), lambda a: a.data):
+        assert not vmap(detached)(x).requires_grad
+        assert vmap(grad(lambda a, detached=detached: (a * detached(a)).sum()))(x).tolist() == x.tolist()
 
 
 def test_constants_may_be_read() -> None:
