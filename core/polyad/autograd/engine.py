@@ -193,13 +193,13 @@ def run(
                         holds = True
                         storage = value._storage
                         if storage is not None and storage.written > seq:
-                            raise _stale(node, value, storage)
+                            raise stale(node, value, storage)
                     elif value.__class__ is list:
                         for one in value:
                             if isinstance(one, Tensor):
                                 holds = True
                                 if one._storage is not None and one._storage.written > seq:
-                                    raise _stale(node, one, one._storage)
+                                    raise stale(node, one, one._storage)
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
@@ -278,7 +278,7 @@ def _computed(
                     if isinstance(one, Tensor):
                         holds = True
                         if one._storage is not None and one._storage.written > node.seq:
-                            raise _stale(node, one, one._storage)
+                            raise stale(node, one, one._storage)
             if create_graph and node.out is not None:
                 saved = _with_history(node, saved)
         result = formula(gradient, *saved)
@@ -425,7 +425,8 @@ def _fit(node: Node, target: Node, gradient: Tensor) -> Tensor:
     return gradient
 
 
-def _stale(node: Node, value: Tensor, storage: Any) -> AutogradError:
+def stale(node: Node, value: Tensor, storage: Any) -> AutogradError:
+    """The error for *value*, which *node* saved and somebody wrote to since."""
     op, line = storage.writer
     notes = notes_of(node)
     saved = {"saved by": f"{node.name()} ({notes.pop('forward')})"} if notes else {}

@@ -20,6 +20,7 @@ from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, 
 from ..state import state
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
+from .engine import stale
 from .hooks import place_of
 from .node import Calls, MultiNode, Node, Output, make_node
 from .saved import Packed
@@ -375,13 +376,7 @@ def _opened(saved: Any, node: Node) -> Tensor | None:
         return saved.open(node)
     tensor: Tensor = saved.alias if isinstance(saved, SavedResult) else saved
     if tensor._storage is not None and tensor._storage.written > node.seq:
-        op, line = tensor._storage.writer
-        raise AutogradError(
-            f"saved_tensors: a tensor that {node.name()} saved was changed in place",
-            operands={"saved": tensor},
-            notes={"changed": f"by {op}" + (f" ({line})" if line else "")},
-            fix="clone() it before saving or changing it",
-        )
+        raise stale(node, tensor, tensor._storage)
     if isinstance(saved, SavedResult) and saved.number is not None and state.grad_enabled:
         tensor = tensor._alias()
         tensor._node = node if node.count is None else Output(node, saved.number, tensor._array.shape, tensor._type)

@@ -64,6 +64,17 @@ def test_needs_input_grad_and_attributes() -> None:
     assert x.grad.tolist() == [5.0, 5.0]
 
 
+def test_a_saved_tensor_that_changed_names_both_lines_in_anomaly_mode() -> None:
+    a, b = polyad.ones(2, requires_grad=True), polyad.ones(2)
+    with polyad.autograd.detect_anomaly():
+        product, _ = Both.apply(a, b)
+        b.add_(1)
+        with pytest.raises(RuntimeError, match="BothBackward needs was changed in place") as caught:
+            product.sum().backward()
+    assert caught.value.lines["changed"].startswith("by add_ (test_function.py:")
+    assert caught.value.lines["saved by"].startswith("BothBackward (test_function.py:")
+
+
 def test_wrong_number_of_gradients() -> None:
     class Short(Both):
         @staticmethod
