@@ -26,6 +26,7 @@ class Unbatchable(TransformError):
         is_final: whether it cannot be done sample by sample either.
     """
 
+    __module__ = "polyad.batching"
     is_final = False
 
 

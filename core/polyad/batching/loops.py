@@ -46,9 +46,10 @@ _lock = threading.Lock()
 def report() -> tuple[LoopRecord, ...]:
     """What vmap carried out sample by sample since the start, or since `reset_report`; the most samples first.
 
-    >>> import polyad
-    >>> polyad.func.loop_report()  # doctest: +SKIP
-    (LoopRecord(op='ctc_loss', line='train.py:12', calls=1, samples=64),)
+    >>> from polyad.func import loop_report, reset_loop_report
+    >>> reset_loop_report()
+    >>> loop_report()
+    ()
     """
     with _lock:
         return tuple(sorted(_records.values(), key=lambda record: -record.samples))
