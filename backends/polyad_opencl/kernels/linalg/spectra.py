@@ -19,13 +19,18 @@ from polyad.errors import LinAlgError
 from ...array import Array, new
 from .matrices import COMPUTED, count_of, dense, kernel, real_of
 
+NOT_FINITE, UNFINISHED = 1, 2
+"""What kernels tell of a matrix that they gave up."""
+
 _SWEEPS = 60
 """Jacobi's method converges quadratically: ten sweeps are many. What has not converged by then holds nan or inf."""
 
 
 def _failure(op: str, batch: tuple[int, ...]) -> Callable[[int, int], Any]:
     def judge(position: int, value: int) -> Any:
-        where = f" for the matrix at {[int(at) for at in np.unravel_index(position, batch)]}" if batch else ""
+        place = tuple([int(at) for at in np.unravel_index(position, batch)])
+        element = f"batch element {place[0] if len(place) == 1 else place}" if batch else "the input"
+        where = f": {element} has values that are not finite" if value == NOT_FINITE else f" for {element}"
         return LinAlgError(
             f"{op}: the algorithm did not converge{where}",
             fix="look for nan and inf in the input (isfinite), scale it, or add a small multiple of the identity",
@@ -52,7 +57,7 @@ __kernel void eigh(__global R *values, __global T *v, __global T *a, __global co
             V(i, j) = number(i == j);
             V(j, i) = number(i == j);
             norm = max(norm, size_of(x));
-            if (!isfinite(size_of(x))) {{ tell(cell, number_of, matrix, 0); return; }}
+            if (!isfinite(size_of(x))) {{ tell(cell, number_of, matrix, {NOT_FINITE}); return; }}
         }}
     int sweep = 0, rotated = norm > 0;
     for (; rotated && sweep < {_SWEEPS}; ++sweep) {{
@@ -84,7 +89,7 @@ __kernel void eigh(__global R *values, __global T *v, __global T *a, __global co
             A(p, q) = A(q, p) = number(0);
         }}
     }}
-    if (rotated) {{ tell(cell, number_of, matrix, 0); return; }}
+    if (rotated) {{ tell(cell, number_of, matrix, {UNFINISHED}); return; }}
     for (long i = 0; i < n; ++i) values[i] = real_of(A(i, i));
     for (long i = 0; i < n; ++i) {{
         long least = i;
@@ -168,7 +173,7 @@ __kernel void svd(__global T *u, __global R *values, __global T *vh, __global T 
         T x = wide ? conjugate(source[j * si + i * sj]) : source[i * si + j * sj];
         G(i, j) = x;
         largest = max(largest, size_of(x));
-        if (!isfinite(size_of(x))) {{ tell(cell, number_of, matrix, 0); return; }}
+        if (!isfinite(size_of(x))) {{ tell(cell, number_of, matrix, {NOT_FINITE}); return; }}
     }}
     // Squares of what is computed with neither overflow nor vanish.
     R unit = largest > 0 ? largest : 1;
@@ -202,7 +207,7 @@ __kernel void svd(__global T *u, __global R *values, __global T *vh, __global T 
             }}
         }}
     }}
-    if (rotated) {{ tell(cell, number_of, matrix, 0); return; }}
+    if (rotated) {{ tell(cell, number_of, matrix, {UNFINISHED}); return; }}
     for (long j = 0; j < n; ++j) {{
         R norm = 0;
         for (long i = 0; i < m; ++i) norm += square(G(i, j));
@@ -218,7 +223,7 @@ __kernel void svd(__global T *u, __global R *values, __global T *vh, __global T 
     }}
     // Columns of nothing but rounding have no direction of their own.
     for (long j = 0; j < width; ++j) {{
-        if (j < n && values[j] > EPS * EPS && values[j] > EPS * values[0] * 0.01f)
+        if (j < n && values[j] > EPS * n * values[0])
             for (long i = 0; i < m; ++i) LEFT(i, j) = G(i, j) / values[j];
         else complete(left, m, width, j);
     }}
@@ -267,7 +272,9 @@ def _identity(made: Array) -> None:
     made.device.write(made.buffer, np.ascontiguousarray(host).reshape(-1).view(np.uint8))
 
 
-_EIG = """
+_EIG = (
+    f"#define NOT_FINITE {NOT_FINITE}\n#define UNFINISHED {UNFINISHED}\n"
+    + """
 #define H(i, j) h[(i) * n + (j)]
 #define Z(i, j) z[(i) * n + (j)]
 T scaled(T x, R by) { return (T)(x.x * by, x.y * by); }
@@ -292,7 +299,7 @@ __kernel void eig(__global T *values, __global T *vectors, __global T *h, __glob
         H(i, j) = x;
         Z(i, j) = number(i == j);
         norm = max(norm, size_of(x));
-        if (!isfinite(size_of(x))) { tell(cell, number_of, matrix, 0); return; }
+        if (!isfinite(size_of(x))) { tell(cell, number_of, matrix, NOT_FINITE); return; }
     }
     // Hessenberg form: reflections from both sides, gathered in z.
     for (long k = 0; k + 2 < n; ++k) {
@@ -333,7 +340,7 @@ __kernel void eig(__global T *values, __global T *vectors, __global T *h, __glob
             if (size_of(H(low, low - 1)) <= EPS * (around > 0 ? around : norm)) { H(low, low - 1) = number(0); break; }
         }
         if (low == high) { --high; tries = 0; continue; }
-        if (++tries > 60) { tell(cell, number_of, matrix, 0); return; }
+        if (++tries > 60) { tell(cell, number_of, matrix, UNFINISHED); return; }
         T a = H(high - 1, high - 1), b = H(high - 1, high), c = H(high, high - 1), d = H(high, high), shift;
         if (tries % 11 == 10) shift = d + number(size_of(c) + (high > 1 ? size_of(H(high - 1, high - 2)) : 0));
         else {
@@ -409,6 +416,7 @@ __kernel void eig(__global T *values, __global T *vectors, __global T *h, __glob
     }
 }
 """
+)
 
 
 def _reading(dtype: DType) -> str:
