@@ -28,7 +28,7 @@ class Memory:
         address, nbytes: where it is on its device, and how much.
     """
 
-    __slots__ = ("__weakref__", "address", "device", "nbytes")
+    __slots__ = ("address", "device", "nbytes")
 
     def __init__(self, device: FakeDevice, address: int, nbytes: int) -> None:
         self.device, self.address, self.nbytes = device, address, nbytes

@@ -65,10 +65,6 @@ class Queue:
             self._failures.clear()
             raise first
 
-    def forget_failures(self) -> None:
-        """Drop what went wrong so far."""
-        self._failures.clear()
-
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Do nothing meanwhile; what is submitted waits."""
