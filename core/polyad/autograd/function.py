@@ -290,7 +290,10 @@ class Application:
         """Carry it out for tensors of a *level* of vmap."""
         from .mapped_function import mapped
 
-        return mapped(self.function, level, args)
+        result, ctx = mapped(self.function, level, args)
+        if self.keep:
+            self.ctx = ctx
+        return result
 
 
 def _record(

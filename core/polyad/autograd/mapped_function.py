@@ -32,12 +32,13 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
-    """``cls.apply(*args)`` for tensors of *level*, which is set aside."""
+def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx | None]:
+    """``cls.apply(*args)`` for tensors of *level*, which is set aside, and the context of ``forward`` if it was called."""
     lifted = tuple([level.lifted(arg) if isinstance(arg, Tensor) else arg for arg in args])
     ctx = FunctionCtx(
         tuple([isinstance(one, Batched) and (one._node is not None or tracked_outside(one)) for one in lifted])
     )
+    seen: FunctionCtx | None = None
     if cls.vmap is not Function.vmap:
         if cls.generate_vmap_rule:
             raise AutogradError(
@@ -58,14 +59,15 @@ def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
             finally:
                 state.grad_enabled = before
     else:
+        seen = ctx
         result, ctx = _generated(cls, level, lifted, ctx)
     if not (state.grad_enabled and any(_has_node(one) for one in lifted)):
-        return result
+        return result, seen
     several = isinstance(result, (tuple, list))
     results = list(result) if several else [result]
     with level:
         _record(cls, ctx, lifted, _like(lifted), [_node_of(one) for one in lifted], results, several)
-    return _nested(result, results) if several else results[0]
+    return (_nested(result, results) if several else results[0]), seen
 
 
 def _has_node(value: Any) -> bool:
@@ -167,6 +169,7 @@ class _Generated:
         ]
         ctx = self.ctx
         ctx.to_save = tuple([given.get(id(one), one) for one in ctx.to_save])
+        ctx.saved_for_forward = tuple([given.get(id(one), one) for one in ctx.saved_for_forward])
         ctx.dirty_tensors = tuple([given.get(id(one), one) for one in ctx.dirty_tensors])
         outer.mark_dirty(*[one._inner for one in ctx.dirty_tensors if isinstance(one, Batched)])
         outer.mark_non_differentiable(*[one._inner for one in ctx.non_differentiable if isinstance(one, Batched)])

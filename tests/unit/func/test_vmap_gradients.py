@@ -366,3 +366,27 @@ def test_several_results_and_writes_of_custom_functions() -> None:
     doubled.square().sum().backward()
     assert_close(x.grad, 8 * x)
     assert_close(vmap(grad(lambda a: Split.apply(a * 1)[0].square().sum()))(x.detach()), 8 * x.detach())
+
+
+class Forward(Old):
+    """Of one argument, with a derivative for forward mode."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+    jvp = backward
+
+
+def test_forward_mode_of_custom_functions() -> None:
+    x, v = randn(3, 4), randn(3, 4)
+    assert_close(vmap(lambda a, b: jvp(Forward.apply, (a,), (b,))[1])(x, v), v * x.cos())
+    assert_close(jvp(vmap(Forward.apply), (x,), (v,))[1], v * x.cos())
+    assert_close(vmap(jacfwd(Forward.apply))(x), polyad.diag_embed(x.cos()))
+    assert_close(vmap(hessian(lambda a: Forward.apply(a).sum()))(x), polyad.diag_embed(-x.sin()))
