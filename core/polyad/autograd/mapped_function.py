@@ -33,7 +33,9 @@ class VmapInfo(NamedTuple):
 
 
 def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> tuple[Any, FunctionCtx | None]:
-    """``cls.apply(*args)`` for tensors of *level*, which is set aside, and the context of ``forward`` if it was called."""
+    """``cls.apply(*args)`` for tensors of *level*, which is set aside; and the context of ``forward``, if that was
+    called.
+    """
     lifted = tuple([level.lifted(arg) if isinstance(arg, Tensor) else arg for arg in args])
     ctx = FunctionCtx(
         tuple([isinstance(one, Batched) and (one._node is not None or tracked_outside(one)) for one in lifted])
