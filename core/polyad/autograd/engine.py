@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -30,6 +32,9 @@ from .node import Calls, Leaf, Node, Output
 from .origin import add_origin, notes_of
 from .saved import PackedCalls
 
+DEEPEST = 40
+"""So many passes one inside the other share a thread's stack, which Python limits; the next has a thread of its own."""
+
 
 class Pass:
     """One backward pass, for hooks that ask about it: ``state.backward`` while it runs.
@@ -37,12 +42,13 @@ class Pass:
     Attributes:
         at_end: called when all gradients are computed, in the order in which they were added.
         notes: for hooks that need to remember something until the pass is over.
+        depth: how many passes of this thread it runs inside of.
     """
 
-    __slots__ = ("_heap", "_needed", "_reached", "at_end", "notes")
+    __slots__ = ("_heap", "_needed", "_reached", "at_end", "depth", "notes")
 
-    def __init__(self, heap: list[tuple[int, Node]], needed: set[Node] | None) -> None:
-        self._heap, self._needed = heap, needed
+    def __init__(self, heap: list[tuple[int, Node]], needed: set[Node] | None, depth: int) -> None:
+        self._heap, self._needed, self.depth = heap, needed, depth
         self._reached: set[Node] | None = None
         self.at_end: list[Callable[[], None]] = []
         self.notes: dict[Any, Any] = {}
@@ -105,6 +111,10 @@ def run(
         capture: nodes whose arriving gradients are wanted, with their positions in the returned list.
         accumulate: add to ``.grad`` of the leaves.
     """
+    depth = 0 if state.backward is None else state.backward.depth + 1
+    if depth > DEEPEST:
+        again = partial(run, roots, keep_graph=keep_graph, create_graph=create_graph, only=only)
+        return _in_another_thread(partial(again, capture=capture, accumulate=accumulate))
     captured: list[Tensor | None] = [None] * (len(capture) if capture else 0)
     needed = None if only is None else _leading_to(only, [node for node, _ in roots])
     # Wanted nodes that lead to no other: what is wanted has arrived there, and the node itself has no work.
@@ -120,7 +130,7 @@ def run(
         else:
             arrived[node] = given
             heappush(heap, (-node.seq, node))
-    before, outer, this = state.grad_enabled, state.backward, Pass(heap, needed)
+    before, outer, this = state.grad_enabled, state.backward, Pass(heap, needed, depth)
     state.grad_enabled, state.backward = create_graph, this
     inspect = inspector()
     last_users: dict[Node, list[Leaf]] | None = None
@@ -220,6 +230,7 @@ def run(
                                 last_users = this.last_users(node)
                         heappush(heap, (-one.seq, one))
             if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
+                node.freed = [call[0] for call in calls]
                 node.calls = None
                 node.out = None
             if last_users is not None and node in last_users:
@@ -236,6 +247,27 @@ def run(
     finally:
         state.grad_enabled, state.backward = before, outer
     return captured
+
+
+def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor | None]:
+    """The result of *work*, done in a thread with a stack of its own and this one's switches, while this one waits."""
+    mine = dict(vars(state))
+    found: list[list[Tensor | None]] = []
+    errors: list[BaseException] = []
+
+    def begin() -> None:
+        vars(state).update(mine, backward=None)
+        try:
+            found.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(begin,), name="polyad backward")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors.pop()
+    return found[0]
 
 
 def _is_awaited(leaf: Any) -> bool:
@@ -459,9 +491,9 @@ def _leading_to(wanted: Collection[Node], roots: Sequence[Node]) -> set[Node]:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            stack += node.targets()
+            stack += node.edges()
     needed: set[Node] = set()
     for node in sorted(seen, key=lambda one: one.seq):
-        if node in wanted or any(target in needed for target in node.targets()):
+        if node in wanted or any(target in needed for target in node.edges()):
             needed.add(node)
     return needed

@@ -50,18 +50,32 @@ class Node:
         seq: event number; later calls have larger ones.
         made_by: the op, or a name such as ``CopySlices``.
         calls: (target, formula, saved values) for each gradient to compute; None once released.
+        freed: the targets of calls that were released.
         shape, type: of the op's result; an arriving gradient is made to fit.
         out: the history-free alias of the result, if a formula saved it.
         hooks: what users hung on it; None until there is something.
         retain: weak reference to a non-leaf tensor that keeps its gradient; None until ``retain_grad``.
     """
 
-    __slots__ = ("__weakref__", "_metadata", "calls", "hooks", "made_by", "out", "retain", "seq", "shape", "type")
+    __slots__ = (
+        "__weakref__",
+        "_metadata",
+        "calls",
+        "freed",
+        "hooks",
+        "made_by",
+        "out",
+        "retain",
+        "seq",
+        "shape",
+        "type",
+    )
 
     count: int | None = None  # how many results the op has, if that is not one
     seq: int
     made_by: Op | str
     calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] | None
+    freed: list[Target]
     shape: tuple[int, ...]
     type: TensorType
     out: Any
@@ -140,14 +154,22 @@ class Node:
         return register(hooks_of(self).before, fn)
 
     def targets(self) -> list[Node]:
-        """The nodes that this node sends gradients to."""
-        found: list[Node] = []
-        for target, _, _ in self.calls or ():
-            if target.__class__ is list:
-                found += [node for node in target if node is not None]
-            else:
-                found.append(target)
-        return found
+        """The nodes that this node sends gradients to; none once the graph is freed."""
+        return _flat([target for target, _, _ in self.calls or ()])
+
+    def edges(self) -> list[Node]:
+        """As `targets`, and where the gradients of a freed node went: what has to pass there is refused."""
+        return self.targets() if self.calls is not None else _flat(getattr(self, "freed", ())) or self.targets()
+
+
+def _flat(targets: Sequence[Target]) -> list[Node]:
+    found: list[Node] = []
+    for target in targets:
+        if target.__class__ is list:
+            found += [node for node in target if node is not None]
+        else:
+            found.append(target)
+    return found
 
 
 class Leaf(Node):

@@ -8,6 +8,7 @@ import pytest
 
 import polyad
 from polyad.autograd import grad
+from polyad.state import state
 
 
 def leaf(*values: float) -> polyad.Tensor:
@@ -227,6 +228,20 @@ def test_backward_from_threads() -> None:
     assert results == [[2.0, 4.0]] * 200
 
 
+def test_a_gradient_that_has_to_pass_a_freed_node_is_refused() -> None:
+    # Other ways to the same leaf are open, and what comes by them alone would be a wrong gradient.
+    x = leaf(0.5, -1.0)
+    shared = x.sin().exp()
+    whole = shared * x.cos()
+    grad(shared.sum(), x)
+    with pytest.raises(RuntimeError, match="freed"):
+        grad(whole.sum(), x)
+    # What need not pass there is not refused.
+    y = leaf(1.0, 2.0)
+    other = shared.detach() * y + 0 * shared
+    assert grad(other.sum(), y)[0].tolist() == shared.tolist()
+
+
 def test_backward_inside_backward() -> None:
     class Inner(polyad.autograd.Function):
         @staticmethod
@@ -245,6 +260,47 @@ def test_backward_inside_backward() -> None:
     x = leaf(2.0, 3.0)
     Inner.apply(x).sum().backward()
     assert x.grad.tolist() == [12.0, 27.0]
+
+
+def nested(levels: int, at_the_bottom) -> type:
+    class Nested(polyad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            if not levels:
+                at_the_bottom()
+                return g * 2
+            with polyad.enable_grad():
+                y = leaf(1.0)
+                nested(levels - 1, at_the_bottom).apply(y).sum().backward()
+            return g * y.grad
+
+    return Nested
+
+
+def test_backward_inside_backward_three_hundred_times() -> None:
+    """Deeper than a thread's stack would take it; switches are those of the thread that asked."""
+    seen = []
+    x = leaf(1.0)
+    with polyad.autograd.graph.disable_saved_tensors_hooks("not here"):
+        nested(300, lambda: seen.append(state.saved_hooks_disabled)).apply(x).sum().backward()
+    assert x.grad.item() == 2.0
+    assert seen == ["not here"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "polyad backward"]
+
+
+def test_errors_come_up_through_all_of_them() -> None:
+    def fail():
+        raise ValueError("at the bottom")
+
+    x = leaf(1.0)
+    with pytest.raises(ValueError, match="at the bottom"):
+        nested(100, fail).apply(x).sum().backward()
+    (x * 1).sum().backward()
+    assert x.grad.item() == 1.0
 
 
 def test_complex_gradients_are_conjugate() -> None:

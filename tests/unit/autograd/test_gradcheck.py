@@ -227,7 +227,7 @@ def test_forward_mode_is_checked_on_its_own(fast) -> None:
     wrong = custom(lambda x: x * x, lambda x, g: 2 * x * g, lambda x, t: 3 * x * t)
     assert gradcheck(wrong.apply, real(), fast_mode=fast)
     for backward_too in (True, False):
-        with pytest.raises(GradcheckError, match="(?s)forward mode.*correct the jvp"):
+        with pytest.raises(GradcheckError, match=r"(?s)forward mode.*correct the jvp"):
             gradcheck(wrong.apply, real(), check_forward_ad=True, check_backward_ad=backward_too, fast_mode=fast)
     right = custom(lambda x: x * x, lambda x, g: 3 * x * g, lambda x, t: 2 * x * t)
     assert gradcheck(right.apply, real(), check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
