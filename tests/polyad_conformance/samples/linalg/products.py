@@ -82,7 +82,12 @@ SAMPLES = [
             gradient=True,
             steps=6,
         )
-        for name, shape, kwargs in (("vector", (4,), {}), ("batch", (2, 3), {"N": 5}), ("empty", (0, 2), {}), ("0-d", (), {"N": 3}))
+        for name, shape, kwargs in (
+            ("vector", (4,), {}),
+            ("batch", (2, 3), {"N": 5}),
+            ("empty", (0, 2), {}),
+            ("0-d", (), {"N": 3}),
+        )
     ],
 ]
 
