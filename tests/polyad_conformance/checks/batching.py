@@ -46,19 +46,24 @@ def check_batch(sample: Sample, dtype: DType, target: Target) -> None:
     if len({str(_frame(args)) for args in drawn}) > 1:
         drawn = [drawn[0]] * BATCH
     count = _count(drawn[0])
-    everything = range(count)
-    for mapped in [everything, everything[:1], everything[1:]] if count > 1 else [everything] if count else []:
+    everything = set(range(count))
+    # The batch is the first dimension, or the last: then samples lie interleaved in memory.
+    last = -1 if sample.layouts else 0
+    batches = [(everything, 0), ({0}, last), (everything - {0}, 0)] if count > 1 else [({0}, last)] if count else []
+    for mapped, dim in batches:
         try:
-            _check(sample, dtype, target, drawn, set(mapped))
+            _check(sample, dtype, target, drawn, mapped, dim)
         except Unbatchable:
             if sample.op not in DECIDED_BY_DATA:
                 raise
 
 
-def _check(sample: Sample, dtype: DType, target: Target, drawn: list[tuple[Any, ...]], mapped: set[int]) -> None:
+def _check(
+    sample: Sample, dtype: DType, target: Target, drawn: list[tuple[Any, ...]], mapped: set[int], dim: int
+) -> None:
     # What is not mapped is the first draw's, for all samples.
     args = [_mixed(one, drawn[0], mapped, [0]) for one in drawn]
-    tensors, _, _ = place(_stacked(args, mapped, [0]), (contiguous,), target.device)
+    tensors, _, _ = place(_stacked(args, mapped, dim, [0]), (contiguous,), target.device)
     kwargs, _ = kwargs_of(sample, dtype, target.device, drawn[0])
     function = function_of(sample)
     flat: list[Any] = []
@@ -67,7 +72,7 @@ def _check(sample: Sample, dtype: DType, target: Target, drawn: list[tuple[Any, 
     def of_one(*given: Any) -> Any:
         return outputs_of(function(*_put_together(rebuilt, iter(given)), **kwargs))
 
-    dims = tuple(0 if number in mapped else None for number in range(len(flat)))
+    dims = tuple(dim if number in mapped else None for number in range(len(flat)))
     what = f"{sample.label} {dtype.name} over {sorted(mapped)}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoopWarning)
@@ -167,15 +172,15 @@ def _mixed(value: Any, constant: Any, mapped: set[int], counter: list[int]) -> A
     return value if counter[0] - 1 in mapped else constant
 
 
-def _stacked(values: Any, mapped: set[int], counter: list[int]) -> Any:
+def _stacked(values: Any, mapped: set[int], dim: int, counter: list[int]) -> Any:
     """The arrays of several draws in the structure of one, those that are mapped with a dimension more."""
     first = values[0]
     if isinstance(first, (list, tuple)):
-        return type(first)(_stacked([value[at] for value in values], mapped, counter) for at in range(len(first)))
+        return type(first)(_stacked([value[at] for value in values], mapped, dim, counter) for at in range(len(first)))
     if not isinstance(first, np.ndarray):
         return first
     counter[0] += 1
-    return np.stack(values) if counter[0] - 1 in mapped else first
+    return np.stack(values, dim) if counter[0] - 1 in mapped else first
 
 
 def _taken_apart(value: Any, flat: list[Any]) -> Any:
