@@ -324,7 +324,6 @@ def _meaningless(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome)
 
 
 MEANINGLESS = {
-    "fft.fftfreq": "a negative number of samples",
     "fft.rfftfreq": "a negative number of samples",
     "binomial": "probabilities outside [0, 1], counts below 0",
     "index_add": "a fraction of integers",
@@ -347,7 +346,6 @@ MEANINGLESS = {
     "nn.functional.max_unpool2d": "kernels without elements",
     "nn.functional.max_unpool3d": "kernels without elements",
     "nn.functional.rms_norm": "complex numbers, as in the other norms",
-    "nn.functional.softplus": "beta of 0",
     "take_along_dim": "an index past the end, where PyTorch reads what lies there",
 }
 """Arguments that have no meaning, by function, which PyTorch takes without a word."""
@@ -373,7 +371,6 @@ CORNERS = {
     "nn.functional.fractional_max_pool3d": ("accepted", "PyTorch's check of the sizes is off by one"),
     "nn.functional.local_response_norm": ("dtype", "integers become floats also if there are none"),
     "nn.functional.pixel_unshuffle": ("shape", "a tensor without elements has the shape that others would have"),
-    "nn.functional.dropout": ("dtype", "bool becomes an integer also if there are no elements"),
 }
 """By function, what differs where hardly anybody goes: the kind of mismatch, and both sides."""
 
