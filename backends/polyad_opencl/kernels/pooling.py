@@ -285,6 +285,26 @@ __kernel void spread(__global T *restrict out, __global const C *restrict shares
             last = min(far, outs2 - 1);
             continue;
         }}
+        if (block > 1 && kernel2 == stride2 && i + block <= run && first + (block - 1) / stride2 + 2 <= outs2) {{
+            // Each is in one window along the row.
+            int window_of[block];
+            long phase = far - first * stride2;
+            for (int j = 0; j < block; ++j) {{
+                window_of[j] = (int)(first - last);
+                if (++phase == stride2) {{ phase = 0; ++first; }}
+            }}
+            C sums[block];
+            for (int j = 0; j < block; ++j) sums[j] = 0;
+            for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {{
+                __global const C *row = shares + a + (w0 * outs1 + w1) * outs2 + last;
+                for (int j = 0; j < block; ++j) sums[j] += row[window_of[j]];
+            }}
+            for (int j = 0; j < block; ++j) STORE(out, at + i + j, sums[j]);
+            i += block;
+            far += block;
+            last = min(first, outs2 - 1);
+            continue;
+        }}
         C sum = 0;
         for (long w0 = first0; w0 <= last0; ++w0) for (long w1 = first1; w1 <= last1; ++w1) {{
             const long row = a + (w0 * outs1 + w1) * outs2;
