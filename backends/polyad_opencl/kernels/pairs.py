@@ -52,7 +52,7 @@ def dtype_of(key: int) -> DType:
 
 def _lanes(key: int, lanes: int) -> str:
     """LANES, pairs of so many lines; PUT, GET for one of them; EXCHANGE(a, b), which leaves the lesser ones in a."""
-    # Not min and max: those of ulong8 are wrong on PoCL 3.0.
+    # Not min and max: PoCL 3.0 gets functions of vectors of 64 bytes wrong where AVX-512 is lacking.
     kind, signed, part = (f"ulong{lanes}", f"long{lanes}", "[lane]") if lanes > 1 else ("ulong", "long", "")
     member = (lambda one: f"((ulong *)&({one})){part}") if lanes > 1 else (lambda one: f"({one})")
     if key == 4:
