@@ -52,6 +52,9 @@ from .writer import Writer
 SEGMENT = 1024
 """Elements that are accumulated before they join the total."""
 
+_TALL, _BANDS = 1 << 18, 64
+"""Elements from which columns are reduced in bands of rows, and how many: the columns of one band share pages."""
+
 COMBINED_BY = {
     "sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "any": "maximum", "all": "minimum",
 }  # fmt: skip
@@ -154,8 +157,11 @@ def reduction(
     vector = writer.type_of(kind)
     stretch = lanes if across else 1
     lines = [
-        f"for ({wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{",
-        f"    const {wide} whole = unit / g.at[1], split = unit - whole * g.at[1];",
+        # Each instance has neighbouring units, and units of one split are neighbours: what they read lies together.
+        f"const {wide} many = {dialect.workers}, fair = (g.at[0] + many - 1) / many, begin = {dialect.worker} * fair;",
+        f"const {wide} end = begin + fair < g.at[0] ? begin + fair : g.at[0], wholes = g.at[0] / g.at[1];",
+        f"for ({wide} unit = begin; unit < end; ++unit) {{",
+        f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
         f"    {wide} row = whole / g.at[7]; const {wide} column = (whole - row * g.at[7]) * {stretch};",
     ]
     if across:
@@ -218,12 +224,8 @@ def reduction(
 
 def _combine(writer: Writer, reducer: str, kind: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
     """The variables that hold one element made of two."""
-    writer.known = {leaf: names for leaf, names in writer.known.items() if not _reads_locals(leaf)}
+    writer.known = {leaf: names for leaf, names in writer.known.items() if isinstance(leaf, Operand)}
     return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), kind), Local(tuple(b), kind)))
-
-
-def _reads_locals(expression: Expression) -> bool:
-    return not isinstance(expression, Operand)
 
 
 def _keep_function(writer: Writer, kind: DType) -> str:
@@ -333,6 +335,8 @@ def reduction_plan(
     splits = 1
     if may_split and wholes < wanted and segments > 1 and results * length * lines >= 8 * SEGMENT:
         splits = min(segments, -(-wanted // wholes))
+    elif may_split and across and wholes > 1 and results * length * lines >= _TALL:
+        splits = min(segments, _BANDS)
     share = -(-segments // splits)
     splits = -(-segments // share)
     units = wholes * splits
