@@ -184,8 +184,12 @@ __kernel void place_parts(__global const PAIR *restrict pairs, __global PAIR *re
 }}
 """
     signatures = {
-        "sort_short": "pqqq", "sort_lines": "ppqqiq", "count_parts": "ppqqqqi", "add_up": "ppqq", "place_parts": "ppppqqqqi"
-    }  # fmt: skip
+        "sort_short": "pqqq",
+        "sort_lines": "ppqqiq",
+        "count_parts": "ppqqqqi",
+        "add_up": "ppqq",
+        "place_parts": "ppppqqqqi",
+    }
     local = local_size(device)
     return {
         name: device.kernel(source, name, signature, what="sort", local=local) for name, signature in signatures.items()
