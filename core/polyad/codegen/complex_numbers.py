@@ -128,11 +128,13 @@ def _inverse_hyperbolic_cosine(z: Pair) -> Pair:
 
 
 def _inverse_hyperbolic_tangent(z: Pair) -> Pair:
-    """A quarter of log((1 + re)**2 + im**2) - log((1 - re)**2 + im**2), as one log1p."""
-    below = (1 - z[0]) * (1 - z[0]) + z[1] * z[1]
-    re = _log1p(z[0] * 4 / below) * 0.25
-    im = _atan2(z[1] + z[1], (1 - z[0]) * (z[0] + 1) - z[1] * z[1]) * 0.5
-    return re, im
+    """Half of log(1 + z) - log(1 - z): its real part as one log1p of a positive number, its imaginary part as the sum
+    of two angles of one sign, so that nothing cancels.
+    """
+    size = _abs(z[0])
+    re = _log1p(size * 4 / ((1 - size) * (1 - size) + z[1] * z[1])) * 0.25
+    im = (_atan2(z[1], z[0] + 1) + _atan2(z[1], 1 - z[0])) * 0.5
+    return _copysign(re, z[0]), im
 
 
 def _power(a: Pair, b: Pair) -> Pair:

@@ -108,8 +108,11 @@ def test_halves_are_rounded_once_and_to_even(target, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", targets())
 def test_complex_numbers_are_pairs(target, tmp_path: Path) -> None:
-    x = np.array([3 + 4j, -0.75 + 0j, 1e-3 - 2j, -2 - 3j, 0j, 0.3 + 0.1j, 5 - 20j, -0.5 + 2j, 2 + 0.5j], np.complex128)
-    y = np.array([1e200 + 1e200j, 2j, -1 + 1j, 3 - 1j, 1 + 1j, 0.5 + 0j, -1 - 1j, 2 + 2j, 1j], np.complex128)
+    x = np.array(
+        [3 + 4j, -0.75 + 0j, 1e-3 - 2j, -2 - 3j, 0j, 0.3 + 0.1j, 5 - 20j, -0.5 + 2j, 2 + 0.5j, -0.999 + 0.04j],
+        np.complex128,
+    )
+    y = np.array([1e200 + 1e200j, 2j, -1 + 1j, 3 - 1j, 1 + 1j, 0.5 + 0j, -1 - 1j, 2 + 2j, 1j, 1j], np.complex128)
     a, b = Operand(0, polyad.complex128), Operand(1, polyad.complex128)
     unary = [
         "sqrt",
