@@ -142,8 +142,17 @@ class Device:
             kernel = cl.Kernel(program, name)
             kernel.set_scalar_arg_dtypes([PARAMETERS[letter] for letter in parameters])
         except cl.Error as error:
-            raise self.explained(error, what) from error
+            raise self._without_kernel(error, name, what) from error
         return Launcher(self, kernel, local, what)
+
+    def _without_kernel(self, error: cl.Error, name: str, what: str) -> PolyadError:
+        """The error for a program that was built and has no kernel *name*."""
+        found = self.explained(error, what)
+        if getattr(error, "code", 0) == cl.status_code.INVALID_KERNEL_NAME:
+            found.lines["program"] = f"built, and has no kernel {name}"
+            if self.handle.platform.name == discovery.POCL:
+                found.fix = f"delete PoCL's cache {discovery.pocl_cache()}: a process that was killed damaged it"
+        return found
 
     def finish(self) -> None:
         """Wait until everything enqueued is done, then raise what kernels noted."""

@@ -71,7 +71,11 @@ def returns_tensors(public: Function) -> bool:
     return "Tensor" in annotation or annotation in ("Any", "<class 'inspect._empty'>")
 
 
-@pytest.mark.parametrize("op", OPS.values(), ids=list(OPS))
+# Ops outside of `polyad.ops` belong to a mechanism, such as batching, whose own checks reach them.
+CATALOGUE = [op for op in OPS.values() if op.module.startswith("polyad.ops")]
+
+
+@pytest.mark.parametrize("op", CATALOGUE, ids=lambda op: op.name)
 def test_every_op_has_a_sample(op: Op) -> None:
     forward, backward = reached()
     assert op.name in forward | backward, (

@@ -133,6 +133,14 @@ def test_a_kernel_that_does_not_compile_is_explained(device):
     assert host.view(np.int32).tolist() == [7]
 
 
+def test_a_program_without_its_kernel_is_explained(device):
+    with pytest.raises(KernelFailure, match=r"sum of nothing: .* failed") as caught:
+        device.kernel("__kernel void here(__global int *x) { x[0] = 1; }", "elsewhere", "p", what="sum of nothing")
+    assert caught.value.lines["program"] == "built, and has no kernel elsewhere"
+    if device.handle.platform.name == "Portable Computing Language":
+        assert "delete PoCL's cache" in caught.value.fix
+
+
 PROGRAM = """
     import polyad
     x = polyad.ones(3, 5, device="opencl")
