@@ -203,7 +203,7 @@ def elementwise(
     base, step = 4 + outer, rank + 1
     dtypes = [*results, *(operand.dtype for operand in leaves.operands)]
     places = range(len(dtypes))
-    head = [f"for ({wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]
+    head = neighbouring(dialect) if device.kind == CPU else _interleaved(dialect)
     head.append(f"    {wide} row = {'unit / g.at[1]' if outer else '0'};")
     head.append(f"    const {wide} first = (unit - row * g.at[1]) * g.at[2];")
     head.append(f"    const {wide} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];")
@@ -239,6 +239,21 @@ def elementwise(
         ]
     )
     return KernelSource(name, text, arrays, scalars, lanes, rank)
+
+
+def neighbouring(dialect: Dialect) -> list[str]:
+    """The loop over units of an instance that has neighbouring ones: what it touches lies together."""
+    wide = dialect.wide
+    return [
+        f"const {wide} many = {dialect.workers}, fair = (g.at[0] + many - 1) / many, begin = {dialect.worker} * fair;",
+        f"const {wide} end = begin + fair < g.at[0] ? begin + fair : g.at[0];",
+        f"for ({wide} unit = begin; unit < end; ++unit) {{",
+    ]
+
+
+def _interleaved(dialect: Dialect) -> list[str]:
+    """The loop over units of one of many instances that run side by side and touch neighbouring units together."""
+    return [f"for ({dialect.wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]
 
 
 def _element(n: int, parts: int, bare: bool) -> str:

@@ -41,6 +41,7 @@ from .elementwise import (
     geometry_type,
     lanes_for,
     load_operand,
+    neighbouring,
     padded_rank,
     parameters,
     scalar_dtypes,
@@ -157,10 +158,9 @@ def reduction(
     vector = writer.type_of(kind)
     stretch = lanes if across else 1
     lines = [
-        # Each instance has neighbouring units, and units of one split are neighbours: what they read lies together.
-        f"const {wide} many = {dialect.workers}, fair = (g.at[0] + many - 1) / many, begin = {dialect.worker} * fair;",
-        f"const {wide} end = begin + fair < g.at[0] ? begin + fair : g.at[0], wholes = g.at[0] / g.at[1];",
-        f"for ({wide} unit = begin; unit < end; ++unit) {{",
+        # Units of one split are neighbours, so that what they read lies together.
+        f"const {wide} wholes = g.at[0] / g.at[1];",
+        *neighbouring(dialect),
         f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
         f"    {wide} row = whole / g.at[7]; const {wide} column = (whole - row * g.at[7]) * {stretch};",
     ]
