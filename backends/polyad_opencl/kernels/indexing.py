@@ -47,7 +47,8 @@ __kernel void take(__global {kind} *restrict out, __global const {kind} *restric
             bool good = true;
             if (X == 1) for (long i = first; i < end_of; ++i) good &= (ulong)index[x + i] < size;
             else for (long i = first; i < end_of; ++i) good &= (ulong)index[x + i * X] < size;
-            if (good && X == 1) for (long i = first; i < end_of; ++i) out[at + i] = input[a + i * A + index[x + i] * step];
+            if (good && X == 1)
+                for (long i = first; i < end_of; ++i) out[at + i] = input[a + i * A + index[x + i] * step];
             else for (long i = first; i < end_of; ++i) {{
                 const long chosen = index[x + i * X];
                 if ((ulong)chosen < size) out[at + i] = input[a + i * A + chosen * step];
