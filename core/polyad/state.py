@@ -11,7 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
 
     from .device import Device
     from .dispatch.modes import Mode
@@ -73,6 +73,30 @@ def user_line() -> str:
     """``model.py:12``: the innermost line that is outside polyad; the empty string if there is none."""
     frame = _user_frame()
     return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
+users_code: dict[int, CodeType] = {}
+"""Code outside polyad that recorded an op, by its id: nothing tells faster that a frame is the user's."""
+
+
+def place_from(frame: FrameType | None) -> tuple[CodeType | None, int]:
+    """Where the user's program is, from *frame* outwards: what `line_at` makes a line of when somebody asks."""
+    while frame is not None and _ours[frame.f_globals.get("__name__", "")]:
+        frame = frame.f_back
+    if frame is None:
+        return None, 0
+    if len(users_code) >= 4096:  # a program that makes code as it goes
+        users_code.clear()
+    users_code[id(frame.f_code)] = frame.f_code
+    return frame.f_code, frame.f_lasti
+
+
+def line_at(code: CodeType, at: int) -> tuple[str, int]:
+    """The file and the line of instruction *at* of *code*."""
+    for start, end, line in code.co_lines():
+        if start <= at < end and line is not None:
+            return code.co_filename, line
+    return code.co_filename, code.co_firstlineno
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

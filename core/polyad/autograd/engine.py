@@ -11,6 +11,7 @@ leaf right after that node.
 
 from __future__ import annotations
 
+import linecache
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import copy_context
@@ -23,7 +24,7 @@ from ..dispatch.op import op_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..ops.arithmetic import _add as add
 from ..ops.reduction import sum_to
-from ..state import state
+from ..state import line_at, state
 from ..storage import next_event
 from ..tensor import Tensor
 from .anomaly import inspector
@@ -461,10 +462,8 @@ def stale(node: Node, value: Tensor, storage: Any) -> AutogradError:
     """The error for *value*, which *node* saved and somebody wrote to since."""
     op, line = storage.writer
     notes = notes_of(node)
-    saved = {"saved by": f"{node.name()} ({notes.pop('forward')})"} if notes else {}
-    fix = "use the out-of-place form there, or clone() the tensor before changing it"
-    if not saved:
-        fix += "; polyad.autograd.detect_anomaly() shows the line that saved it"
+    where = notes.pop("forward", "") or _saved_at(node)
+    saved = {"saved by": f"{node.name()} ({where})"} if where else {}
     return AutogradError(
         f"backward: a tensor that {node.name()} needs was changed in place",
         operands={"saved": value},
@@ -473,8 +472,18 @@ def stale(node: Node, value: Tensor, storage: Any) -> AutogradError:
             **saved,
             **notes,
         },
-        fix=fix,
+        fix="use the out-of-place form there, or clone() the tensor before changing it",
     )
+
+
+def _saved_at(node: Node) -> str:
+    """The file, line and text of the user's line at which *node* saved tensors; empty if it is not known."""
+    code = getattr(node, "code", None)
+    if code is None:
+        return ""
+    file, line = line_at(code, node.at)
+    text = linecache.getline(file, line).strip()
+    return f"{file.rpartition('/')[2]}:{line}" + (f": {text}" if text else "")
 
 
 def _any_needed(target: Any, needed: set[Node]) -> bool:

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..backend.interface import TensorType
+from ..state import place_from, users_code
 from ..storage import next_event
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from ..dispatch.op import Op
     from ..tensor import Tensor
     from .hooks import NodeHooks, RemovableHandle
@@ -54,13 +58,16 @@ class Node:
         shape, type: of the op's result; an arriving gradient is made to fit.
         out: the history-free alias of the result, if a formula saved it.
         hooks: what users hung on it; None until there is something.
+        code, at: where the user's program was when tensors were saved, for `polyad.state.line_at`; unset if none were.
         retain: weak reference to a non-leaf tensor that keeps its gradient; None until ``retain_grad``.
     """
 
     __slots__ = (
         "__weakref__",
         "_metadata",
+        "at",
         "calls",
+        "code",
         "freed",
         "hooks",
         "made_by",
@@ -79,6 +86,8 @@ class Node:
     shape: tuple[int, ...]
     type: TensorType
     out: Any
+    code: CodeType | None
+    at: int
     hooks: NodeHooks | None
     retain: weakref.ref[Tensor] | None
 
@@ -306,6 +315,13 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
         node.out = out._alias()
         values = (*values, node.out)
     node.calls = _calls(op, values)
+    if op.saves_tensors:
+        frame = _getframe(2)  # who called the op
+        code = frame.f_code
+        if id(code) in users_code:
+            node.code, node.at = code, frame.f_lasti
+        else:
+            node.code, node.at = place_from(frame)
     out._node = node
     if watchers:
         _show(node)
@@ -326,6 +342,8 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
         node.out = aliases
         values = (*values, *aliases)
     node.calls = _calls(op, values)
+    if op.saves_tensors:
+        node.code, node.at = place_from(_getframe(2))
     if watchers:
         _show(node)
     for number, out in enumerate(outs):

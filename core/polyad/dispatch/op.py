@@ -69,6 +69,7 @@ class Op:
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
         formulas: gradient formulas.  saves_out: whether one of them needs the result.
+        saves_tensors: whether one of them needs the result or an operand.
         forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
         plans: what dispatch resolved so far, by call signature.
@@ -114,7 +115,7 @@ class Op:
                 self.operands[name] = given
         self.takes_out = "out" in self.signature.parameters
         self.formulas: tuple[Formula, ...] = ()
-        self.saves_out = False
+        self.saves_out = self.saves_tensors = False
         self.forward: ForwardRule | None = None
         self.plans: dict[Any, Any] = {}
         self.call: Callable[..., Any] = definition
@@ -333,6 +334,8 @@ def _pick(op: Op, operand: str, formula: Callable[..., Any]) -> Callable[[tuple[
     names = op.names
     result_names = op.outputs or ("out",)
     parts = []
+    wanted = set(list(inspect.signature(formula).parameters)[1:])
+    op.saves_tensors |= not wanted.isdisjoint({*op.operands, *result_names})
     for want in list(inspect.signature(formula).parameters)[1:]:
         if want in names:
             parts.append(f"v[{names.index(want)}]")

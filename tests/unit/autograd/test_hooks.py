@@ -376,5 +376,5 @@ def test_a_write_that_polyad_cannot_see() -> None:
     y = x * 1
     z = y * y
     graph.increment_version(y)
-    with pytest.raises(RuntimeError, match="changed  by increment_version"):
+    with pytest.raises(RuntimeError, match="changed   by increment_version"):
         z.sum().backward()
