@@ -75,20 +75,25 @@ def user_line() -> str:
     return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
 
 
-users_code: dict[int, CodeType] = {}
-"""Code outside polyad that recorded an op, by its id: nothing tells faster that a frame is the user's."""
+_our_code: dict[int, CodeType] = {}
+_users_code: dict[int, CodeType] = {}
+"""Code met on the stack, polyad's and other, by its id: nothing tells faster whose a frame is."""
 
 
 def place_from(frame: FrameType | None) -> tuple[CodeType | None, int]:
     """Where the user's program is, from *frame* outwards: what `line_at` makes a line of when somebody asks."""
-    while frame is not None and _ours[frame.f_globals.get("__name__", "")]:
+    while frame is not None:
+        code = frame.f_code
+        if id(code) in _users_code:
+            return code, frame.f_lasti
+        if id(code) not in _our_code:
+            known = _our_code if _ours[frame.f_globals.get("__name__", "")] else _users_code
+            if len(known) >= 4096:  # a program that makes code as it goes
+                known.clear()
+            known[id(code)] = code
+            continue
         frame = frame.f_back
-    if frame is None:
-        return None, 0
-    if len(users_code) >= 4096:  # a program that makes code as it goes
-        users_code.clear()
-    users_code[id(frame.f_code)] = frame.f_code
-    return frame.f_code, frame.f_lasti
+    return None, 0
 
 
 def line_at(code: CodeType, at: int) -> tuple[str, int]:

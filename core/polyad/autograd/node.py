@@ -16,7 +16,7 @@ from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..backend.interface import TensorType
-from ..state import place_from, users_code
+from ..state import place_from
 from ..storage import next_event
 
 if TYPE_CHECKING:
@@ -316,12 +316,7 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
         values = (*values, node.out)
     node.calls = _calls(op, values)
     if op.saves_tensors:
-        frame = _getframe(2)  # who called the op
-        code = frame.f_code
-        if id(code) in users_code:
-            node.code, node.at = code, frame.f_lasti
-        else:
-            node.code, node.at = place_from(frame)
+        node.code, node.at = place_from(_getframe(2))
     out._node = node
     if watchers:
         _show(node)
