@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
@@ -35,7 +34,9 @@ def copy(target: Array, source: Array) -> None:
     surplus = source.ndim - target.ndim
     if surplus > 0:  # leading dimensions of one element, as NumPy allows them
         source = Array(source.block, source.dtype, source.shape[surplus:], source.steps[surplus:], source.offset)
-    if target.block is source.block and not _same_place(target, source):
+    if target.block is source.block:
+        if _same_place(target, source):
+            return
         dense = new(target.device, source.shape, source.dtype)
         _copy(dense, source)
         source = dense
@@ -53,9 +54,8 @@ def _copy(target: Array, source: Array) -> None:
     if target.dtype is source.dtype:
         if target.shape == source.shape and target.is_dense and source.is_dense:
             size = target.dtype.itemsize
-            device.check_usable()
-            cl.enqueue_copy(
-                device.queue, target.buffer, source.buffer,
+            device.copy(
+                target.buffer, source.buffer,
                 src_offset=source.offset * size, dst_offset=target.offset * size, byte_count=target.nbytes,
             )  # fmt: skip
             return
@@ -85,9 +85,8 @@ def _copy_rows(target: Array, source: Array) -> bool:
         if pitch < row or plane < pitch * rows or plane % pitch:
             return False
         pitches.append((pitch * size, plane * size))
-    target.device.check_usable()
-    cl.enqueue_copy(
-        target.device.queue, target.buffer, source.buffer, region=(row * size, rows, planes),
+    target.device.copy(
+        target.buffer, source.buffer, region=(row * size, rows, planes),
         dst_origin=(target.offset * size, 0, 0), src_origin=(source.offset * size, 0, 0),
         dst_pitches=pitches[0], src_pitches=pitches[1],
     )  # fmt: skip
@@ -110,14 +109,13 @@ def fill(target: Array, value: bool | int | float | complex) -> None:
     if 0 in target.shape:
         return
     device, dtype = target.device, target.dtype
-    device.check_usable()
     with np.errstate(all="ignore"):
         pattern = np.array(value).astype(numpy_dtype(dtype)).reshape(1).view(np.uint8)
     if target.is_dense:
-        cl.enqueue_fill_buffer(device.queue, target.buffer, pattern, target.offset * dtype.itemsize, target.nbytes)
+        device.fill(target.buffer, pattern, target.offset * dtype.itemsize, target.nbytes)
         return
     one = new(device, (), dtype)
-    cl.enqueue_fill_buffer(device.queue, one.buffer, pattern, 0, dtype.itemsize)
+    device.fill(one.buffer, pattern, 0, dtype.itemsize)
     _copy(target, one)
 
 

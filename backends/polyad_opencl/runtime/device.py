@@ -184,6 +184,22 @@ class Device:
         except cl.Error as error:
             raise self.explained(error, "writing to the device") from error
 
+    def copy(self, target: cl.Buffer, source: cl.Buffer, **where: Any) -> None:
+        """Copy between buffers; *where* as `pyopencl.enqueue_copy` has it."""
+        self.check_usable()
+        try:
+            cl.enqueue_copy(self.queue, target, source, **where)
+        except cl.Error as error:
+            raise self.explained(error, "copying on the device") from error
+
+    def fill(self, buffer: cl.Buffer, pattern: Any, begin: int, size: int) -> None:
+        """Repeat the bytes *pattern* over *size* bytes of *buffer*, from byte *begin* on."""
+        self.check_usable()
+        try:
+            cl.enqueue_fill_buffer(self.queue, buffer, pattern, begin, size)
+        except cl.Error as error:
+            raise self.explained(error, "filling on the device") from error
+
     @contextmanager
     def mapped(self, array: Any, write: bool = False) -> Iterator[Any]:
         """*array* as a `numpy.ndarray` over the device's own memory, once it is computed; to be written if *write*.

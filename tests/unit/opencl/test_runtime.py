@@ -116,6 +116,15 @@ def test_the_account_is_polyads(opencl):
     assert polyad.accelerator.memory_stats(opencl)["allocated_bytes.all.current"] == before
 
 
+def test_an_array_may_be_copied_onto_itself(machine):
+    from polyad_opencl.kernels import copying
+
+    for values in (np.arange(6.0), np.arange(12.0).reshape(3, 4).T):
+        x = machine.array(values)
+        copying.copy(x, x)
+        np.testing.assert_array_equal(machine.host(x), values)
+
+
 # ---------------------------------------------------------------------------------------------------------- programs
 
 
