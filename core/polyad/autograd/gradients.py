@@ -11,7 +11,7 @@ from typing import Any
 from ..batching import map_first
 from ..dispatch.effects import Effect
 from ..dtypes import FLOATING
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
 from ..ops.creation import ones, ones_like, zeros, zeros_like
 from ..state import state
 from ..tensor import Tensor, check_tensor
@@ -55,6 +55,8 @@ def _ones_at(op: str, edge: GradientEdge, node: Node) -> Tensor:
 
 
 def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, Tensor]]:
+    if not (gradients is None or isinstance(gradients, (Tensor, Sequence))):
+        raise wrong_type(op, "gradients", gradients, "a tensor or a sequence of tensors")
     given = (
         [gradients]
         if isinstance(gradients, Tensor)

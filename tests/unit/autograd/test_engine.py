@@ -307,3 +307,14 @@ def test_complex_gradients_are_conjugate() -> None:
     z = polyad.tensor([1 + 2j], dtype=polyad.complex128, requires_grad=True)
     (z * (3 - 1j)).backward(polyad.tensor([1 + 0j], dtype=polyad.complex128))
     assert z.grad.tolist() == [3 + 1j]
+
+
+@pytest.mark.parametrize("gradients", [3.0, object(), ["a"], [2.0]])
+def test_gradients_that_are_no_tensors_are_refused(gradients) -> None:
+    x = polyad.ones(3, requires_grad=True)
+    for differentiate in (
+        lambda: polyad.autograd.backward((x * 2).sum(), gradients),
+        lambda: polyad.autograd.grad((x * 2).sum(), x, gradients),
+    ):
+        with pytest.raises(TypeError, match=r"(?s)(backward|grad): gradients? is .*fix"):
+            differentiate()
