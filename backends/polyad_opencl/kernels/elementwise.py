@@ -14,7 +14,7 @@ from typing import Any
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.codegen import Expression, Operand, Scalar, apply
-from polyad.dtypes import COMPLEX, FLOATING, INTEGER, DType
+from polyad.dtypes import COMPLEX, FLOATING, INTEGER, DType, iinfo
 from polyad.errors import DivisionByZero
 
 from ..array import Array
@@ -27,7 +27,7 @@ PLAIN = (
     "add", "sub", "mul", "div", "neg", "abs", "sign", "conj", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10",
     "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
     "floor", "ceil", "trunc", "round", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "maximum",
-    "minimum", "fmax", "fmin", "where", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
+    "minimum", "fmax", "fmin", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
     "bitwise_left_shift", "bitwise_right_shift", "hypot", "copysign",
 )  # fmt: skip
 """Ops with a formula of their own name."""
@@ -189,9 +189,27 @@ def _power(types: Signature) -> Callable[..., Any]:
     return power
 
 
+def _where(types: Signature) -> Callable[..., Any]:
+    """A number that is chosen has to be one of the dtype; in arithmetic it wraps as the result does."""
+    made = fused(types, "where", lambda *arguments: apply("where", *arguments))
+    dtype = value_dtype(types)
+    if dtype.category != INTEGER or all(isinstance(entry, TensorType) for entry in types):
+        return made
+    limits = iinfo(dtype)
+
+    def checked(condition: Array, *chosen: Any, out: Array | None = None) -> Array:
+        for one in chosen:
+            if not isinstance(one, Array) and not limits.min <= one <= limits.max:
+                raise OverflowError(f"Python integer {one} out of bounds for {dtype.name}")
+        return made(condition, *chosen, out=out)
+
+    return checked
+
+
 KERNELS = {
     **{op: kernel(op, accepts=is_real if op in _REAL_ONLY else lambda dtype: True) for op in PLAIN},
     **{op: _division(op) for op in ("floor_divide", "remainder", "fmod")},
+    "where": Kernel(_unspecialized, out=True, specialize=_where),
     "pow": Kernel(_unspecialized, out=True, specialize=_power),
     "square": kernel("square", _square),
     "rsqrt": kernel("rsqrt", lambda x: 1 / apply("sqrt", x)),
