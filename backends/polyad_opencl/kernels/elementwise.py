@@ -189,6 +189,11 @@ def _power(types: Signature) -> Callable[..., Any]:
     return power
 
 
+def _periodic(op: str) -> Build:
+    """PoCL's vectors of float32 lose digits in all lanes where one is infinite: it is made the nan that it leads to."""
+    return lambda x: apply(op, x if x.dtype.is_complex else x + x * 0)
+
+
 def _where(types: Signature) -> Callable[..., Any]:
     """A number that is chosen has to be one of the dtype; in arithmetic it wraps as the result does."""
     made = fused(types, "where", lambda *arguments: apply("where", *arguments))
@@ -209,6 +214,7 @@ def _where(types: Signature) -> Callable[..., Any]:
 KERNELS = {
     **{op: kernel(op, accepts=is_real if op in _REAL_ONLY else lambda dtype: True) for op in PLAIN},
     **{op: _division(op) for op in ("floor_divide", "remainder", "fmod")},
+    **{op: kernel(op, _periodic(op)) for op in ("sin", "cos", "tan")},
     "where": Kernel(_unspecialized, out=True, specialize=_where),
     "pow": Kernel(_unspecialized, out=True, specialize=_power),
     "square": kernel("square", _square),

@@ -142,9 +142,20 @@ def closing(rank: int, operands: str) -> str:
 CHECKED = """
 inline void tell(__global long *cell, int number, long position, long value)
 {
-    if (atomic_cmpxchg((volatile __global int *)cell, 0, number) == 0) {
-        cell[1] = position;
-        cell[2] = value;
+    // The first int is the kernel's number, the second a lock: of several wrong indices, the first in order is kept.
+    volatile __global int *lock = (volatile __global int *)cell + 1;
+    for (int told = 0; !told;) {
+        if (atomic_cmpxchg(lock, 0, 1)) continue;
+        volatile __global long *note = cell + 1;
+        volatile __global int *known = (volatile __global int *)cell;
+        if (*known == 0 || (*known == number && position < note[0])) {
+            note[0] = position;
+            note[1] = value;
+            *known = number;
+        }
+        mem_fence(CLK_GLOBAL_MEM_FENCE);
+        atomic_xchg(lock, 0);
+        told = 1;
     }
 }
 """

@@ -227,7 +227,7 @@ class Device:
     def trouble_cell(self) -> cl.Buffer:
         """Three int64 that a kernel writes on a wrong index: the number `expect` gave, position, value; all 0 before.
 
-        A kernel writes only if it wins ``atomic_cmpxchg`` on the first int from 0 to the number.
+        The upper half of the first is a lock that `kernels.walking.CHECKED` takes; it is open when a kernel has ended.
         """
         return cl.Buffer(
             self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(3, np.int64)
