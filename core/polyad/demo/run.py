@@ -175,8 +175,21 @@ class Demo:
 
     def _save(self) -> None:
         args = {"data": self.data, "batch_size": self.batch_size, "lr": self.lr}
-        write_checkpoint(self.path, self.model, self.optimizer, self.shuffling, self.history, self.seed, args)
-        self.epochs_saved = len(self.history)
+        before = self._file_on_disk()
+        try:
+            write_checkpoint(self.path, self.model, self.optimizer, self.shuffling, self.history, self.seed, args)
+        finally:
+            # Ctrl-C may come when the new file is in its place already.
+            if self._file_on_disk() != before:
+                self.epochs_saved = len(self.history)
+
+    def _file_on_disk(self) -> tuple[int, int] | None:
+        """What tells the checkpoint's file from the one that replaces it; None if there is none."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
 
     def what_is_safe(self) -> str:
         """What a run that is stopped now leaves on the disk."""

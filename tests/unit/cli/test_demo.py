@@ -124,6 +124,19 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
+def test_ctrl_c_when_the_checkpoint_has_just_been_written(tmp_path, monkeypatch, capsys):
+    from polyad.demo import run
+
+    def written_then_interrupted(*args):
+        write(*args)
+        raise KeyboardInterrupt
+
+    write = run.write_checkpoint
+    monkeypatch.setattr(run, "write_checkpoint", written_then_interrupted)
+    assert demo("--output", tmp_path) == 130
+    assert "The checkpoint of epoch 1 is safe" in capsys.readouterr().err
+
+
 def test_ctrl_c_before_the_first_epoch_ends(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("polyad.demo.run.train_one_epoch", interrupt)
     assert demo("--output", tmp_path) == 130
