@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from polyad.dtypes import DType
-from polyad.layout import contiguous_strides
+from polyad.layout import contiguous_strides, is_contiguous
 
 if TYPE_CHECKING:
     from .runtime.memory import Block
@@ -55,13 +55,7 @@ class Array:
     @property
     def is_dense(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
-        expected = 1
-        for size, step in zip(reversed(self.shape), reversed(self.steps)):
-            if size != 1:
-                if step != expected:
-                    return expected == 0 or 0 in self.shape
-                expected *= size
-        return True
+        return is_contiguous(self.shape, self.steps)
 
     def __repr__(self) -> str:
         return f"<OpenCL array {self.dtype.name} {self.shape} on {self.device}>"

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.dtypes import ALL, DType, bool_, complex64, float32, float64, int32
+from polyad.dtypes import ALL, DType, bool_, float32, float64, int32
 from polyad.layout import contiguous_strides
 
 from ..array import Array, new
@@ -208,8 +208,7 @@ def _part(x: Array, which: int) -> Array:
     """The real or imaginary parts of a complex array; a real array itself."""
     if not x.dtype.is_complex:
         return x
-    part = float32 if x.dtype is complex64 else float64
-    return Array(x.block, part, x.shape, tuple([2 * step for step in x.steps]), 2 * x.offset + which)
+    return Array(x.block, x.dtype.to_real(), x.shape, tuple([2 * step for step in x.steps]), 2 * x.offset + which)
 
 
 def convolution(

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.codegen import collapse
-from polyad.dtypes import ALL, DType, bool_, complex64, float32, float64
+from polyad.codegen import broadcast_strides, collapse
+from polyad.dtypes import ALL, DType, bool_, float32, float64
 from polyad.layout import contiguous_strides
 
 from ..array import Array, new
@@ -50,16 +50,14 @@ def gemm(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
     if not k:
         copying.fill(out, 0)
         return out
-    x = Array(a.block, a.dtype, (*batch, m, k), (*_broadcast(a, batch), *left), a.offset)
-    y = Array(b.block, b.dtype, (*batch, k, n), (*_broadcast(b, batch), *right), b.offset)
+    x = Array(
+        a.block, a.dtype, (*batch, m, k), (*broadcast_strides(a.shape[:-2], a.steps[:-2], batch), *left), a.offset
+    )
+    y = Array(
+        b.block, b.dtype, (*batch, k, n), (*broadcast_strides(b.shape[:-2], b.steps[:-2], batch), *right), b.offset
+    )
     multiply(out, x, y)
     return out
-
-
-def _broadcast(array: Array, batch: tuple[int, ...]) -> tuple[int, ...]:
-    """The steps of *array*'s batch dimensions over *batch*."""
-    own = zip(array.shape[:-2], array.steps[:-2])
-    return (0,) * (len(batch) - array.ndim + 2) + tuple([0 if size == 1 else step for size, step in own])
 
 
 def multiply(out: Array, a: Array, b: Array) -> None:
@@ -104,7 +102,7 @@ def _dense(x: Array) -> Array:
 
 
 def _multiply_complex(out: Array, a: Array, b: Array) -> None:
-    part = float32 if out.dtype is complex64 else float64
+    part = out.dtype.to_real()
     device, pair = out.device, 2
     if a.steps[-1] != 1 and a.shape[-1] > 1:
         a = _dense(a)
@@ -119,12 +117,8 @@ def _multiply_complex(out: Array, a: Array, b: Array) -> None:
     _expand(device, part)(
         (min(b.size, 64),), wide.buffer, wide.offset, b.buffer, b.offset, b.size, n, k, *_flat_batch(b)
     )
-    right = Array(wide.block, part, (*batch, k * pair, n * pair), _steps_of(tuple(batch), k * pair, n * pair), 0)
+    right = Array(wide.block, part, (*batch, k * pair, n * pair), contiguous_strides((*batch, k * pair, n * pair)), 0)
     multiply(parts(out, (*batch, m, n * pair), 1), parts(a, (*batch, m, k * pair), 1), right)
-
-
-def _steps_of(batch: tuple[int, ...], rows: int, columns: int) -> tuple[int, ...]:
-    return contiguous_strides((*batch, rows, columns))
 
 
 def _flat_batch(b: Array) -> tuple[int, ...]:

@@ -174,7 +174,7 @@ def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], devic
             data = host_backend.to_host(part)
             moved.append(data.nbytes)
             back.append(backend.from_host(data, kind.dtype, device))
-        _count(op.name, device, sum(moved))
+        note(op.name, device, sum(moved))
         return tuple(back) if several else back[0]
 
     return run
@@ -207,7 +207,8 @@ def _dtypes(types: Signature) -> str:
     )
 
 
-def _count(op: str, device: Device, moved: int) -> None:
+def note(op: str, device: Device, moved: int) -> None:
+    """Count one op that ran on the host for *device*, and the bytes *moved*."""
     line = user_line()
     with _lock:
         record = _records.setdefault((op, str(device), line), FallbackRecord(op, str(device), line))

@@ -61,7 +61,8 @@ def reset_report() -> None:
         _records.clear()
 
 
-def _count(op: str, samples: int) -> None:
+def note(op: str, samples: int) -> None:
+    """Count one op that was called once for each of *samples*."""
     line = user_line()
     with _lock:
         record = _records.setdefault((op, line), LoopRecord(op, line))
@@ -77,7 +78,7 @@ def _count(op: str, samples: int) -> None:
 
 def one_by_one(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """The results of *op* for each sample, stacked."""
-    _count(op.name, level.size)
+    note(op.name, level.size)
     samples = [op.call(*[_sample(value, number) for value in values]) for number in range(level.size)]
     if not samples:
         like = op.call(*[_of_none(value) for value in values])

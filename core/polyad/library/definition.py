@@ -284,7 +284,7 @@ class CustomOpDef:
             for tensor, copy in zip(_tensors_of(values[place]), _tensors_of(copies[place]), strict=True):
                 moved.append(copy)
                 tensor.copy_(copy)
-        fallback._count(self.name, device, sum(tensor.nbytes for tensor in moved))
+        fallback.note(self.name, device, sum(tensor.nbytes for tensor in moved))
         return result
 
     def _check(self, result: Any, tensors: dict[str, Tensor], kernel: Any) -> None:
@@ -410,9 +410,9 @@ def _function_of(op: CustomOpDef) -> type[Function]:
             given = list(zip(op.schema.arguments, values, strict=True))
             by_name = {one.name: value for one, value in given if one.keyword_only}
             return op.batched(info, tuple(dims), *[value for one, value in given if not one.keyword_only], **by_name)
-        from ..batching.loops import _count as count_loop
+        from ..batching.loops import note as note_loop
 
-        count_loop(op.name, info.batch_size)
+        note_loop(op.name, info.batch_size)
         samples = [
             op._function.apply(
                 *[one if dim is None else one.select(dim, number) for one, dim in zip(flat, in_dims, strict=True)]

@@ -62,11 +62,6 @@ def prologue(dtype: DType) -> str:
     return "\n".join(lines)
 
 
-def real_of(dtype: DType) -> DType:
-    """The dtype of the real and imaginary parts."""
-    return {complex64: float32, complex128: float64}.get(dtype, dtype)
-
-
 def count_of(batch: tuple[int, ...]) -> int:
     """How many matrices a batch has."""
     return math.prod(batch)

@@ -17,7 +17,7 @@ from polyad.dtypes import DType
 from polyad.errors import LinAlgError
 
 from ...array import Array, new
-from .matrices import COMPUTED, count_of, dense, kernel, real_of
+from .matrices import COMPUTED, count_of, dense, kernel
 
 NOT_FINITE, UNFINISHED = 1, 2
 """What kernels tell of a matrix that they gave up."""
@@ -114,7 +114,7 @@ def _flat(a: Array) -> tuple[Array, int]:
 
 def eigh(input: Array, upper: bool) -> tuple[Array, Array]:
     device, batch, n = input.device, input.shape[:-2], input.shape[-1]
-    values, vectors = new(device, input.shape[:-1], real_of(input.dtype)), new(device, input.shape, input.dtype)
+    values, vectors = new(device, input.shape[:-1], input.dtype.to_real()), new(device, input.shape, input.dtype)
     if vectors.size:
         a, apart = _flat(input)
         work = new(device, input.shape, input.dtype)
@@ -245,7 +245,7 @@ def svd(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     m, n = max(rows, columns), min(rows, columns)
     dtype = input.dtype
     u = new(device, (*batch, rows, rows if full_matrices else n), dtype)
-    values = new(device, (*batch, n), real_of(dtype))
+    values = new(device, (*batch, n), dtype.to_real())
     vh = new(device, (*batch, columns if full_matrices else n, columns), dtype)
     if not input.size:
         for made in (u, vh):
@@ -421,7 +421,7 @@ __kernel void eig(__global T *values, __global T *vectors, __global T *h, __glob
 
 def _reading(dtype: DType) -> str:
     """How the input's elements become complex."""
-    real = "float" if real_of(dtype).itemsize == 4 else "double"
+    real = "float" if dtype.to_real().itemsize == 4 else "double"
     if dtype.is_complex:
         return f"#define INPUT {real}2\n#define READ(x) (x)\n"
     return f"#define INPUT {real}\n#define READ(x) (T)(x, 0)\n"
