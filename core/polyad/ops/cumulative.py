@@ -270,21 +270,28 @@ def _logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 
 def _logcumsumexp_grad(g: Tensor, input: Tensor, dim: int, out: Tensor) -> Tensor:
-    """exp(input[i]) times the sum of g[j] * exp(-out[j]) from i on; by logarithms, for positive and negative g apart,
-    so that neither overflows.
+    """exp(input[i]) times the sum of g[j] * exp(-out[j]) from i on. Each of these sums is kept as (factor, top), which
+    stand for factor * exp(top) with the largest -out[j] as top, so that nothing overflows; and it stays linear in g,
+    whose logarithm would have no derivative at 0.
     """
-    if g._type.dtype.is_complex:
-        logs = _where(g == 0, -math.inf, g.log()) - conjugate(out)
-        back = _flip(_logcumsumexp(_flip(logs, (dim,)), dim), (dim,))
-        return (back + conjugate(input)).exp()
+    wide = g.to(float32) if g._type.dtype.itemsize == 2 else g
+    logs = -conjugate(out).to(wide._type.dtype)
+    top = (logs.real if logs._type.dtype.is_complex else logs).detach()
 
-    def part(share: Tensor) -> Tensor:
-        # log(0) is -inf, but its derivative is no number: a 1 stands there, and is masked.
-        none = share == 0
-        logs = _where(none, -math.inf, _where(none, 1.0, share).log() - out)
-        return (_flip(_logcumsumexp(_flip(logs, (dim,)), dim), (dim,)) + input).exp()
+    def added(a: Tensor, top_a: Tensor, b: Tensor, top_b: Tensor) -> tuple[Tensor, Tensor]:
+        top = maximum(top_a, top_b)
+        return a * _lowered(top_a, top) + b * _lowered(top_b, top), top
 
-    return part(_where(g > 0, g, 0.0)) - part(_where(g < 0, -g, 0.0))
+    factor = wide * _where(top.abs() == math.inf, 0.0, logs - top).exp()
+    factor, top = (_flip(one, (dim,)) for one in _doubled((_flip(factor, (dim,)), _flip(top, (dim,))), dim, added))
+    # Before the first element that is not -inf, out is -inf and has no gradient, unless nothing comes in there.
+    nothing = (factor == 0) & (top == math.inf)
+    return factor * _where(nothing, 0.0, top + conjugate(input)).exp()
+
+
+def _lowered(top: Tensor, to: Tensor) -> Tensor:
+    """exp(top - to), 1 where both are the same infinity."""
+    return _where(top == to, 0.0, top - to).exp()
 
 
 def _logcumsumexp_forward(input: Tensor, input_t: Tensor, dim: int) -> Tensor:
