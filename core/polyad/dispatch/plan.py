@@ -155,13 +155,14 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
 
 
 def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
-    for stand_in, applies in ((_plain_numbers, _has_foreign_number), (_number_to_tensor, _has_only_numbers)):
-        if applies(types):
-            plan = Plan((), False)
-            plan.path, plan.indirect = "cast", stand_in
-            return plan
+    if _has_foreign_number(types):
+        return _stand_in(_plain_numbers)
+    if _has_only_numbers(types):
+        return _stand_in(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
     device = _common_device(op, types, keyed, values)
     typing: Typing = op.dtype(types, keyed)
+    if typing.number is not None:
+        return _stand_in(_number_to_tensor(typing.number, device))
     plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
     if _needs_cast(types, typing.casts):
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
@@ -180,6 +181,13 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         return plan
     plan.path, plan.origin = "fallback", "cpu"
     plan.kernel = fallback.make_kernel(op, types, plan.types, device)
+    return plan
+
+
+def _stand_in(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
+    """The plan that calls the op again with other operands."""
+    plan = Plan((), False)
+    plan.path, plan.indirect = "cast", call
     return plan
 
 
@@ -223,12 +231,15 @@ def _has_only_numbers(types: Signature) -> bool:
     return any(entry in NUMBERS for entry in types) and not any(isinstance(entry, TensorType) for entry in flat(types))
 
 
-def _number_to_tensor(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
-    """Call *op* with the first number as a 0-d tensor on the default device."""
-    from ..ops.creation import tensor
+def _number_to_tensor(position: int, device: Device | None) -> Callable[[Op, tuple[Any, ...], bool], Any]:
+    """Call the op with the number at *position* as a 0-d tensor, on the default device if *device* is None."""
 
-    position = next(position for position, value in enumerate(values) if value is not None)
-    return op.call(*values[:position], tensor(values[position]), *values[position + 1 :])
+    def call(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+        from ..ops.creation import tensor
+
+        return op.call(*values[:position], tensor(values[position], device=device), *values[position + 1 :])
+
+    return call
 
 
 def _needs_cast(types: Signature, casts: tuple[DType | None, ...]) -> bool:

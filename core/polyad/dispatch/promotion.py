@@ -16,10 +16,15 @@ from ..errors import UnsupportedDType
 
 
 class Typing(NamedTuple):
-    """What a rule decides: a dtype to cast each operand to (None: leave it), and the dtype of each output."""
+    """What a rule decides: a dtype to cast each operand to (None: leave it), and the dtype of each output.
+
+    *number* is the position of a number that has to be a 0-d tensor, where no tensor says in which dtype the kernel
+    should work.
+    """
 
     casts: tuple[DType | None, ...]
     outputs: tuple[DType, ...]
+    number: int | None = None
 
 
 Rule = Callable[[Signature, Mapping[str, Any]], Typing]

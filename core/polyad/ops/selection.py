@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..backend.interface import Signature
+from ..backend.interface import Signature, TensorType
 from ..dispatch.forward import elementwise, linear_in
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def _chosen(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = common_dtype(types[1:])
-    return Typing((bool_, dtype, dtype), (dtype,))
+    only_numbers = not any(isinstance(entry, TensorType) for entry in types[1:])
+    return Typing((bool_, dtype, dtype), (dtype,), number=1 if only_numbers else None)
 
 
 @primitive(dtype=_chosen, shape=broadcast)
@@ -71,10 +72,6 @@ def where(
             operands={"condition": condition},
             fix="compare first, such as condition != 0",
         )
-    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        from .creation import tensor
-
-        input = tensor(input, device=condition.device)
     return _where(condition, input, other)
 
 

@@ -10,6 +10,7 @@ import pytest
 import polyad
 from polyad.dispatch.op import OPS
 from polyad.errors import ArgumentError, DTypeError
+from polyad.ops.selection import _where
 
 
 def special_row(dtype):
@@ -274,3 +275,22 @@ def test_slopes_that_are_zero_where_there_is_no_direction() -> None:
 def test_the_sign_of_an_infinite_complex_number_is_nan() -> None:
     signs = polyad.sgn(polyad.tensor([complex(float("inf"), 0), 3 + 4j]))
     assert polyad.isnan(signs).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("of", [lambda mask, a, b: polyad.where(mask, a, b), _where], ids=["where", "the op"])
+@pytest.mark.parametrize(
+    "a, b, dtype",
+    [
+        (True, False, polyad.bool_),
+        (1, 2, polyad.int64),
+        (1, True, polyad.int64),
+        (2.5, 1, polyad.float32),
+        (-0.0, 0.0, polyad.float32),
+        (1j, 2.5, polyad.complex64),
+    ],
+)
+def test_where_takes_two_numbers(of, a, b, dtype) -> None:
+    for mask, wanted in ((polyad.tensor([True, False]), [a, b]), (polyad.tensor(False), b)):
+        chosen = of(mask, a, b)
+        assert chosen.dtype is dtype
+        assert str(chosen.tolist()) == str(polyad.tensor(wanted, dtype=dtype).tolist())
