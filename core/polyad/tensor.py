@@ -278,6 +278,9 @@ class Tensor(TensorMethods):
     def _base(self) -> Tensor | None:
         return None if self._view is None else self._view.base
 
+    def _is_view(self) -> bool:
+        return self._base is not None
+
     # ------------------------------------------------------------------------------------------------ layout
 
     def size(self, dim: int | None = None) -> Any:

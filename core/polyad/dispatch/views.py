@@ -147,6 +147,13 @@ def alias(
     return out
 
 
+def owned(view: Tensor) -> Tensor:
+    """*view*, which shows all of a tensor that nobody else has, as a tensor that is no view of anything."""
+    if not state.modes:  # else levels may have taken down what it is a view of
+        view._storage = view._view = None
+    return view
+
+
 def place(out: Tensor, input: Tensor, storage: Storage, offset: int, differentiable: bool = True) -> None:
     """Make *out* a view of what *input* is a view of, at *offset* in their *storage*."""
     out._storage = storage

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.forward import linear_in
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
+from ..dispatch.views import owned
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ..layout import Shape, check_sizes, normalize_dim, normalize_dims, normalize_shape
 from ..tensor import Tensor, check_room, check_tensor
@@ -313,7 +314,7 @@ def _repeat(input: Tensor, times: tuple[int, ...]) -> Tensor:
     shape = (1,) * (len(times) - len(input._array.shape)) + input._array.shape
     spread = _reshape(input, tuple([size for one in shape for size in (1, one)]))
     spread = _expand(spread, tuple([size for pair in zip(times, shape, strict=True) for size in pair]))
-    return _reshape(spread.clone(), tuple([time * size for time, size in zip(times, shape, strict=True)]))
+    return owned(_reshape(spread.clone(), tuple([time * size for time, size in zip(times, shape, strict=True)])))
 
 
 def _repeated(shape: Shape, times: tuple[int, ...]) -> Shape:

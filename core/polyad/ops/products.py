@@ -17,6 +17,7 @@ from ..backend.interface import Signature
 from ..dispatch.forward import multilinear
 from ..dispatch.op import alias, composite, function, gradient
 from ..dispatch.promotion import Rule, Typing
+from ..dispatch.views import owned
 from ..dtypes import BOOL
 from ..errors import DTypeError, ShapeError, UnsupportedDType
 from ..layout import Shape, broadcast_shapes, normalize_dim
@@ -315,7 +316,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     left, right = (1,) * (ndim - len(left)) + left, (1,) * (ndim - len(right)) + right
     spaced = _reshape(input, tuple([size for one in left for size in (one, 1)]))
     blocks = _reshape(other, tuple([size for one in right for size in (1, one)]))
-    return _reshape(_mul(spaced, blocks), tuple([a * b for a, b in zip(left, right, strict=True)]))
+    return owned(_reshape(_mul(spaced, blocks), tuple([a * b for a, b in zip(left, right, strict=True)])))
 
 
 @function()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.forward import forward
 from ..dispatch.op import alias, function, gradient, view as declare_view
 from ..dispatch.promotion import keyed_dtype
-from ..dispatch.views import Layout, layout_of
+from ..dispatch.views import Layout, layout_of, owned
 from ..dtypes import DType
 from ..errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..layout import Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
@@ -84,7 +84,7 @@ def _reshape(input: Tensor, shape: Shape) -> Tensor:
     try:
         return _reshape_view(input, shape)
     except ShapeError:  # rare, and followed by a copy: asking first would cost every other call
-        return _reshape_view(input.contiguous(), shape)
+        return owned(_reshape_view(input.contiguous(), shape))
 
 
 @function()

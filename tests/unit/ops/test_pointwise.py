@@ -279,7 +279,7 @@ def test_the_sign_of_an_infinite_complex_number_is_nan() -> None:
 
 @pytest.mark.parametrize("of", [lambda mask, a, b: polyad.where(mask, a, b), _where], ids=["where", "the op"])
 @pytest.mark.parametrize(
-    "a, b, dtype",
+    ("a", "b", "dtype"),
     [
         (True, False, polyad.bool_),
         (1, 2, polyad.int64),

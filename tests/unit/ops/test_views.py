@@ -219,6 +219,42 @@ def test_a_result_made_without_gradients_may_be_written_with_them(make):
     assert w.grad is not None
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.t().reshape(6),
+        lambda x: x.t().reshape_as(polyad.ones(6)),
+        lambda x: x.t().flatten(),
+        lambda x: x.t().contiguous(),
+        lambda x: x.expand(2, 2, 3).reshape(12),
+        lambda x: x.repeat(2, 1),
+        lambda x: x.tile(2),
+        lambda x: polyad.kron(x, x),
+    ],
+    ids=["reshape", "reshape_as", "flatten", "contiguous", "expand", "repeat", "tile", "kron"],
+)
+@pytest.mark.parametrize("tracked", [False, True])
+def test_a_copy_is_no_view(make, tracked):
+    """As in PyTorch, whose ``_base`` and ``_is_view()`` libraries ask."""
+    start = polyad.arange(6.0).reshape(2, 3)
+    assert start._is_view()
+    x = start.clone().requires_grad_(tracked)
+    assert not x._is_view()
+    y = make(x)
+    assert y._base is None
+    assert not y._is_view()
+    assert y.storage_offset() == 0
+    part = y[..., :2]
+    assert part._base is y
+    y.mul_(2)
+    assert polyad.equal(part, y[..., :2])
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
+    if tracked:
+        (slope,) = polyad.autograd.grad(y.sum(), x)
+        (expected,) = polyad.autograd.grad(2 * make(x).sum(), x)
+        assert polyad.equal(slope, expected)
+
+
 def test_a_view_taken_without_gradients_is_not_written_with_them():
     w = polyad.ones(3, requires_grad=True)
     y = polyad.ones(3) * 2
