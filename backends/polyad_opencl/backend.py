@@ -96,7 +96,7 @@ class OpenCLBackend(Backend):
 
     def empty_cache(self) -> None:
         for device in opened_devices():
-            device.pool.empty_cache()
+            device.empty_cache()
 
     def memory_stats(self, device: Device) -> MemoryStats:
         return self.device(device).pool.stats()

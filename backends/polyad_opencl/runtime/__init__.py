@@ -5,5 +5,6 @@ The parts:
 discovery.py  platforms and devices, each once, and why there are none
 device.py     one device in use: context, queue, launches, failures, checks that a kernel made
 memory.py     the caching allocator and its account
+transfers.py  bytes between the host and a device: plain, mapped, or staged in pinned memory
 programs.py   source -> compiled program, kept in memory and on disk
 """

@@ -31,6 +31,7 @@ from polyad.interop.numpy import numpy_dtype
 from . import discovery
 from .memory import Pool
 from .programs import Programs
+from .transfers import Transfers
 
 PARAMETERS: dict[str, Any] = {
     "p": None,
@@ -58,6 +59,7 @@ _LOST = {
     cl.status_code.INVALID_CONTEXT,
     cl.status_code.INVALID_DEVICE,
 }
+_MOST_JUDGES = 1024
 _FULL = {cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY}
 
 
@@ -107,7 +109,9 @@ class Device:
             raise self.explained(error, "opening the device") from error
         self.pool = Pool(self)
         self.programs = Programs(self)
-        self._judges: list[Judge] = []
+        self.transfers = Transfers(self)
+        self._judges: dict[int, tuple[int, Judge]] = {}  # by number, with the thread that announced it
+        self._announced = 0
         _opened.append(self)
 
     def __str__(self) -> str:
@@ -158,29 +162,39 @@ class Device:
         """Wait until everything enqueued is done, then raise what kernels noted."""
         self.check_usable()
         try:
-            self.queue.finish()
+            if self._judges:
+                self._judge(*self._notes())  # in order, so that all else is done when they are here
+            else:
+                self.queue.finish()
         except cl.Error as error:
             raise self.explained(error, "waiting for the device") from error
-        if self._judges:
-            self._look_into_cell()
+
+    def empty_cache(self) -> None:
+        """Give memory that is kept for later back to the driver: free blocks, and what transfers go through."""
+        self.pool.empty_cache()
+        try:
+            self.transfers.empty_cache()
+        except cl.Error as error:
+            raise self.explained(error, "giving memory back") from error
 
     # ---------------------------------------------------------------------------------------------------- transfers
 
     def read(self, host: Any, buffer: cl.Buffer, begin: int) -> None:
-        """Fill the uint8 array *host* from byte *begin* of *buffer*, after all work that was enqueued."""
+        """Fill the dense uint8 array *host* from byte *begin* of *buffer*, after all work that was enqueued."""
         self.check_usable()
         try:
-            cl.enqueue_copy(self.queue, host, buffer, src_offset=begin)
+            notes = self._notes() if self._judges else None
+            self.transfers.read(host, buffer, begin)
+            if notes:
+                self._judge(*notes)
         except cl.Error as error:
             raise self.explained(error, "reading from the device") from error
-        if self._judges:
-            self._look_into_cell()
 
     def write(self, buffer: cl.Buffer, host: Any, begin: int = 0) -> None:
-        """Copy the uint8 array *host* to byte *begin* of *buffer*; *host* may be changed afterwards."""
+        """Copy the dense uint8 array *host* to byte *begin* of *buffer*; *host* may be changed afterwards."""
         self.check_usable()
         try:
-            cl.enqueue_copy(self.queue, buffer, host, dst_offset=begin)
+            self.transfers.write(buffer, host, begin)
         except cl.Error as error:
             raise self.explained(error, "writing to the device") from error
 
@@ -236,23 +250,38 @@ class Device:
     def expect(self, judge: Judge) -> int:
         """Announce a kernel that checks indices; gives the number that it writes into `trouble_cell`."""
         with self.lock:
-            self._judges.append(judge)
-            return len(self._judges)
+            self._announced = self._announced % 0x7FFFFFFF + 1
+            self._judges[self._announced] = threading.get_ident(), judge
+            return self._announced
 
     def verify(self) -> None:
         """To be called after a checking kernel was enqueued: raises its error now if that is cheap here."""
-        if self.shares_host_memory or len(self._judges) >= 1024:
+        if self.shares_host_memory or len(self._judges) >= _MOST_JUDGES:
             self.finish()
 
-    def _look_into_cell(self) -> None:
+    def _notes(self) -> tuple[list[int], Any, Any]:
+        """The numbers of kernels that are certainly enqueued, and the cell as they leave it, with its arrival's event.
+
+        What another thread has announced may not be enqueued yet, unless that was long ago.
+        """
         with self.lock:
-            judges, self._judges = self._judges, []
+            here, old = threading.get_ident(), self._announced - _MOST_JUDGES
+            past = [number for number, (thread, _) in self._judges.items() if thread == here or number < old]
             found = np.empty(3, np.int64)
-            cl.enqueue_copy(self.queue, found, self.trouble_cell)
-            if found[0]:
+            return past, found, cl.enqueue_copy(self.queue, found, self.trouble_cell, is_blocking=False)
+
+    def _judge(self, past: list[int], found: Any, arrival: Any) -> None:
+        """Raise what is in the cell, if anything, and forget the kernels numbered in *past*."""
+        arrival.wait()
+        number, position, value = found.tolist()
+        with self.lock:
+            _, judge = self._judges.pop(number, (0, None))
+            for known in past:
+                self._judges.pop(known, None)
+            if judge is not None:
                 cl.enqueue_copy(self.queue, self.trouble_cell, np.zeros(3, np.int64))
-        if found[0]:
-            raise judges[int(found[0]) - 1](int(found[1]), int(found[2]))
+        if judge is not None:  # else nothing is wrong, or another thread raises it
+            raise judge(position, value)
 
     # ---------------------------------------------------------------------------------------------------- failures
 

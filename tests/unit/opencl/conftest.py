@@ -62,4 +62,5 @@ def machine(request: pytest.FixtureRequest) -> Machine:
     if request.param == "like a GPU":
         device.is_cpu = device.shares_host_memory = False
         device.compute_units = 4
+        device.transfers.staged, device.transfers.staged_from, device.transfers.piece = True, 1, 256
     return Machine(device)
