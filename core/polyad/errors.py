@@ -32,6 +32,7 @@ __all__ = [
     "DivisionByZero",
     "ExportError",
     "IndexOutOfRange",
+    "InternalError",
     "KernelFailure",
     "LinAlgError",
     "MissingKernel",
@@ -243,6 +244,10 @@ class ApiVersionMismatch(BackendUnavailable):
 
 class KernelFailure(BackendError):
     """A kernel failed for a reason that core cannot explain."""
+
+
+class InternalError(PolyadError, RuntimeError):
+    """A mistake in polyad or in a backend, which no arguments should bring to light."""
 
 
 class MissingKernel(BackendError, NotImplementedError):

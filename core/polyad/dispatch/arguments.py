@@ -24,6 +24,7 @@ from ..errors import (
     ArgumentTypeError,
     DataError,
     IndexOutOfRange,
+    InternalError,
     KernelFailure,
     OptionError,
     OutOfMemory,
@@ -176,10 +177,13 @@ CHECKS: dict[str, Any] = {
 
 
 _SPOKEN = (
-    TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError, NameError,
+    TypeError, ValueError, AttributeError, LookupError, ArithmeticError, MemoryError, RecursionError,
     NotImplementedError,
 )  # fmt: skip
 """The exceptions that Python and NumPy raise for arguments that do not fit."""
+
+DEFECTS = (NameError, ImportError, AssertionError)
+"""The exceptions that no arguments bring about."""
 
 
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
@@ -193,12 +197,16 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         if error.message.partition(":")[0] in (function, "out"):
             return error  # told by this very call
         return misfit(function, signature, arguments) or error
-    if not isinstance(error, _SPOKEN) or _is_users(error):
+    if not isinstance(error, (*_SPOKEN, *DEFECTS)) or _is_users(error):
         return error
+    operands = _shown(signature, arguments)
+    if isinstance(error, DEFECTS):
+        return defect(function, operands, error)
     found = misfit(function, signature, arguments)
     if found is not None:
         return found
-    operands = _shown(signature, arguments)
+    if isinstance(error, AttributeError) and not _asked_of_unknown(signature, operands, error):
+        return defect(function, operands, error)
     if is_out_of_memory(error):
         return OutOfMemory(
             f"{function}: the device has not enough memory",
@@ -217,11 +225,35 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     kind: type[PolyadError] = OptionError
     if isinstance(error, IndexError):
         kind = IndexOutOfRange
-    elif isinstance(error, (TypeError, AttributeError, NameError)):
+    elif isinstance(error, (TypeError, AttributeError)):
         kind = ArgumentTypeError
     made = kind(told, operands=operands, fix=fix)
     made.untold = error  # type: ignore[attr-defined]
     return made
+
+
+def defect(function: str, operands: Mapping[str, Any], error: Exception) -> InternalError:
+    """The error to raise for *error*, for which polyad or a backend is to blame."""
+    return InternalError(
+        f"{function}: polyad or a backend is wrong: {type(error).__name__}: {error}",
+        operands=operands,
+        fix="report a defect, with the traceback; other arguments may go another way",
+    )
+
+
+def _asked_of_unknown(signature: inspect.Signature, arguments: Mapping[str, Any], error: AttributeError) -> bool:
+    """Whether *error* is about something among those *arguments* of which no annotation says what they should be."""
+
+    def holds(value: Any) -> bool:
+        if value is error.obj:
+            return True
+        if isinstance(value, dict):
+            return any(map(holds, value.values()))
+        return isinstance(value, (list, tuple)) and any(map(holds, value))
+
+    return error.name is None or any(
+        holds(value) for name, value in arguments.items() if not _kinds_of(_text(signature.parameters[name].annotation))
+    )
 
 
 def is_out_of_memory(error: Exception) -> bool:

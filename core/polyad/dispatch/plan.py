@@ -33,7 +33,7 @@ from ..errors import (
 )
 from ..state import state
 from ..tensor import Tensor
-from .arguments import explained, is_out_of_memory, misfit
+from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
 from .promotion import Typing
 from .wrapped import Wrapped, escaped
 
@@ -169,7 +169,10 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         return plan
     backend = registry.get(device.type)
     for kernel in plugins.candidate_kernels(backend, op.name):
-        made = prepare(kernel, types)
+        try:
+            made = prepare(kernel, types)
+        except Exception as error:
+            raise describe_failure(op, values, error) from error
         if made is not None:
             plan.kernel, plan.origin = made, kernel.origin
             plan.out_kernel = made if kernel.out and not kernel.contiguous else None
@@ -338,6 +341,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         elif isinstance(error, OutOfMemory):
             error.lines = {name: describe(value) for name, value in operands.items()} | error.lines
         return error
+    if isinstance(error, DEFECTS):
+        return defect(op.name, operands, error)
     for value in values:
         if isinstance(value, Wrapped):
             return escaped(value._level)
@@ -363,6 +368,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         )
     if isinstance(error, (NotImplementedError, MissingKernel)):
         return MissingKernel(f"{op.name}: {error}", operands=operands, fix="use another dtype or device")
+    if isinstance(error, AttributeError):
+        return defect(op.name, operands, error)
     kind = ShapeError if isinstance(error, ValueError) else KernelFailure
     return kind(
         f"{op.name}: the kernel failed: {type(error).__name__}: {error}",

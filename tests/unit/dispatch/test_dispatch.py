@@ -5,9 +5,11 @@ import inspect
 import pytest
 
 import polyad
+from polyad.backend import Kernel, plugins
 from polyad.dispatch.modes import Mode
-from polyad.dispatch.op import OPS, PUBLIC, composite, gradient, op_of, primitive
+from polyad.dispatch.op import OPS, PUBLIC, composite, function, gradient, op_of, primitive
 from polyad.dispatch.promotion import promoted
+from polyad.errors import InternalError
 from polyad.ops.shape_rules import broadcast, same
 from polyad.tensor import Tensor
 
@@ -210,3 +212,78 @@ def test_out_is_written_and_resized() -> None:
         polyad.add(polyad.ones(2), 1, out=polyad.empty(2, dtype=polyad.int64))
     with pytest.raises(TypeError, match="is no tensor"):
         polyad.add(polyad.ones(2), 1, out=[0.0, 0.0])
+
+
+# -------------------------------------------------------------------------------------------------------- defects
+
+
+def _misspelt(input):
+    return inptu  # noqa: F821
+
+
+def _imports(input):
+    from polyad import no_such_module  # noqa: F401
+
+
+def _asserts(input):
+    assert input is None
+
+
+def _attribute(input):
+    return input.no_such_attribute
+
+
+def _module_attribute(input):
+    return inspect.no_such_function(input)
+
+
+DEFECTS = {
+    NameError: _misspelt, ImportError: _imports, AssertionError: _asserts,
+    AttributeError: _attribute, (AttributeError, "module"): _module_attribute,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "body"), DEFECTS.items(), ids=lambda one: getattr(one, "__name__", ""))
+def test_a_defect_is_not_told_as_the_callers_mistake(kind, body, scratch, monkeypatch) -> None:
+    kind = kind[0] if isinstance(kind, tuple) else kind
+    # As code of polyad: what the user's own functions raise passes as it is.
+    monkeypatch.setitem(globals(), "__name__", "polyad.test")
+
+    @composite(shape=same)
+    def test_composite(input: Tensor) -> Tensor:
+        return body(input)
+
+    @function()
+    def test_function(input: Tensor, anything=None) -> Tensor:
+        return body(input)
+
+    @primitive(shape=same)
+    def test_kernel(input: Tensor) -> Tensor: ...
+
+    @primitive(shape=same)
+    def test_specialize(input: Tensor) -> Tensor: ...
+
+    kernels = {"test_kernel": [Kernel(body)], "test_specialize": [Kernel(body, specialize=body)]}
+    monkeypatch.setattr(plugins, "candidate_kernels", lambda backend, op: kernels.get(op, []))
+    x = polyad.ones(2)
+    for call in (test_composite, test_function, test_kernel, test_specialize):
+        with pytest.raises(RuntimeError, match=f"{call.__name__}: .*{kind.__name__}: ") as caught:
+            call(x)
+        assert isinstance(caught.value, InternalError), call
+        assert "report a defect" in caught.value.fix
+        assert "float32 (2,) on cpu" in str(caught.value)
+        assert isinstance(caught.value.__cause__, kind)
+
+
+def test_an_argument_without_the_attribute_is_the_callers_mistake(scratch, monkeypatch) -> None:
+    monkeypatch.setitem(globals(), "__name__", "polyad.test")
+
+    @function()
+    def test_function(input: Tensor, anything=None) -> Tensor:
+        return anything[0].no_such_attribute
+
+    x = polyad.ones(2)
+    with pytest.raises(TypeError, match="test_function: the arguments do not fit together: AttributeError"):
+        test_function(x, ["text"])
+    with pytest.raises(TypeError, match="test_function: input is str, not a tensor"):
+        test_function("text", ["text"])
