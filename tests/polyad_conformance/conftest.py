@@ -17,6 +17,7 @@ from polyad.dtypes import ALL
 from polyad.errors import UndeclaredDType
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
 from polyad_conformance.known_bugs import STALE, known_bugs_of, matching
+from polyad_conformance.plugin import Watch
 from polyad_conformance.samples import families, family_of, within
 from polyad_conformance.sharding import Shard
 
@@ -110,8 +111,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
     pyfuncitem.user_properties += [(name, str(noted[name])) for name in ("tier", "family", "op") if noted[name] != ""]
     try:
         # What a check does beside the op, such as copying memory to compare it, may run on the host; the op is watched.
-        with fallback.using_policy("allow"):
+        with fallback.using_policy("allow"), Watch(pyfuncitem.config):
             result = yield
+    except pytest.skip.Exception as reason:
+        raise AssertionError(f"the backend skipped the test: {reason}") from reason
     except UnsupportedByDeclaration as reason:
         pytest.skip(str(reason))
     except UndeclaredDType as error:

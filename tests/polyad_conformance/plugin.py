@@ -1,5 +1,8 @@
 """The suite's pytest plug-in: its options and its score card.
 
+Invariant: every test that was to be run is in the card: with its outcome, as failed where its process died under it, or
+among those that were not run since the run was stopped.
+
 Loaded in every pytest run, so nothing heavy is imported here. It is registered through the entry-point group
 ``pytest11``, since pytest does not ask a conftest.py reached by ``--pyargs`` for options. What only the suite's own run
 needs is in conftest.py.
@@ -7,10 +10,19 @@ needs is in conftest.py.
 
 from __future__ import annotations
 
+import faulthandler
+import os
+import sys
+import textwrap
 import time
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
 
 import pytest
+
+STDERR = pytest.StashKey[TextIO]()
+"""The process's standard error, whatever pytest captures: where the stack of a test that hangs is written."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,6 +55,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--allow-fallback", action="store_true", help="ops that run on the host for want of a kernel are no failures"
     )
+    group.addoption(
+        "--polyad-timeout",
+        default=0,
+        type=int,
+        metavar="N",
+        help="end the process of a test that takes more than N seconds; with pytest-xdist the others go on",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,12 +69,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.polyad_backend = "cpu"
     else:
         _check_options(config.option)
+        if config.option.polyad_timeout:
+            config.stash[STDERR] = os.fdopen(os.dup(sys.__stderr__.fileno()), "w")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(ScoreCardPlugin(config), "polyad-score-card")
 
 
 def _check_options(options: Any) -> None:
-    """Refuse a device, family or shard that is not there before anything is collected."""
+    """Refuse what cannot be followed before anything is collected, rather than when hours of tests have run."""
     from polyad.backend import registry
     from polyad.errors import PolyadError
 
@@ -66,9 +87,22 @@ def _check_options(options: Any) -> None:
     except ValueError as error:
         raise pytest.UsageError(f"--polyad-shard: {error}") from None
     try:
-        registry.resolve_device(options.polyad_backend)
+        device = registry.resolve_device(options.polyad_backend)
     except PolyadError as error:
         raise pytest.UsageError(f"--polyad-backend: {error}") from None
+    try:
+        registry.get(device.type).capabilities(device)
+    except Exception as error:
+        raise pytest.UsageError(
+            f"--polyad-backend: {device} does not say what it can do: {type(error).__name__}: {error}"
+        ) from error
+    for option in ("polyad_seed", "polyad_timeout"):
+        if getattr(options, option) < 0:
+            raise pytest.UsageError(f"--{option.replace('_', '-')}: {getattr(options, option)} is negative")
+    for option, path in (("--polyad-report", options.polyad_report), ("--junitxml", options.xmlpath)):
+        trouble = _why_not_writable(path) if path else ""
+        if trouble:
+            raise pytest.UsageError(f"{option}: {path} cannot be written: {trouble}")
     if options.polyad_family:
         from .samples import families, within
 
@@ -76,9 +110,24 @@ def _check_options(options: Any) -> None:
             name for name in options.polyad_family if not any(within(family, name) for family in families())
         )
         if unknown:
+            known = textwrap.wrap(", ".join(families()), 76, break_long_words=False)
             raise pytest.UsageError(
-                f"--polyad-family: no family is called {', '.join(unknown)}; there are {', '.join(families())}"
+                f"--polyad-family: no family is called {', '.join(unknown)}; there are\n    " + "\n    ".join(known)
             )
+
+
+def _why_not_writable(path: str) -> str:
+    """Why no file can be written at *path*, whose folder is made if need be; empty if one can."""
+    new = not os.path.lexists(path)
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab"):
+            pass
+        if new:
+            os.unlink(path)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 class ScoreCardPlugin:
@@ -87,12 +136,39 @@ class ScoreCardPlugin:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.outcomes: list[dict[str, Any]] = []
+        self.waiting: set[str] = set()  # the ids of tests without an outcome
         self.began = time.monotonic()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._expect(item.nodeid for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Iterable[str]) -> None:
+        if not self.outcomes:  # a process that replaces another collects all of them again
+            self._expect(ids)
+
+    def _expect(self, ids: Iterable[str]) -> None:
+        self.waiting.update(one for one in ids if self._is_ours(one))
+
+    def _is_ours(self, nodeid: str) -> bool:
+        """Whether the test is of this package, rather than one of a project whose tests run along."""
+        folder = Path(__file__).resolve().parent
+        path = self.config.rootpath / nodeid.partition("::")[0]
+        if not path.name.startswith("test_") or not (folder / path.name).exists():
+            return False
+        # Outside of pytest's root folder a test's id has only the end of its path.
+        return not path.exists() or path.resolve().parent == folder
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         facts = getattr(report, "polyad_conformance", None)  # from conftest.py
+        if facts is None and report.outcome == "failed" and self._is_ours(report.nodeid):
+            # The test did not come to noting anything: its process died, or the device could not be had.
+            from .report import facts_of
+
+            facts = facts_of(report.nodeid)
         if facts is None or (report.when != "call" and report.outcome == "passed"):
             return
+        self.waiting.discard(report.nodeid)
         known = hasattr(report, "wasxfail")
         outcome = "known bug" if known and report.outcome == "skipped" else report.outcome
         message = str(report.longrepr) if report.outcome == "failed" else ""
@@ -104,15 +180,38 @@ class ScoreCardPlugin:
         )
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.outcomes:
+        if not self.outcomes or self.config.option.collectonly:
             return
         from .report import ScoreCard
 
-        card = ScoreCard.of(self.outcomes, self.config.option, time.monotonic() - self.began)
+        seconds = time.monotonic() - self.began
+        card = ScoreCard.of(self.outcomes, self.config.option, seconds, not_run=len(self.waiting))
         terminalreporter.section(f"polyad conformance: {card.device}")
         for line in card.lines():
             terminalreporter.write_line(line)
         if self.config.option.polyad_report:
-            card.write(self.config.option.polyad_report)
-            terminalreporter.write_line(f"score card written to {self.config.option.polyad_report}")
-        terminalreporter.write_line(card.summary(), bold=True, red=not card.passed, green=card.passed)
+            try:
+                card.write(self.config.option.polyad_report)
+                words = f"score card written to {self.config.option.polyad_report}"
+            except OSError as error:
+                words = f"THE SCORE CARD COULD NOT BE WRITTEN: {error}"
+            terminalreporter.write_line(words)
+        terminalreporter.write_line(
+            card.summary(), bold=True, red=not card.passed, green=card.passed and not card.not_run
+        )
+
+
+class Watch:
+    """Ends the process, after writing where it was, if what is done within takes longer than ``--polyad-timeout``."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.seconds = config.option.polyad_timeout
+        self.stderr = config.stash.get(STDERR, None)
+
+    def __enter__(self) -> None:
+        if self.seconds:
+            faulthandler.dump_traceback_later(self.seconds, exit=True, file=self.stderr)
+
+    def __exit__(self, *raised: object) -> None:
+        if self.seconds:
+            faulthandler.cancel_dump_traceback_later()

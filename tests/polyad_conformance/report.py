@@ -9,6 +9,7 @@ the command line:
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import textwrap
@@ -57,6 +58,7 @@ class ScoreCard:
         ops: by op, how often it went each way.
         unsupported: reasons for which tests that had begun ended as unsupported, with their number.
         seconds: how long it took, all shards together.
+        not_run: how many tests were to be run and were not, since the run was stopped.
     """
 
     about: dict[str, Any]
@@ -67,11 +69,15 @@ class ScoreCard:
     known_bugs: list[str] = field(default_factory=list)
     unsupported: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
+    not_run: int = 0
 
     @classmethod
-    def of(cls, outcomes: Iterable[Mapping[str, Any]], options: Any, seconds: float = 0.0) -> ScoreCard:
+    def of(
+        cls, outcomes: Iterable[Mapping[str, Any]], options: Any, seconds: float = 0.0, *, not_run: int = 0
+    ) -> ScoreCard:
         """The card of a run: *outcomes* as the plug-in collected them, *options* of its command line."""
-        card = cls(_about(options), [Shard.parse(options.polyad_shard)], {}, {}, seconds=round(seconds, 1))
+        shards = [Shard.parse(options.polyad_shard)]
+        card = cls(_about(options), shards, {}, {}, seconds=round(seconds, 1), not_run=not_run)
         for outcome in outcomes:
             row = card.rows.setdefault((outcome["tier"], outcome["family"]), Counter())
             if outcome["outcome"] == "skipped":
@@ -132,6 +138,7 @@ class ScoreCard:
             [*self.known_bugs, *other.known_bugs],
             self.unsupported + other.unsupported,
             round(self.seconds + other.seconds, 1),
+            self.not_run + other.not_run,
         )
 
     def lines(self) -> list[str]:
@@ -163,11 +170,13 @@ class ScoreCard:
         """The totals in one line."""
         totals = self.totals
         parts = [f"{totals['passed']} passed", f"{totals['failed']} failed"]
+        if self.not_run:
+            parts.append(f"{self.not_run} NOT RUN")
         for column in ("known bug", "unsupported", "fallback"):
             if totals[column]:
                 parts.append(f"{totals[column]} {'fell back' if column == 'fallback' else column}")
         if self.shards[0].count > 1:
-            numbers = ", ".join(str(shard.number) for shard in self.shards)
+            numbers = _ranges(shard.number for shard in self.shards)
             parts.append(f"shard {numbers} of {self.shards[0].count}" if self.missing else "all shards")
         return f"{self.device}: {', '.join(parts)} in {self.seconds:.0f} s"
 
@@ -177,7 +186,7 @@ class ScoreCard:
             "format": FORMAT,
             **self.about,
             "shards": [str(shard) for shard in self.shards],
-            "complete": not self.missing,
+            "complete": not self.missing and not self.not_run,
             "passed": self.passed,
             "seconds": self.seconds,
             "totals": {column: self.totals[column] for column in COLUMNS},
@@ -189,6 +198,7 @@ class ScoreCard:
             "failures": self.failures,
             "known_bugs": self.known_bugs,
             "unsupported": dict(sorted(self.unsupported.items())),
+            "not_run": self.not_run,
         }
 
     @classmethod
@@ -205,6 +215,7 @@ class ScoreCard:
             list(data["known_bugs"]),
             Counter(data["unsupported"]),
             data["seconds"],
+            data["not_run"],
         )
 
     def write(self, path: str) -> None:
@@ -241,6 +252,35 @@ def _about(options: Any) -> dict[str, Any]:
         options.allow_fallback,
     )
     return dict(zip(ABOUT, values, strict=True))
+
+
+def facts_of(nodeid: str) -> dict[str, Any]:
+    """What a test of the suite that ended before it could say so was about."""
+    from .samples import families, family_of
+
+    file, _, name = nodeid.rpartition("/")[2].partition("::")
+    function, _, label = name.removesuffix("]").partition("[")
+    module = importlib.import_module(f"{__package__}.{file.removesuffix('.py')}")
+    facts = dict(getattr(module, function).polyad_facts) | {"op": "", "taken": []}
+    entries = (entry for lists in families().values() for listed in lists for entry in listed)
+    # After the label of a sample comes a dtype.
+    found = next((entry for entry in entries if entry.label in (label, label.rpartition(" ")[0])), None)
+    return facts if found is None else facts | {"family": family_of(found), "op": found.op}
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Ascending numbers in words.
+
+    >>> _ranges([1, 2, 3, 5, 7, 8])
+    '1-3, 5, 7-8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
 
 
 def _line(tier: str, family: str, row: Mapping[str, int], width: int) -> str:
@@ -295,12 +335,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     print("\n".join(card.lines()))
     if options.report:
-        card.write(options.report)
+        try:
+            card.write(options.report)
+        except OSError as error:
+            print(f"{parser.prog}: {error}", file=sys.stderr)
+            return 2
         print(f"score card written to {options.report}")
     if card.missing:
-        print(f"shard {', '.join(map(str, card.missing))} of {card.shards[0].count} is missing")
+        print(f"shard {_ranges(card.missing)} of {card.shards[0].count} is missing")
     print(card.summary())
-    return 0 if card.passed and not card.missing else 1
+    return 0 if card.passed and not card.missing and not card.not_run else 1
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -13,8 +14,22 @@ __all__ = ["add_parser"]
 
 DESCRIPTION = """\
 Run polyad's conformance suite against a backend: values, dtypes, strides, gradients, aliasing, random bits. It is
-the same as  pytest --pyargs polyad_conformance --polyad-backend=BACKEND  and exits as pytest does.
+the same as  pytest --pyargs polyad_conformance --polyad-backend=BACKEND  and exits as pytest does; but tests run in
+a process of their own, so that one that crashes or hangs is a failure and no end.
 """
+
+IN_ONE_PROCESS = ("--pdb", "--trace", "-s", "--capture", "-n", "--numprocesses", "--collect-only", "--co", "no:xdist")
+"""Options of pytest that need the terminal, or say themselves how many processes there are."""
+
+CRASHES = 100
+"""After so many tests that crash or hang a run ends."""
+
+SELECTING = {"--junit": "junit", "--tier": "tier", "--family": "family", "-k": "expression", "--seed": "seed"} | {
+    "--shard": "shard",
+    "--jobs": "jobs",
+    "--allow-fallback": "allow_fallback",
+}
+"""Options that say what to run, and how, by the names of their values."""
 
 
 def add_parser(commands: Any) -> None:
@@ -35,15 +50,40 @@ def add_parser(commands: Any) -> None:
     add("--tier", action="append", type=int, choices=(0, 1, 2), metavar="N", help="only this tier; may be repeated")
     add("--family", action="append", metavar="F", help="only samples of this family, such as linalg; may be repeated")
     add("-k", dest="expression", metavar="EXPR", help="only tests whose names match, as pytest's -k")
-    add("--seed", type=int, metavar="N", help="decides all inputs (default: 0)")
+    add("--seed", type=_at_least(0), metavar="N", help="decides all inputs (default: 0)")
     add("--shard", metavar="I/N", help="only part I of N; the cards of all parts merge")
-    add("--jobs", type=int, metavar="N", help="processes that test at once (default: 1)")
-    add("--allow-fallback", action="store_true", help="ops that run on the host for want of a kernel are no failures")
+    add("--jobs", type=_at_least(1), metavar="N", help="processes that test at once (default: 1)")
+    add(
+        "--timeout",
+        type=_at_least(0),
+        default=600,
+        metavar="N",
+        help="seconds after which a test has failed and its process is ended (default: 600; 0: never)",
+    )
+    add(
+        "--allow-fallback",
+        action="store_true",
+        default=None,
+        help="ops that run on the host for want of a kernel are no failures",
+    )
     add("--merge", nargs="+", metavar="CARD", help="run nothing: merge these cards, of the shards of one run")
+
+
+def _at_least(least: int) -> Any:
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least {least}")
+        return int(text)
+
+    return number
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run pytest in a process of its own; Ctrl-C reaches it, and its summary is printed."""
+    ignored = [option for option, name in SELECTING.items() if arguments.merge and getattr(arguments, name) is not None]
+    if ignored:
+        print(f"polyad conformance: --merge runs nothing, so {ignored[0]} has no meaning", file=sys.stderr)
+        return 2
     wanted = [
         *(["pytest"] if not arguments.merge else []),
         *(["xdist"] if arguments.jobs and arguments.jobs > 1 and not arguments.merge else []),
@@ -58,9 +98,21 @@ def run(arguments: argparse.Namespace) -> int:
     process = subprocess.Popen([sys.executable, *(_merging(arguments) if arguments.merge else _testing(arguments))])
     while True:
         try:
-            return process.wait()
+            code = process.wait()
+            break
         except KeyboardInterrupt:
             continue  # pytest got it too, and is about to end with its summary
+    if code < 0:
+        print(f"polyad conformance: the tests' process was ended by {_signal_name(-code)}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _merging(arguments: argparse.Namespace) -> list[str]:
@@ -74,6 +126,8 @@ def _testing(arguments: argparse.Namespace) -> list[str]:
 
     suite = importlib.util.find_spec("polyad_conformance")
     # The suite's own settings, not those of a project whose folder this is.
+    own = [argument.partition("=")[0] for argument in arguments.after_dashes]
+    apart = importlib.util.find_spec("xdist") is not None and not any(option in IN_ONE_PROCESS for option in own)
     settings = os.path.join(os.path.dirname(suite.origin), "pytest.ini") if suite and suite.origin else None
     return [
         *("-m", "pytest", "--pyargs", "polyad_conformance", "--quiet"),
@@ -87,7 +141,9 @@ def _testing(arguments: argparse.Namespace) -> list[str]:
         *(["-k", arguments.expression] if arguments.expression else []),
         *given("--polyad-seed", arguments.seed),
         *given("--polyad-shard", arguments.shard),
-        *given("--numprocesses", arguments.jobs if arguments.jobs and arguments.jobs > 1 else None),
+        *(given("--numprocesses", arguments.jobs or 1) if apart else ()),
+        *(given("--max-worker-restart", CRASHES) if apart else ()),
+        *(given("--polyad-timeout", arguments.timeout) if apart else ()),
         *(["--allow-fallback"] if arguments.allow_fallback else []),
         *arguments.after_dashes,
     ]

@@ -1,6 +1,7 @@
 """The ``polyad`` command around its commands: version, help, exit codes."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -53,13 +54,14 @@ def test_conformance_runs_the_suite_and_passes_arguments_on(monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", Process)
     assert main(["conformance", "opencl", "-k", "conv2d", "--tier=1", "--jobs=2", "--shard=1/4", "--", "-x"]) == 7
     assert main(["conformance"]) == 7
-    assert main(["conformance", "cpu", "--report", "card.json", "--allow-fallback", "--", "-x"]) == 7
+    assert main(["conformance", "cpu", "--report", "card.json", "--allow-fallback", "--", "-s", "--pdb", "-x"]) == 7
     assert main(["conformance", "--merge", "one.json", "two.json", "--report", "whole.json"]) == 7
     assert commands[0][:5] == [sys.executable, "-m", "pytest", "--pyargs", "polyad_conformance"]
-    options = ["--polyad-backend=opencl", "--polyad-tier=1", "-k", "conv2d", "--polyad-shard=1/4", "--numprocesses=2"]
-    assert commands[0][-7:] == [*options, "-x"]
-    assert commands[1][-1] == "--polyad-backend=cpu"
-    assert commands[2][-3:] == ["--polyad-report=card.json", "--allow-fallback", "-x"]
+    options = ["--polyad-backend=opencl", "--polyad-tier=1", "-k", "conv2d", "--polyad-shard=1/4"]
+    apart = ["--max-worker-restart=100", "--polyad-timeout=600"]
+    assert commands[0][-9:] == [*options, "--numprocesses=2", *apart, "-x"]
+    assert commands[1][-4:] == ["--polyad-backend=cpu", "--numprocesses=1", *apart]
+    assert commands[2][-5:] == ["--polyad-report=card.json", "--allow-fallback", "-s", "--pdb", "-x"]
     assert commands[3][1:] == ["-m", "polyad_conformance.report", "one.json", "two.json", "--report=whole.json"]
 
 
@@ -67,6 +69,14 @@ def test_conformance_without_pytest_says_how_to_get_it(monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["conformance"]) == 2
     assert "pip install 'polyad[test]'" in capsys.readouterr().err
+
+
+def test_a_signal_that_ended_the_tests_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda command: type("Process", (), {"wait": lambda self: -signal.SIGSEGV})()
+    )
+    assert main(["conformance"]) == 1
+    assert "ended by SIGSEGV" in capsys.readouterr().err
 
 
 def test_conformance_waits_for_pytest_after_ctrl_c(monkeypatch):

@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -174,7 +175,7 @@ def test_a_known_bug_needs_a_link(run: Any) -> None:
         ({"device": "nosuch"}, "device 'nosuch'"),
         (
             {"options": ("--polyad-family=nosuch",)},
-            "no family is called nosuch; there are activation.piecewise, activation.rectifiers",
+            "no family is called nosuch; there are\n    activation.piecewise, activation.rectifiers",
         ),
     ],
 )
@@ -223,6 +224,78 @@ def test_the_command_goes_by_its_own_settings(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cpu: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--polyad-seed=-1",), "--polyad-seed: -1 is negative"),
+        (("--polyad-report={file}/card.json",), "--polyad-report: {file}/card.json cannot be written"),
+        (("--junitxml={file}/junit.xml",), "--junitxml: {file}/junit.xml cannot be written"),
+    ],
+)
+def test_what_would_fail_at_the_end_is_refused_at_the_beginning(
+    run: Any, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    code, output, _ = run("--polyad-family=rounding", *(option.format(file=file) for option in options))
+    assert code == pytest.ExitCode.USAGE_ERROR, output
+    assert words.format(file=file) in output
+
+
+ROUGH = """{**kernels, "floor": Kernel(lambda a: kernels["floor"].function(a) if a.ndim != 4 else (%s))}"""
+
+
+def test_a_backend_does_not_skip_tests(run: Any) -> None:
+    choice = ("--polyad-family=rounding", "-k", "test_values and floor: and float32")
+    code, output, card = run(*choice, kernels=ROUGH % '__import__("pytest").skip("tired")')
+    assert code == 1, output
+    assert card["totals"]["failed"] == 1
+    assert "the backend skipped the test: tired" in card["failures"][0]["message"]
+
+
+def test_a_run_that_is_stopped_says_what_it_left_out(run: Any) -> None:
+    choice = ("--polyad-family=rounding", "-k", "test_values and floor:", "-x")
+    code, output, card = run(*choice, kernels=ROUGH % "1 / 0", dtypes="{float32, float64}")
+    assert code == 1, output
+    assert card["not_run"] > 0
+    assert not card["complete"]
+    assert f"{card['not_run']} NOT RUN" in output
+
+
+@pytest.mark.parametrize(
+    "end", ['__import__("os").abort()', '__import__("time").sleep(60)', '__import__("os")._exit(0)']
+)
+def test_a_test_that_ends_its_process_is_named_and_the_others_run(run: Any, tmp_path: Path, end: str) -> None:
+    run("--version", kernels=ROUGH % end)  # writes the package
+    command = [sys.executable, "-m", "polyad.cli", "conformance", "mine", "--family=rounding", "--timeout=2"]
+    command += [
+        "-k",
+        "test_values and floor: and float32",
+        "--report=card.json",
+        "--junit=junit.xml",
+        "--",
+        "-p",
+        "mine",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    card = json.loads((tmp_path / "card.json").read_text())
+    assert [failure["test"] for failure in card["failures"]] == ["test_ops.py::test_values[floor: 4-d float32]"]
+    assert row_of(card, 1, "rounding")["failed"] == 1
+    assert row_of(card, 1, "rounding")["passed"] > 2
+    assert card["complete"]
+    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert int(suite.get("tests")) == card["totals"]["passed"] + card["totals"]["failed"]
+    assert int(suite.get("failures")) + int(suite.get("errors")) == 1
 
 
 COMMANDS = re.findall(
@@ -305,6 +378,19 @@ def test_cards_that_do_not_fit_together_are_refused(
     assert report.main(paths) == code
     shown = capsys.readouterr()
     assert words in shown.out + shown.err
+
+
+def test_what_says_how_to_run_is_refused_where_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--merge", "one.json", "-k", "sort"]) == 2
+    assert "--merge runs nothing, so -k has no meaning" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--seed", "-1"], ["--jobs", "0"], ["--timeout", "x"]])
+def test_numbers_out_of_range_are_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["conformance", *options])
+    assert caught.value.code == 2
+    assert "is not a whole number of at least" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/2", "3/2", "1/0", "a/2", "1/2/3", "-1/2"])
