@@ -31,6 +31,10 @@ class NumpyBackend(Backend):
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
         return np.array(data, numpy_dtype(dtype), order="C")
 
+    def adopt(self, data: Any, dtype: DType, device: Device) -> Any:
+        data = np.asarray(data, numpy_dtype(dtype), order="C")
+        return data if data.flags.writeable else data.copy()
+
     def to_host(self, array: Any) -> Any:
         return array
 

@@ -37,7 +37,6 @@ class OpenCLBackend(Backend):
         features = {"asynchronous"}
         features |= {"fp64"} if found.has_fp64 else set()
         features |= {"fp16"} if found.has_fp16 else set()
-        features |= {"shared_host_memory"} if found.shares_host_memory else set()
         return Capabilities(
             dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
             features=frozenset(features),

@@ -125,9 +125,16 @@ class Backend(ABC):
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
         """A new array holding a copy of a NumPy array whose dtype is *dtype*'s twin."""
 
+    def adopt(self, data: Any, dtype: DType, device: Device) -> Any:
+        """As `from_host`, of a NumPy array that nobody else will use: its memory may become the new array's."""
+        return self.from_host(data, dtype, device)
+
     @abstractmethod
     def to_host(self, array: Any) -> Any:
-        """The array's values as a NumPy array; waits until they are computed."""
+        """The array's values as a NumPy array; waits until they are computed.
+
+        It is a new one, but for a backend that declares ``shared_host_memory``, which may show its own memory.
+        """
 
     @abstractmethod
     def copy(self, target: Any, source: Any) -> None:

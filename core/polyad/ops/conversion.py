@@ -194,7 +194,10 @@ def to_device(input: Tensor, device: Device) -> Tensor:
 def _to_device(input: Tensor, device: Device) -> Tensor:
     kind = input._type
     made_type = registry.tensor_type(kind.dtype, device, kind.zero_dim)
-    array = made_type.backend.from_host(kind.backend.to_host(input._array), kind.dtype, device)
+    backend = made_type.backend
+    shown = "shared_host_memory" in kind.backend.capabilities(kind.device).features
+    bring = backend.from_host if shown else backend.adopt
+    array = bring(kind.backend.to_host(input._array), kind.dtype, device)
     out = Tensor._of(array, made_type)
     if input._node is not None and state.grad_enabled:
         from ..autograd.node import make_node

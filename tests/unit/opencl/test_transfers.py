@@ -162,6 +162,22 @@ def test_arrays_with_gaps(device, monkeypatch):
         np.testing.assert_array_equal(back, sent.T)
 
 
+def test_cpu_copies_once_and_shares_nothing(opencl, monkeypatch):
+    from polyad_opencl.backend import OpenCLBackend
+
+    came, honest = [], OpenCLBackend.to_host
+    monkeypatch.setattr(OpenCLBackend, "to_host", lambda self, array: came.append(honest(self, array)) or came[-1])
+    x = polyad.arange(12, device=opencl).reshape(3, 4)
+    for view in (x, x.T, x[::2, 1:], x[0, 0]):
+        there, again = view.cpu(), view.cpu()
+        assert np.shares_memory(there.numpy(), came[-2])
+        there += 1
+        assert (again + 1).tolist() == there.tolist()
+        assert again.tolist() == view.tolist()
+    with pytest.raises(TypeError, match="memory NumPy cannot see"):
+        x.numpy()
+
+
 # ---------------------------------------------------------------------------------------------------------- sharing
 
 
