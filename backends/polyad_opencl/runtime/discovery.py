@@ -1,13 +1,15 @@
 """Which OpenCL devices there are, each once, in an order that does not change: GPUs, then accelerators, then CPUs.
 
 A loader may list one driver twice (a system's PoCL and a wheel's): equal names and versions count once. Emulators of
-hardware that is not there (Intel's FPGA emulation) are left out.
+hardware that is not there (Intel's FPGA emulation) are left out, and so are devices whose compiler lacks a program that
+it calls: PoCL ends the process when it finds that out.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
@@ -38,7 +40,7 @@ def devices() -> tuple[cl.Device, ...]:
             listed = platform.get_devices()
         except cl.Error:
             continue  # CL_DEVICE_NOT_FOUND: the platform is installed and has none
-        listed = [one for one in listed if "FPGA Emulation" not in one.name and one.available]
+        listed = [one for one in listed if "FPGA Emulation" not in one.name and one.available and not missing_tool(one)]
         for handle in listed:
             key = (platform.name, handle.name, handle.driver_version)
             found.setdefault(key, []).append(handle)
@@ -69,14 +71,23 @@ def why_none() -> str:
             f"no OpenCL platform is installed{place}; pip install pocl-binary-distribution brings one for the CPU, "
             "a GPU's driver brings its own"
         )
-    reasons = [f"{platform.name} has no device" for platform in platforms]
-    if any(platform.name == POCL for platform in platforms):
-        folder = pocl_cache()
-        if not _writable(folder):
-            reasons.append(
-                f"PoCL cannot write to its cache {folder}: set POCL_CACHE_DIR to a folder that can be written"
-            )
-    return "; ".join(reasons)
+    return "; ".join(map(_why_it_has_none, platforms))
+
+
+def _why_it_has_none(platform: cl.Platform) -> str:
+    try:
+        lacking = next(filter(None, map(missing_tool, platform.get_devices())), "")
+    except cl.Error:
+        lacking = ""
+    return lacking or ": ".join(filter(None, (f"{platform.name} has no device", unwritable_cache(platform))))
+
+
+def unwritable_cache(platform: cl.Platform) -> str:
+    """That PoCL cannot keep what it compiles, without which it can do nothing, and what to do; empty if it can."""
+    folder = pocl_cache()
+    if platform.name != POCL or _writable(folder):
+        return ""
+    return f"PoCL cannot write to its cache {folder}: set POCL_CACHE_DIR to a folder that can be written"
 
 
 def pocl_cache() -> Path:
@@ -88,13 +99,18 @@ def pocl_cache() -> Path:
 
 
 def _writable(folder: Path) -> bool:
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return os.access(folder, os.W_OK)
+    """Whether files can be made there. Permissions do not tell: a file system may be full or read-only."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"polyad")
+    except OSError:
+        return False
+    return True
 
 
 def missing_tool(handle: cl.Device) -> str:
     """What the device's compiler needs and does not find; empty if nothing."""
-    if handle.platform.name == POCL and shutil.which("ld") is None:
+    if handle.platform.name == POCL and handle.type & cl.device_type.CPU and shutil.which("ld") is None:
         return "PoCL links kernels with the program ld, which is not on PATH: install binutils (apt install binutils)"
     return ""

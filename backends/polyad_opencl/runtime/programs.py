@@ -22,7 +22,7 @@ import pyopencl as cl
 
 from polyad.errors import KernelFailure
 
-from .discovery import missing_tool
+from .discovery import missing_tool, unwritable_cache
 
 if TYPE_CHECKING:
     from .device import Device
@@ -52,7 +52,7 @@ class Programs:
         self._unsaved: dict[str, cl.Program] = {}
         self._lock = threading.RLock()
         handle = device.handle
-        self._identity = "\0".join(
+        self.identity = "\0".join(
             (handle.platform.name, handle.platform.version, handle.name, handle.driver_version, handle.vendor)
         )
         self.compiled = self.loaded = 0
@@ -64,9 +64,9 @@ class Programs:
         found = self._built.get(key)
         if found is not None:
             return found
-        with self._lock:
+        with self._device.calls, self._lock:
             if key not in self._built:
-                name = hashlib.sha256("\0".join((source, options, self._identity)).encode()).hexdigest()
+                name = hashlib.sha256("\0".join((source, options, self.identity)).encode()).hexdigest()
                 program = self._load(name, options)
                 if program is None:
                     program = self._compile(source, options, what)
@@ -91,11 +91,11 @@ class Programs:
                 "w", prefix="polyad-", suffix=".cl", delete=False, encoding="utf-8"
             ) as file:
                 file.write(source)
-            tool = missing_tool(device.handle)
+            why = missing_tool(device.handle) or unwritable_cache(device.handle.platform)
             raise KernelFailure(
                 f"{what}: the driver of {device} does not compile the kernel",
                 notes={"driver": device.description, "source": file.name, "log": _log_of(error)},
-                fix=tool or "update the driver; if it is new, report source, log and driver to polyad",
+                fix=why or "update the driver; if it is new, report source, log and driver to polyad",
             ) from error
 
     def _load(self, name: str, options: str) -> cl.Program | None:

@@ -396,7 +396,9 @@ def _check_device(named: Device) -> Device:
     raise BackendUnavailable(
         f"device {named}: the backend {named.type!r} is installed but finds no device",
         notes={"because": why} if why else {},
-        fix=backend.info.install or "`python -m polyad.backends` shows more",
+        fix="mend that and start the program again, or use another device: `python -m polyad.backends` lists them"
+        if why
+        else backend.info.install or "`python -m polyad.backends` shows more",
     )
 
 

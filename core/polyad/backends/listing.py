@@ -155,7 +155,7 @@ def _of_loaded(name: str, backend: Backend) -> dict[str, Any]:
     fix = ""
     if not count:
         problems.append("it finds no device" + (f": {why}" if why else ""))
-        fix = backend.info.install
+        fix = "mend that, and start the program again" if why else backend.info.install
     devices: list[DeviceReport] = []
     for index in range(count):
         device = Device(name, index) if backend.info.indexed else Device(name)

@@ -366,6 +366,50 @@ def test_pocl_needs_a_linker(machine, monkeypatch):
     assert "binutils" in discovery.missing_tool(machine.device.handle)
 
 
+REFUSED = """
+    import polyad
+    try:
+        print((polyad.ones(3, device="opencl") + 1).tolist())
+    except polyad.errors.BackendError as error:
+        print(error)
+    print("cpu:", (polyad.ones(3) + 1).tolist())
+"""
+
+
+def test_pocl_without_a_linker_does_not_end_the_process(machine, tmp_path):
+    """PoCL calls abort() when it finds no ld."""
+    from polyad_opencl.runtime import discovery
+
+    if machine.device.handle.platform.name != discovery.POCL:
+        pytest.skip("the device is not PoCL's")
+    nothing = {"POCL_CACHE_DIR": str(tmp_path / "pocl"), "POLYAD_CACHE_DIR": str(tmp_path / "polyad")}
+    made = run(REFUSED, PATH=str(tmp_path), **nothing)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "because  PoCL links kernels with the program ld" in made.stdout
+    assert made.stdout.splitlines()[-1] == "cpu: [2.0, 2.0, 2.0]"
+
+
+@pytest.mark.parametrize("folder", ["/proc/nowhere", "file"])
+def test_a_cache_that_pocl_cannot_write_is_named(machine, tmp_path, folder):
+    from polyad_opencl.runtime import discovery
+
+    if machine.device.handle.platform.name != discovery.POCL:
+        pytest.skip("the device is not PoCL's")
+    (tmp_path / "file").write_text("no folder")
+    made = run(REFUSED, POCL_CACHE_DIR=str(tmp_path / folder), POLYAD_CACHE_DIR="")
+    assert f"PoCL cannot write to its cache {tmp_path / folder}: set POCL_CACHE_DIR" in made.stdout
+    assert made.stdout.splitlines()[-1] == "cpu: [2.0, 2.0, 2.0]"
+
+
+def test_no_platform_at_all(opencl, tmp_path):
+    made = run(REFUSED, OCL_ICD_VENDORS=str(tmp_path / "nowhere"), OCL_ICD_FILENAMES="")
+    if "no OpenCL platform" not in made.stdout:
+        pytest.skip("the loader looks in more places than OCL_ICD_VENDORS")
+    assert f"looked in {tmp_path / 'nowhere'}" in made.stdout
+    assert "fix      mend that and start the program again, or use another device" in made.stdout
+    assert made.stdout.splitlines()[-1] == "cpu: [2.0, 2.0, 2.0]"
+
+
 def test_float64_where_there_is_none(device, monkeypatch):
     from polyad.backend import registry
     from polyad_opencl.backend import OpenCLBackend
