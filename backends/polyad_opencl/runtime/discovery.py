@@ -49,9 +49,9 @@ def devices() -> tuple[cl.Device, ...]:
 
 
 def _without_twins(handles: list[cl.Device]) -> list[cl.Device]:
-    """*handles*, equal in name and version, of one platform alone: two cards of a kind stay two."""
+    """*handles*, equal in name and version, of one platform alone and each once: two cards of a kind stay two."""
     first = handles[0].platform
-    return [handle for handle in handles if handle.platform == first]
+    return list(dict.fromkeys(handle for handle in handles if handle.platform == first))
 
 
 def _platforms() -> list[cl.Platform]:

@@ -333,9 +333,10 @@ def test_devices_are_found_once_and_in_order(platforms):
         Platform("A", Handle("cpu", cpu)),
         Platform("A", Handle("cpu", cpu)),  # listed twice by the loader
         Platform("B", Handle("gpu", gpu), Handle("gpu", gpu)),  # two cards of a kind
+        *[Platform("D", Handle("accelerator", cl.device_type.ACCELERATOR))] * 2,  # one driver, which two files name
         Platform("C", Handle("Intel(R) FPGA Emulation Device", cl.device_type.ACCELERATOR)),
     ]
-    assert [handle.name for handle in discovery.devices()] == ["gpu", "gpu", "cpu"]
+    assert [handle.name for handle in discovery.devices()] == ["gpu", "gpu", "accelerator", "cpu"]
 
 
 def test_no_platform_says_what_brings_one(platforms):
