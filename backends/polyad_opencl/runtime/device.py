@@ -16,6 +16,7 @@ import atexit
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -87,6 +88,31 @@ class Launcher:
             raise device.explained(error, self.what) from error
 
 
+class DriverCalls:
+    """Which threads are in a call of the driver that lets other threads run: ``with device.calls: ...``.
+
+    When the interpreter ends, a daemon thread that comes back from such a call is stopped right there, inside of the
+    driver's C++, which aborts the process. So `_at_exit` waits for them, and a thread that comes later ends.
+    """
+
+    __slots__ = ("_device", "inside")
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self.inside: list[int] = []
+
+    def __enter__(self) -> None:
+        thread = threading.get_ident()
+        self.inside.append(thread)
+        if self._device.trouble:
+            self.inside.remove(thread)
+            self._device.check_usable()
+            self.inside.append(thread)
+
+    def __exit__(self, *_: object) -> None:
+        self.inside.remove(threading.get_ident())
+
+
 class Device:
     """Device number *index* of the backend. Raises DeviceError if the driver gives no context."""
 
@@ -95,6 +121,7 @@ class Device:
         self.name = DeviceName("opencl", index)
         self.handle = handle
         self.trouble = ""
+        self.calls = DriverCalls(self)
         self.lock = threading.RLock()
         self.shares_host_memory = bool(handle.host_unified_memory)
         self.is_cpu = bool(handle.type & cl.device_type.CPU)
@@ -160,12 +187,12 @@ class Device:
 
     def finish(self) -> None:
         """Wait until everything enqueued is done, then raise what kernels noted."""
-        self.check_usable()
         try:
-            if self._judges:
-                self._judge(*self._notes())  # in order, so that all else is done when they are here
-            else:
-                self.queue.finish()
+            with self.calls:
+                if self._judges:
+                    self._judge(*self._notes())  # in order, so that all else is done when they are here
+                else:
+                    self.queue.finish()
         except cl.Error as error:
             raise self.explained(error, "waiting for the device") from error
 
@@ -173,7 +200,8 @@ class Device:
         """Give memory that is kept for later back to the driver: free blocks, and what transfers go through."""
         self.pool.empty_cache()
         try:
-            self.transfers.empty_cache()
+            with self.calls:
+                self.transfers.empty_cache()
         except cl.Error as error:
             raise self.explained(error, "giving memory back") from error
 
@@ -181,20 +209,20 @@ class Device:
 
     def read(self, host: Any, buffer: cl.Buffer, begin: int) -> None:
         """Fill the dense uint8 array *host* from byte *begin* of *buffer*, after all work that was enqueued."""
-        self.check_usable()
         try:
-            notes = self._notes() if self._judges else None
-            self.transfers.read(host, buffer, begin)
-            if notes:
-                self._judge(*notes)
+            with self.calls:
+                notes = self._notes() if self._judges else None
+                self.transfers.read(host, buffer, begin)
+                if notes:
+                    self._judge(*notes)
         except cl.Error as error:
             raise self.explained(error, "reading from the device") from error
 
     def write(self, buffer: cl.Buffer, host: Any, begin: int = 0) -> None:
         """Copy the dense uint8 array *host* to byte *begin* of *buffer*; *host* may be changed afterwards."""
-        self.check_usable()
         try:
-            self.transfers.write(buffer, host, begin)
+            with self.calls:
+                self.transfers.write(buffer, host, begin)
         except cl.Error as error:
             raise self.explained(error, "writing to the device") from error
 
@@ -220,14 +248,14 @@ class Device:
 
         For devices that share the host's memory: nothing moves there.
         """
-        self.check_usable()
         size = array.dtype.itemsize
         reach = sum([(count - 1) * step for count, step in zip(array.shape, array.steps)]) + 1
         flags = cl.map_flags.READ | cl.map_flags.WRITE if write else cl.map_flags.READ
         try:
-            memory, _ = cl.enqueue_map_buffer(
-                self.queue, array.buffer, flags, array.offset * size, (reach * size,), np.uint8
-            )
+            with self.calls:
+                memory, _ = cl.enqueue_map_buffer(
+                    self.queue, array.buffer, flags, array.offset * size, (reach * size,), np.uint8
+                )
         except cl.Error as error:
             raise self.explained(error, "mapping the device's memory") from error
         try:
@@ -287,7 +315,10 @@ class Device:
 
     def check_usable(self) -> None:
         """Raise DeviceError if the device was lost or the process was forked."""
-        if self.trouble:
+        if self.trouble == _CLOSING:
+            if threading.get_ident() != _closing_thread:
+                raise SystemExit  # ends a daemon thread, without a word
+        elif self.trouble:
             raise DeviceError(
                 f"{self}: {self.trouble}",
                 fix="start worker processes with the start method spawn or forkserver, before or after using the device"
@@ -319,11 +350,24 @@ class Device:
 _opened: list[Device] = []
 
 
+_CLOSING = "the interpreter is ending"
+_closing_thread = 0
+
+
 def _at_exit() -> None:
+    global _closing_thread
+    _closing_thread = threading.get_ident()
+    for device in _opened:
+        device.trouble = device.trouble or _CLOSING
+    latest = time.monotonic() + 10
+    while time.monotonic() < latest and any(
+        thread != _closing_thread for device in _opened for thread in device.calls.inside
+    ):
+        time.sleep(0.001)
     for device in _opened:
         try:
             device.programs.save()
-            if not device.trouble:
+            if device.trouble == _CLOSING:
                 device.queue.finish()
         except Exception:
             pass  # nobody is left to tell

@@ -380,3 +380,18 @@ def test_a_forked_process_leaves_pinned_memory_alone(opencl):
     assert made.stderr == ""
     assert made.stdout.count("child: start worker processes with the start method spawn") == 2
     assert "parent: 3 12497500 5000.0" in made.stdout
+
+
+def test_the_interpreter_ends_quietly_in_a_transfer(opencl):
+    made = run(
+        """
+        started = threading.Event()
+        def work():
+            while True:
+                x.cpu().to("opencl")
+                started.set()
+        threading.Thread(target=work, daemon=True).start()
+        started.wait()
+        """
+    )
+    assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
