@@ -197,10 +197,15 @@ class Device:
             raise self.explained(error, "waiting for the device") from error
 
     def empty_cache(self) -> None:
-        """Give memory that is kept for later back to the driver: free blocks, and what transfers go through."""
-        self.pool.empty_cache()
+        """Give memory that is kept for later back to the driver: free blocks, and what transfers go through.
+
+        Nothing of a device that cannot be used any more: its driver is not to be asked.
+        """
+        if self.trouble:
+            return
         try:
             with self.calls:
+                self.pool.empty_cache()
                 self.transfers.empty_cache()
         except cl.Error as error:
             raise self.explained(error, "giving memory back") from error
@@ -314,7 +319,9 @@ class Device:
     # ---------------------------------------------------------------------------------------------------- failures
 
     def check_usable(self) -> None:
-        """Raise DeviceError if the device was lost or the process was forked."""
+        """Raise DeviceError if the device was lost or the process was forked, SystemExit in threads that outlive the
+        interpreter.
+        """
         if self.trouble == _CLOSING:
             if threading.get_ident() != _closing_thread:
                 raise SystemExit  # ends a daemon thread, without a word
