@@ -1,0 +1,120 @@
+"""Which of the ways a product is computed: measured once for each device, dtype and class of sizes.
+
+The first product of a class that is worth it is computed in each of the ways on offer, a few times in turn, and the
+fastest is kept, in memory and on disk (`runtime.choices`): all products of the class are computed in that way, in this
+process and in later ones. It is not measured again, so results stay the same from call to call and from run to run.
+Where nothing can be kept on disk, only those ways are measured that add in the same order as what is taken without
+measuring. Small products are never measured.
+
+The shortest time of each way counts: others are long because the machine was busy, and the choice stays.
+
+A class is the form of the matrices and a range of four times as many multiplications.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from functools import cache
+
+import pyopencl as cl
+
+from polyad.errors import KernelFailure, OutOfMemory
+
+from ...runtime import choices
+from ...runtime.programs import cache_folder
+from .product import Product
+from .ways import Way
+
+FROM_ON_CPUS, FROM_ON_GPUS = 1 << 22, 1 << 24
+"""Multiplications from which on a product is worth measuring."""
+
+_LARGEST = 1 << 32
+"""Multiplications from which on all products of a form are one class."""
+
+ROUNDS, SECONDS = 8, 0.1
+"""Each way is measured at most so often, and no further round begins after so long."""
+
+_GAIN = 0.8
+"""The fraction of the first way's time that another one has to reach to be preferred."""
+
+
+def chosen(product: Product, offered: Sequence[Way]) -> Way:
+    """The way for *product*. If it had to be measured, the result has been written in some of the ways on return."""
+    first = offered[0]
+    device = product.device
+    if len(offered) == 1 or product.work < (FROM_ON_CPUS if device.is_cpu else FROM_ON_GPUS):
+        return first
+    if not choices.tuning():
+        return first
+    size = (min(product.work, _LARGEST).bit_length() - 1) // 2
+    own = (product.dtype, product.form, size, tuple([way.name for way in offered]))
+    known = _known(device)
+    found: Way | None = known.get(own)
+    if found is None:
+        with device.lock:
+            found = known.get(own)
+            if found is None:
+                found = known[own] = _found(product, offered, f"{product.form} of 4**{size}")
+    return found
+
+
+@cache
+def _known(device: object) -> dict[object, Way]:
+    return {}
+
+
+def _found(product: Product, offered: Sequence[Way], sizes: str) -> Way:
+    """What earlier processes have kept, or else what is measured."""
+    device = product.device
+    by_name = {way.name: way for way in offered}
+    versions = hashlib.sha256("\0".join([way.version for way in offered]).encode()).hexdigest()
+    key = ("gemm", device.programs.identity, str(device.compute_units), product.dtype.name, sizes, *by_name, versions)
+    kept = choices.recall(key, [*by_name])
+    if kept is not None:
+        return by_name[kept]
+    first = offered[0]
+    if cache_folder() is None:
+        offered = [way for way in offered if (way.in_order and first.in_order) or way is first]
+    if len(offered) == 1:
+        return first
+    seconds = measured(product, offered)
+    if not seconds:
+        return first  # which says what is wrong
+    best = min(seconds, key=lambda name: seconds[name])
+    if first.name in seconds and seconds[best] > _GAIN * seconds[first.name]:
+        best = first.name
+    kept = choices.keep(key, [*by_name], best, seconds)
+    if kept is None and not (by_name[best].in_order and first.in_order):
+        return first
+    return by_name[kept or best]
+
+
+def measured(product: Product, offered: Sequence[Way]) -> dict[str, float]:
+    """Seconds that *product* takes in each way, the least; those that fail on this device are left out."""
+    working = []
+    for way in offered:  # the first time compiles
+        try:
+            _once(product, way)
+            working.append(way)
+        except (KernelFailure, OutOfMemory):
+            pass
+    taken: dict[str, list[float]] = {way.name: [] for way in working}
+    begin = time.perf_counter()
+    for _ in range(ROUNDS):
+        for way in working:
+            taken[way.name].append(_once(product, way))
+        if time.perf_counter() - begin > SECONDS:
+            break
+    return {name: min(each) for name, each in taken.items()}
+
+
+def _once(product: Product, way: Way) -> float:
+    begin = time.perf_counter()
+    way.run(product)
+    try:
+        product.device.queue.finish()
+    except cl.Error as error:
+        raise product.device.explained(error, f"gemm {product.dtype.name} ({way.name})") from error
+    return time.perf_counter() - begin

@@ -1,0 +1,155 @@
+"""The ways to compute a product, and which of them a device is offered.
+
+- a tile: a kernel of polyad's, see `sources`. All tiles give the same bits.
+- the host's BLAS, on mapped memory, where the device's memory is the host's: float32 and float64.
+- CLBlast, where it is installed and memory is the device's own: float32 and float64.
+
+To add a tile, add it to a list below. To add another way, write a class like `HostBlas` and offer it in `ways`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from polyad.dtypes import DType, float32, float64
+
+from . import clblast, sources
+from .product import Product, dense
+from .sources import Local, Registers, Tile
+
+HOST_FROM = 1 << 26
+"""Multiplications from which on the host's BLAS is taken where nothing was measured."""
+
+HOST_ONLY_FROM = 1 << 30
+"""Multiplications from which on a CPU device is offered nothing but the host's BLAS, which keeps to its caches."""
+
+CLBLAST_FROM = 1 << 27
+"""Multiplications from which on CLBlast is offered: it compiles for a second or more in every process."""
+
+
+class Way(Protocol):
+    """How a product can be computed.
+
+    Attributes:
+        name: what is kept on disk.
+        in_order: whether the products of each result are added one after another, as the tiles do.
+        version: changes with what the way does.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def in_order(self) -> bool: ...
+    @property
+    def version(self) -> str: ...
+    def run(self, product: Product) -> None:
+        """Compute it, or enqueue what does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """A kernel that is written for *tile*."""
+
+    tile: Tile
+    in_order = True
+
+    @property
+    def name(self) -> str:
+        return str(self.tile)
+
+    @property
+    def version(self) -> str:
+        return hashlib.sha256(self.tile.source().encode()).hexdigest()
+
+    def run(self, product: Product) -> None:
+        a, b = product.a, product.b
+        if b.steps[-1] != 1 and product.n > 1:
+            b = dense(b)
+        sizes, steps = product.batches(a, b)
+        if len(sizes) > sources.BATCHES:
+            a, b = dense(a), dense(b)
+            sizes, steps = product.batches(a, b)
+        lacking = sources.BATCHES - len(sizes)
+        batch_steps = [step for each in steps for step in (0,) * lacking + each]
+        launch = sources.kernel(product.device, product.dtype, self.tile)
+        launch(
+            self.tile.size(product.dtype, product.m, product.n, product.count),
+            product.out.buffer, product.out.offset, a.buffer, a.offset, b.buffer, b.offset,
+            product.m, product.n, product.k, a.steps[-2], a.steps[-1], b.steps[-2],
+            *(1,) * lacking, *sizes, *batch_steps,
+        )  # fmt: skip
+
+
+class HostBlas:
+    """NumPy's product on the mapped memory: nothing is copied."""
+
+    name = "host"
+    in_order = False
+    version = f"numpy {np.__version__}"
+
+    def run(self, product: Product) -> None:
+        device = product.device
+        with (
+            device.mapped(product.out, write=True) as result,
+            device.mapped(product.a) as left,
+            device.mapped(product.b) as right,
+        ):
+            np.matmul(left, right, out=result)
+
+
+class CLBlast:
+    """See `clblast`."""
+
+    name = "CLBlast"
+    in_order = False
+    version = ""
+
+    def run(self, product: Product) -> None:
+        clblast.run(product)
+
+
+HOST, CLBLAST = HostBlas(), CLBlast()
+
+FOR_CPUS: dict[str, tuple[Tile, ...]] = {"rows": (Registers(2, 4),)}
+"""By `Product.form`. One each: compiling a second one costs more than any of those tried brought."""
+
+_CPU_DEFAULT = Registers(8, 2)
+
+_LARGE, _MIDDLE, _SMALL = Local(16, 16, 8, 8, 8), Local(16, 16, 4, 4, 16), Local(8, 8, 4, 4, 8)
+
+FOR_GPUS: dict[str, tuple[Tile, ...]] = {
+    "square": (_MIDDLE, _LARGE, _SMALL, Local(16, 16, 2, 2, 16)),
+    "batch": (_MIDDLE, _SMALL),
+    "rows": (Local(4, 32, 1, 4, 16), _SMALL),
+    "columns": (Local(32, 4, 4, 4, 16), _SMALL),
+}
+"""By `Product.form`, the one that is taken without measuring first."""
+
+
+@cache
+def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
+    """The tiles for *form* that the device's limits allow, at least one."""
+    if device.is_cpu:
+        return tuple([Tiled(tile) for tile in FOR_CPUS.get(form, (_CPU_DEFAULT,))])
+    fitting = [tile for tile in FOR_GPUS[form] if tile.fits(device, dtype)]
+    return tuple([Tiled(tile) for tile in fitting or [_CPU_DEFAULT]])
+
+
+def ways(product: Product) -> tuple[Way, ...]:
+    """What *product* may be computed with; the first is taken where nothing is measured."""
+    device, dtype = product.device, product.dtype
+    found = tiles(device, dtype, product.form)
+    if dtype is not float32 and dtype is not float64:
+        return found
+    if device.shares_host_memory:
+        if device.is_cpu and product.work >= HOST_ONLY_FROM:
+            return (HOST,)
+        return (HOST, *found) if product.work >= HOST_FROM else (*found, HOST)
+    if product.work >= CLBLAST_FROM and clblast.serves(dtype):
+        return (*found, CLBLAST)
+    return found
