@@ -123,7 +123,7 @@ class Pool:
         except cl.Error as error:
             if error.code not in _FULL:
                 raise self.device.explained(error, f"allocating {size:,} bytes") from error
-        self.empty_cache()
+        self.device.empty_cache()
         try:
             return self._create(size)
         except cl.Error as error:

@@ -242,6 +242,23 @@ def test_without_pinned_memory_transfers_are_plain(device, monkeypatch):
     assert device.transfers.pinned == 2 * PIECE
 
 
+def test_pinned_memory_makes_room_for_tensors(device, monkeypatch):
+    block = device.pool.take(2 * PIECE)
+    device.write(block.buffer, some(2 * PIECE))
+    create, refused = device.pool._create, []
+
+    def full(size):
+        if device.transfers.pinned:
+            refused.append(size)
+            raise driver_error("MEM_OBJECT_ALLOCATION_FAILURE")
+        return create(size)
+
+    monkeypatch.setattr(device.pool, "_create", full)
+    device.pool.take(100 * PIECE)
+    assert len(refused) == 1
+    np.testing.assert_array_equal(read(device, block, 2 * PIECE), some(2 * PIECE))
+
+
 # ---------------------------------------------------------------------------------------------------------- failures
 
 
