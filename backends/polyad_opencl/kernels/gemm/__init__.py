@@ -12,12 +12,12 @@ tuning.py   which of them is taken: measured once for each class of sizes, and k
 from __future__ import annotations
 
 from ...array import Array
-from .product import product
+from .product import Product
 from .tuning import chosen
-from .ways import ways
+from .ways import offered
 
 
 def multiply(out: Array, a: Array, b: Array) -> None:
     """Write the products of (batch, m, k) and (batch, k, n), real, of equal batches, into the dense *out*."""
-    asked = product(out, a, b)
-    chosen(asked, ways(asked)).run(asked)
+    product = Product.of(out, a, b)
+    chosen(product, offered(product)).run(product)

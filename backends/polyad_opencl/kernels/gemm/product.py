@@ -38,6 +38,12 @@ class Product:
     k: int
     count: int
 
+    @classmethod
+    def of(cls, out: Array, a: Array, b: Array) -> Product:
+        """The product of *a* and *b*, of equal batches."""
+        *batch, m, n = out.shape
+        return cls(out, a, b, m, n, a.shape[-1], math.prod(batch))
+
     @property
     def device(self) -> Any:
         """Whose memory the operands are in."""
@@ -69,12 +75,6 @@ class Product:
         batch = self.out.shape[:-2]
         sizes, steps = collapse(tuple(batch), [self.out.steps[:-2], a.steps[:-2], b.steps[:-2]])
         return sizes, list(steps[1:])
-
-
-def product(out: Array, a: Array, b: Array) -> Product:
-    """The product of *a* and *b*, of equal batches."""
-    *batch, m, n = out.shape
-    return Product(out, a, b, m, n, a.shape[-1], math.prod(batch))
 
 
 def dense(x: Array) -> Array:

@@ -4,7 +4,7 @@
 - the host's BLAS, on mapped memory, where the device's memory is the host's: float32 and float64.
 - CLBlast, where it is installed and memory is the device's own: float32 and float64.
 
-To add a tile, add it to a list below. To add another way, write a class like `HostBlas` and offer it in `ways`.
+To add a tile, add it to a list below. To add another way, write a class like `HostBlas` and offer it in `offered`.
 """
 
 from __future__ import annotations
@@ -115,10 +115,10 @@ class CLBlast:
 
 HOST, CLBLAST = HostBlas(), CLBlast()
 
-FOR_CPUS: dict[str, tuple[Tile, ...]] = {"rows": (Registers(2, 4),)}
-"""By `Product.form`. One each: compiling a second one costs more than any of those tried brought."""
+FOR_CPU = Registers(8, 2)
 
-_CPU_DEFAULT = Registers(8, 2)
+FOR_CPUS: dict[str, tuple[Tile, ...]] = {"rows": (Registers(2, 4),)}
+"""By `Product.form`; `FOR_CPU` for the others. One each, since compiling more of them costs more than they bring."""
 
 _LARGE, _MIDDLE, _SMALL = Local(16, 16, 8, 8, 8), Local(16, 16, 4, 4, 16), Local(8, 8, 4, 4, 8)
 
@@ -135,12 +135,12 @@ FOR_GPUS: dict[str, tuple[Tile, ...]] = {
 def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
     """The tiles for *form* that the device's limits allow, at least one."""
     if device.is_cpu:
-        return tuple([Tiled(tile) for tile in FOR_CPUS.get(form, (_CPU_DEFAULT,))])
+        return tuple([Tiled(tile) for tile in FOR_CPUS.get(form, (FOR_CPU,))])
     fitting = [tile for tile in FOR_GPUS[form] if tile.fits(device, dtype)]
-    return tuple([Tiled(tile) for tile in fitting or [_CPU_DEFAULT]])
+    return tuple([Tiled(tile) for tile in fitting or [FOR_CPU]])
 
 
-def ways(product: Product) -> tuple[Way, ...]:
+def offered(product: Product) -> tuple[Way, ...]:
     """What *product* may be computed with; the first is taken where nothing is measured."""
     device, dtype = product.device, product.dtype
     found = tiles(device, dtype, product.form)
