@@ -64,6 +64,9 @@ _MOST_JUDGES = 1024
 _FULL = {cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY}
 
 
+_INSTEAD_OF_FORK = "start worker processes with the start method spawn or forkserver, before or after using the device"
+
+
 class Launcher:
     """A compiled kernel, ready to be enqueued: ``launcher(global_size, *arguments)``."""
 
@@ -328,7 +331,7 @@ class Device:
         elif self.trouble:
             raise DeviceError(
                 f"{self}: {self.trouble}",
-                fix="start worker processes with the start method spawn or forkserver, before or after using the device"
+                fix=_INSTEAD_OF_FORK
                 if "fork" in self.trouble
                 else "other devices still work; start the program again to use this one",
             )
@@ -390,9 +393,12 @@ def _keep_for_ever(device: Device) -> None:
 
 def _after_fork() -> None:
     # The driver's threads stayed in the parent: anything asked of it here would wait for them for ever. What it holds
-    # is kept, since giving it back asks the driver too.
+    # is kept, since giving it back asks the driver too. PoCL starts threads when devices are looked for.
+    global _looked_for_by_parent
+    _looked_for_by_parent = discovery.devices.cache_info().currsize > 0
     for device in _opened:
         device.trouble = "this process was forked from one that had used the device, which drivers do not survive"
+        device.pool.unlock()  # a thread of the parent may have had it
         _keep_for_ever(device)
     atexit.unregister(_at_exit)
 
@@ -401,6 +407,7 @@ atexit.register(_at_exit)
 os.register_at_fork(after_in_child=_after_fork)
 
 
+_looked_for_by_parent = False
 _by_index: dict[int, Device] = {}
 _opening = threading.Lock()
 
@@ -410,6 +417,11 @@ def opened(name: DeviceName) -> Device:
     index = name.index or 0
     found = _by_index.get(index)
     if found is None:
+        if _looked_for_by_parent:
+            raise DeviceError(
+                f"{name}: this process was forked from one that had looked for devices, which drivers do not survive",
+                fix=_INSTEAD_OF_FORK,
+            )
         with _opening:
             if index not in _by_index:
                 _by_index[index] = Device(index, discovery.devices()[index])

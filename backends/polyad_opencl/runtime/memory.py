@@ -19,6 +19,7 @@ import pyopencl as cl
 
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
+from polyad.errors import DeviceError
 
 if TYPE_CHECKING:
     from .device import Device
@@ -50,6 +51,17 @@ def rounded(nbytes: int) -> int:
     return -(-nbytes // step) * step
 
 
+def _limit() -> int:
+    """What the user allows in bytes; 0 if nothing is said. Raises DeviceError for what is no number of bytes."""
+    said = os.environ.get(LIMIT_VARIABLE, "")
+    if said and not (said.isascii() and said.isdigit() and int(said)):
+        raise DeviceError(
+            f"{LIMIT_VARIABLE}: {said!r} is no number of bytes",
+            fix=f"set it to one, such as {LIMIT_VARIABLE}=4000000000",
+        )
+    return int(said or 0)
+
+
 class Block:
     """Memory of one array and its views; goes back to the pool when nothing sees it any more."""
 
@@ -75,14 +87,18 @@ class Pool:
         self.device = device
         handle = device.handle
         self.largest = int(handle.max_mem_alloc_size)
-        self.limit = int(os.environ.get(LIMIT_VARIABLE) or handle.global_mem_size)
+        self.limit = _limit() or int(handle.global_mem_size)
         self._flags = cl.mem_flags.READ_WRITE
         if device.shares_host_memory:
             self._flags |= cl.mem_flags.ALLOC_HOST_PTR  # mapping such a buffer moves nothing
         # Re-entrant: a block may be freed by the garbage collector in the middle of `take`.
-        self._lock = threading.RLock()
+        self.unlock()
         self._free: dict[int, list[cl.Buffer]] = {}
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = self.live = self.requests = 0
+
+    def unlock(self) -> None:
+        """Forget who is in the middle of something: for a process that was just forked, which has one thread."""
+        self._lock = threading.RLock()
 
     def take(self, nbytes: int) -> Block:
         """A block of at least *nbytes*. Raises OutOfMemory, after giving back what is kept, if there is no room."""

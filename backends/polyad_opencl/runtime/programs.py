@@ -136,7 +136,9 @@ class Programs:
 
 
 def _log_of(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
+    # PyOpenCL repeats what failed, and adds options and a copy of the source of its own.
+    lines = [line.rpartition("BUILD_PROGRAM_FAILURE - ")[2] for line in str(error).splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith(("(options: ", "(source saved as "))]
     shown = "\n            ".join(lines[:20])
     return shown + (f"\n            ... {len(lines) - 20} more lines" if len(lines) > 20 else "")
 

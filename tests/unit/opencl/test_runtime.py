@@ -94,6 +94,15 @@ def test_room_is_made_before_memory_is_refused(device):
         device.pool.take(4000)
 
 
+@pytest.mark.parametrize("said", ["4GB", "-5", "0", "1e6"])
+def test_a_limit_that_is_no_number_of_bytes_is_named(device, monkeypatch, said):
+    from polyad_opencl.runtime.memory import Pool
+
+    monkeypatch.setenv("POLYAD_OPENCL_MEMORY_LIMIT", said)
+    with pytest.raises(DeviceError, match=f"POLYAD_OPENCL_MEMORY_LIMIT: '{said}' is no number of bytes"):
+        Pool(device)
+
+
 def test_one_allocation_has_its_own_limit(device):
     device.pool.largest = 4096
     with pytest.raises(OutOfMemory, match="one allocation can have at most 4,096 bytes") as caught:
@@ -233,6 +242,53 @@ def test_a_forked_process_is_told_and_does_not_hang(opencl):
     assert "spawn" in made.stdout
     assert "child: 6.0" in made.stdout
     assert "parent: 3 6.0" in made.stdout
+
+
+def test_a_process_forked_after_devices_were_counted_does_not_hang(opencl):
+    """PoCL starts its threads when devices are looked for; in the child nobody would answer."""
+    made = run(
+        """
+        import os, signal, polyad
+        print(polyad.accelerator.device_count() > 0, flush=True)
+        if os.fork() == 0:
+            signal.alarm(20)  # ends the child if it hangs
+            try:
+                polyad.ones(3, device="opencl") + 1
+            except polyad.errors.DeviceError as error:
+                print("child:", error, flush=True)
+            raise SystemExit(3)
+        print("parent:", os.waitstatus_to_exitcode(os.wait()[1]))
+        """
+    )
+    assert "forked from one that had looked for devices" in made.stdout
+    assert made.stdout.splitlines()[-1] == "parent: 3"
+
+
+def test_a_process_forked_in_the_middle_of_an_allocation_does_not_hang(opencl):
+    made = run(
+        """
+        import os, signal, threading, polyad
+        from polyad_opencl.runtime.device import opened_devices
+        kept = polyad.ones(3, device="opencl") + 1
+        pool = opened_devices()[0].pool
+        taken = threading.Event()
+        def hold():
+            with pool._lock:
+                taken.set()
+                threading.Event().wait(1)
+        threading.Thread(target=hold).start()
+        taken.wait()
+        if os.fork() == 0:
+            signal.alarm(20)
+            del kept  # gives its memory to the pool
+            try:
+                polyad.ones(3, device="opencl")
+            except polyad.errors.DeviceError:
+                raise SystemExit(3)
+        print("parent:", os.waitstatus_to_exitcode(os.wait()[1]))
+        """
+    )
+    assert made.stdout.splitlines()[-1] == "parent: 3"
 
 
 def test_the_interpreter_ends_quietly(opencl):
