@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,8 @@ def keep(key: Sequence[str], offered: Sequence[str], chosen: str, seconds: Mappi
     except OSError:
         return None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 def _path(key: Sequence[str]) -> Path | None:

@@ -1,8 +1,8 @@
 """Kernels that multiply matrices, written for a tile: how many results a work-item or a group has in hand at a time.
 
-Both add the products of a result one after another, the first one first, whatever the tile: so all tiles give the same
-bits on one device. Both take the same parameters and three batch dimensions, read the left operand with any steps, and
-the right one along dense rows. Which tiles a device is offered is said in `ways`.
+Both add the products of a result one after another, the first one first, whatever the tile; whether a product is
+rounded before it is added is the driver's affair. Both take the same parameters and three batch dimensions, read the
+left operand with any steps, and the right one along dense rows. Which tiles a device is offered is said in `ways`.
 """
 
 from __future__ import annotations

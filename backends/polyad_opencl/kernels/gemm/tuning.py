@@ -3,8 +3,8 @@
 The first product of a class that is worth it is computed in each of the ways on offer, a few times in turn, and the
 fastest is kept, in memory and on disk (`runtime.choices`): all products of the class are computed in that way, in this
 process and in later ones. It is not measured again, so results stay the same from call to call and from run to run.
-Where nothing can be kept on disk, only those ways are measured that add in the same order as what is taken without
-measuring. Small products are never measured.
+Ways differ in the last bits, so where nothing can be kept on disk nothing is measured: the first way is taken. Small
+products are never measured.
 
 The shortest time of each way counts: others are long because the machine was busy, and the choice stays.
 
@@ -46,7 +46,7 @@ def chosen(product: Product, offered: Sequence[Way]) -> Way:
     device = product.device
     if len(offered) == 1 or product.work < (FROM_ON_CPUS if device.is_cpu else FROM_ON_GPUS):
         return first
-    if not choices.tuning():
+    if not choices.tuning() or cache_folder() is None:
         return first
     size = (min(product.work, _LARGEST).bit_length() - 1) // 2
     own = (product.dtype, product.form, size, tuple([way.name for way in offered]))
@@ -75,20 +75,13 @@ def _found(product: Product, offered: Sequence[Way], sizes: str) -> Way:
     if kept is not None:
         return by_name[kept]
     first = offered[0]
-    if cache_folder() is None:
-        offered = [way for way in offered if (way.in_order and first.in_order) or way is first]
-    if len(offered) == 1:
-        return first
     seconds = measured(product, offered)
     if not seconds:
         return first  # which says what is wrong
     best = min(seconds, key=lambda name: seconds[name])
     if first.name in seconds and seconds[best] > _GAIN * seconds[first.name]:
         best = first.name
-    kept = choices.keep(key, [*by_name], best, seconds)
-    if kept is None and not (by_name[best].in_order and first.in_order):
-        return first
-    return by_name[kept or best]
+    return by_name[choices.keep(key, [*by_name], best, seconds) or first.name]
 
 
 def measured(product: Product, offered: Sequence[Way]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """The ways to compute a product, and which of them a device is offered.
 
-- a tile: a kernel of polyad's, see `sources`. All tiles give the same bits.
+- a tile: a kernel of polyad's, see `sources`.
 - the host's BLAS, on mapped memory, where the device's memory is the host's: float32 and float64.
 - CLBlast, where it is installed and memory is the device's own: float32 and float64.
 
@@ -28,7 +28,7 @@ HOST_FROM = 1 << 26
 HOST_ONLY_FROM = 1 << 30
 """Multiplications from which on a CPU device is offered nothing but the host's BLAS, which keeps to its caches."""
 
-CLBLAST_FROM = 1 << 27
+CLBLAST_FROM = 1 << 28
 """Multiplications from which on CLBlast is offered: it compiles for a second or more in every process."""
 
 
@@ -37,14 +37,11 @@ class Way(Protocol):
 
     Attributes:
         name: what is kept on disk.
-        in_order: whether the products of each result are added one after another, as the tiles do.
         version: changes with what the way does.
     """
 
     @property
     def name(self) -> str: ...
-    @property
-    def in_order(self) -> bool: ...
     @property
     def version(self) -> str: ...
     def run(self, product: Product) -> None:
@@ -56,7 +53,6 @@ class Tiled:
     """A kernel that is written for *tile*."""
 
     tile: Tile
-    in_order = True
 
     @property
     def name(self) -> str:
@@ -89,7 +85,6 @@ class HostBlas:
     """NumPy's product on the mapped memory: nothing is copied."""
 
     name = "host"
-    in_order = False
     version = f"numpy {np.__version__}"
 
     def run(self, product: Product) -> None:
@@ -106,7 +101,6 @@ class CLBlast:
     """See `clblast`."""
 
     name = "CLBlast"
-    in_order = False
     version = ""
 
     def run(self, product: Product) -> None:
