@@ -15,5 +15,6 @@ KERNELS = {
     "ge": ufunc(np.greater_equal, warns=False, to_bool=True),
     "isnan": ufunc(np.isnan, warns=False, to_bool=True),
     "isinf": ufunc(np.isinf, warns=False, to_bool=True),
-    "isfinite": ufunc(np.isfinite, warns=False, to_bool=True),
+    # Up to NumPy 2.4 its isfinite writes nonsense to an out with gaps.
+    "isfinite": ufunc(np.isfinite, out=False, warns=False, to_bool=True),
 }

@@ -178,6 +178,8 @@ def _power(types: Signature) -> Callable[..., Any]:
     short: dict[float, Any] = {}
 
     def power(a: Array, b: Any, out: Array | None = None) -> Array:
+        if not floating and b < 0:
+            raise ValueError("integers have no negative integer powers")
         build = None if isinstance(b, complex) else _BY_EXPONENT.get(b)
         if build is None or not (floating or b in (1, 2, 3, 4)):
             return general(a, b, out=out)

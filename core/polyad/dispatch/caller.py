@@ -20,6 +20,7 @@ from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..state import state
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
+from .inplace import wrote_directly
 from .modes import through_modes
 from .plan import describe_failure, find_plan
 from .views import apply_view
@@ -31,6 +32,11 @@ _HEADER = """\
 def {name}({signature}):
 {plain}{out}    if state.modes:
         return through_modes(op, ({values}))
+"""
+
+_OUT = """\
+    if out is not None:
+        return out if wrote_directly(op, out, ({values})) else write_out(out, op.call({values}))
 """
 
 _TENSOR = """\
@@ -76,7 +82,8 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
-        "describe_failure": describe_failure, "write_out": write_out, **CHECKS, "__name__": __name__,
+        "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
+        "__name__": __name__,
     }  # fmt: skip
 
     return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
@@ -156,7 +163,7 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
         name=definition.__name__,
         signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
         plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
-        out="    if out is not None:\n        return write_out(out, op.call(" + names + "))\n" if op.takes_out else "",
+        out=_OUT.format(values=names) if op.takes_out else "",
         values=names,
         unpack=unpack,
         key=", ".join(keys) if len(keys) == 1 else "(" + ", ".join(keys) + ")",

@@ -15,12 +15,16 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .caller import generated, plain_values, write_out
+from .inplace import wrote_directly
+
+if TYPE_CHECKING:
+    from .op import Op
 
 _BODY = """\
 def {name}({signature}):
@@ -44,8 +48,13 @@ _DTYPE_OF_OUT = """\
 """
 
 _OUT = """\
-        result_ = definition_({arguments})
+{direct}        result_ = definition_({arguments})
         return result_ if out is None else write_out_(out, result_)\
+"""
+
+_DIRECT = """\
+        if out is not None and {alone}wrote_directly_(op_, out, ({operands},)):
+            return out
 """
 
 NUMPY_NAMES = (
@@ -56,13 +65,16 @@ MISSING: Any = object()
 """Stands for a required argument that was not given; it may have come under NumPy's name."""
 
 
-def front(definition: Callable[..., Any], *, numpy_names: bool = False, dtype_of_out: bool = False) -> Any:
+def front(
+    definition: Callable[..., Any], *, numpy_names: bool = False, dtype_of_out: bool = False, fronts: Op | None = None
+) -> Any:
     """*definition* with all that this module's docstring lists; see `polyad.dispatch.op.function`."""
     signature = inspect.signature(definition)
     parameters = signature.parameters
     scope: dict[str, Any] = {
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
-        "write_out_": write_out, "missing_": MISSING, "Tensor_": Tensor, **CHECKS,
+        "write_out_": write_out, "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
+        "defaults_": {name: one.default for name, one in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
 
@@ -78,7 +90,7 @@ def front(definition: Callable[..., Any], *, numpy_names: bool = False, dtype_of
             values=plain_values(definition.__name__, signature),
             dtype=_DTYPE_OF_OUT if dtype_of_out else "",
             call=(_OUT if "out" in parameters else "        return definition_({arguments})").format(
-                arguments=arguments
+                arguments=arguments, direct="" if fronts is None else _direct(parameters, len(fronts.names))
             ),
             given=given,
         )
@@ -89,6 +101,15 @@ def front(definition: Callable[..., Any], *, numpy_names: bool = False, dtype_of
     scope["call_"] = call
     call.__wrapped__ = definition
     return call
+
+
+def _direct(parameters: Mapping[str, inspect.Parameter], count: int) -> str:
+    """The lines that let the op, which takes the first *count* parameters, write to ``out`` where the others are left
+    at their defaults.
+    """
+    operands, others = list(parameters)[:count], [name for name in list(parameters)[count:] if name != "out"]
+    alone = "".join(f"{name} is defaults_[{name!r}] and " for name in others)
+    return _DIRECT.format(alone=alone, operands=", ".join(operands))
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

@@ -22,6 +22,7 @@ from ..storage import ViewOf
 from ..tensor import Tensor
 from .effects import Effect
 from .modes import twin
+from .plan import array_of, find_plan, shape_of
 from .views import Layout, in_parts, layout_of
 from .wrapped import Wrapped, tracked_outside
 
@@ -73,7 +74,7 @@ def _inplace(
         out_kernel = _direct(op, target, args)
         if out_kernel is not None:
             try:
-                out_kernel(target._array, *[_array_of(arg) for arg in args], out=target._array)
+                out_kernel(target._array, *[array_of(arg) for arg in args], out=target._array)
             except Exception:
                 pass  # shapes that do not fit; the plain path below finds and explains it, nothing has been written
             else:
@@ -114,10 +115,27 @@ def _copy_of(tensor: Tensor) -> Any:
     return made
 
 
-def _array_of(arg: Any) -> Any:
-    if isinstance(arg, (list, tuple)):
-        return [_array_of(one) for one in arg]
-    return arg._array if isinstance(arg, Tensor) else arg
+def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
+    """Whether a kernel has written ``op(*values)`` straight into *out*. If not, nothing has been written, and the way
+    of all results into ``out`` says what does not fit.
+    """
+    if state.modes or not isinstance(out, Tensor) or op.outputs or op.shape is None:
+        return False
+    if state.grad_enabled and _any_history(out, values):
+        return False
+    count = len(op.operands)
+    try:
+        plan = find_plan(op, values)
+        if plan.out_kernel is None or plan.indirect is not None or plan.nd is not out._type.nd:
+            return False
+        if op.shape(*map(shape_of, values[:count]), *values[count:]) != out._array.shape:
+            return False
+        check_writable(op.name, out)
+        plan.out_kernel(*map(array_of, values[:count]), *values[count:], out=out._array)
+    except Exception:
+        return False
+    wrote(op.name, out)
+    return True
 
 
 def _any_history(target: Tensor, args: tuple[Any, ...]) -> bool:
@@ -134,8 +152,6 @@ def _broadcasts_to(shape: tuple[int, ...], arg: Any) -> bool:
 
 def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """The kernel that may write straight into *target*, if there is one whose result has its dtype and shape."""
-    from .plan import find_plan
-
     if len(args) + 1 != len(op.names):
         return None
     plan = find_plan(op, (target, *args))

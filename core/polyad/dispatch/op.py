@@ -143,9 +143,10 @@ class Function:
         op: the op it is, None if it only calls ops.
         method: whether it is a Tensor method too.
         inplace: whether there is an in-place form ``<name>_``.
+        fronts: the op that does all its work where it gets that op's operands alone, if there is one.
     """
 
-    __slots__ = ("call", "inplace", "method", "module", "name", "namespace", "op")
+    __slots__ = ("call", "fronts", "inplace", "method", "module", "name", "namespace", "op")
 
     def __init__(
         self,
@@ -156,9 +157,10 @@ class Function:
         inplace: bool,
         module: str,
         namespace: str = "",
+        fronts: Op | None = None,
     ) -> None:
         self.name, self.call, self.op, self.method, self.inplace, self.module = name, call, op, method, inplace, module
-        self.namespace = namespace
+        self.namespace, self.fronts = namespace, fronts
 
     @property
     def path(self) -> str:
@@ -273,22 +275,29 @@ def view(
 
 
 def function(
-    *, method: bool = True, inplace: bool = False, namespace: str = "", dtype_of_out: bool = False
+    *,
+    method: bool = True,
+    inplace: bool = False,
+    namespace: str = "",
+    dtype_of_out: bool = False,
+    fronts: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Declare a public function that validates, normalises and calls ops.
 
     With a parameter ``out``, writing there is provided for; *dtype_of_out* says that its dtype is then the default of
-    the parameter ``dtype``.
+    the parameter ``dtype``. *fronts* is the op that it calls with its first parameters as they are where the others
+    are left at their defaults: a kernel may then write in place, or to ``out``.
     """
+    op = None if fronts is None else op_of(fronts)
 
     def wrap(definition: F) -> F:
         from .front import front
 
         parameters = inspect.signature(definition).parameters
         numpy_names = "out" in parameters or ("dim" in parameters and namespace != "nn.functional")
-        call = front(definition, numpy_names=numpy_names, dtype_of_out=dtype_of_out)
+        call = front(definition, numpy_names=numpy_names, dtype_of_out=dtype_of_out, fronts=op)
         name = definition.__name__
-        _publish(Function(name, call, None, method, inplace, definition.__module__, namespace))
+        _publish(Function(name, call, None, method, inplace, definition.__module__, namespace, fronts=op))
         return call  # type: ignore[no-any-return]
 
     return wrap
@@ -301,7 +310,7 @@ def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
     """
     known = next(public for public in PUBLIC.values() if public.call is declared)
     space = known.namespace if namespace is None else namespace
-    _publish(Function(name, known.call, known.op, known.method, known.inplace, known.module, space))
+    _publish(Function(name, known.call, known.op, known.method, known.inplace, known.module, space, known.fronts))
     return declared
 
 

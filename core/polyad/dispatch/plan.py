@@ -160,7 +160,11 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if _has_only_numbers(types):
         return _stand_in(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
     device = _common_device(op, types, keyed, values)
-    typing: Typing = op.dtype(types, keyed)
+    try:
+        typing: Typing = op.dtype(types, keyed)
+    except PolyadError as error:
+        error.add_operands(_shown_operands(op, values))
+        raise
     if typing.number is not None:
         return _stand_in(_number_to_tensor(typing.number, device))
     plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
@@ -316,7 +320,7 @@ def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> 
         return _run_body(op, values)
     plan = find_plan(op, values)
     count = len(op.operands)
-    arrays = [_array_of(value) for value in values[:count]]
+    arrays = [array_of(value) for value in values[:count]]
     try:
         result = plan.kernel(*arrays, *values[count:])
     except Exception as error:
@@ -324,9 +328,10 @@ def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> 
     return plan.wrap(result) if op.outputs else Tensor._of(result, plan.nd if result.ndim else plan.zd)
 
 
-def _array_of(value: Any) -> Any:
+def array_of(value: Any) -> Any:
+    """What a kernel gets for *value*."""
     if isinstance(value, (list, tuple)):
-        return [_array_of(item) for item in value]
+        return [array_of(item) for item in value]
     return value._array if isinstance(value, Tensor) else value
 
 
@@ -390,7 +395,7 @@ def explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
     """What the op's shape rule finds wrong with the operands' shapes, in the op's name; None if nothing."""
     if op.shape is None:
         return None
-    shapes = [_shape_of(value) for value in values[: len(op.operands)]]
+    shapes = [shape_of(value) for value in values[: len(op.operands)]]
     try:
         op.shape(*shapes, *values[len(op.operands) :])
     except PolyadError as found:
@@ -407,9 +412,10 @@ def explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
     return None
 
 
-def _shape_of(value: Any) -> Any:
+def shape_of(value: Any) -> Any:
+    """What a shape rule gets for *value*."""
     if isinstance(value, (list, tuple)):
-        return [_shape_of(item) for item in value]
+        return [shape_of(item) for item in value]
     return value._array.shape if isinstance(value, Tensor) else None
 
 

@@ -44,7 +44,7 @@ gradient(_add, input=lambda g: g, other=lambda g: g)
 linear_in(_add, "input", "other")
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_add)
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input + alpha * other``, element by element.
 
@@ -67,7 +67,7 @@ gradient(_sub, input=lambda g: g, other=lambda g: _neg(g))
 linear_in(_sub, "input", "other")
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_sub)
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
     """``input - alpha * other``, element by element.
 
@@ -132,7 +132,7 @@ gradient(_mul, input=lambda g, other: _mul(g, conjugate(other)), other=lambda g,
 multilinear(_mul, "input", "other")
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_mul)
 def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * other``, element by element.
 
@@ -160,7 +160,7 @@ gradient(
 )
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_div)
 def div(
     input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -193,7 +193,7 @@ def div(
 divide = alias("divide", div)
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_div)
 def true_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`div` without rounding.
 
@@ -220,7 +220,7 @@ def _floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 gradient(_floor_divide, input=_no_slope, other=_no_slope)
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_floor_divide)
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down, as Python's ``//``.
 
@@ -257,7 +257,7 @@ def _remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 gradient(_remainder, input=lambda g: g, other=lambda g, input, other: _neg(_mul(g, _floor_divide(input, other))))
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_remainder)
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down, as Python's ``%``: it has the sign of *other*.
 
@@ -279,7 +279,7 @@ def _fmod(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 gradient(_fmod, input=lambda g: g, other=lambda g, input, other: _neg(_mul(g, _trunc_divide(input, other))))
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_fmod)
 def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded towards zero, as C's ``fmod``: it has the sign of *input*.
 
@@ -301,7 +301,7 @@ def _neg(input: Tensor) -> Tensor:
 gradient(_neg, input=lambda g: _neg(g))
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_neg)
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``-input``; unsigned integers wrap around. Raises RuntimeError for a bool tensor.
 

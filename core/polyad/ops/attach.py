@@ -27,7 +27,6 @@ from . import (
     placement,
     powers,
     random_inplace,
-    rounding,
     selection,
     shape,
     slicing,
@@ -41,8 +40,7 @@ _NUMBERS = (Tensor, float, int, complex, numbers.Complex)
 
 def _inplace_form(public: Function) -> Callable[..., Any]:
     name, call = public.name + "_", public.call
-    # An op that a same-named public function fronts can write in place directly when called with its operands alone.
-    op = public.op or _FRONTED.get(public.name)
+    op = public.op or public.fronts
 
     @functools.wraps(call)
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -83,28 +81,6 @@ UNARY: dict[str, Callable[..., Any]] = {
     "invert": bitwise.invert,
 }
 METHODS: dict[str, Callable[..., Any]] = {"where": selection.where_method}
-
-_FRONTS: dict[str, Callable[..., Any]] = {
-    "add": arithmetic._add,
-    "sub": arithmetic._sub,
-    "subtract": arithmetic._sub,
-    "mul": arithmetic._mul,
-    "multiply": arithmetic._mul,
-    "div": arithmetic._div,
-    "divide": arithmetic._div,
-    "true_divide": arithmetic._div,
-    "floor_divide": arithmetic._floor_divide,
-    "remainder": arithmetic._remainder,
-    "fmod": arithmetic._fmod,
-    "neg": arithmetic._neg,
-    "negative": arithmetic._neg,
-    "pow": powers._pow,
-    "round": rounding._round,
-    "clamp": selection._clamp,
-}
-"""Public functions by the op that they call, where it takes the same operands."""
-
-_FRONTED = {name: op_of(op) for name, op in _FRONTS.items()}
 
 
 def _binary(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:

@@ -64,7 +64,7 @@ def _not_negative(exponent: Tensor) -> Tensor:
 gradient(_pow, input=_pow_grad_input, exponent=_pow_grad_exponent)
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_pow)
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``, element by element; either may be a number.
 

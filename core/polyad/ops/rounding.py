@@ -75,7 +75,7 @@ def _round(input: Tensor) -> Tensor:
 gradient(_round, input=_no_slope)
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_round)
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest number with *decimals* decimals (tens, hundreds, ... if negative); halfway cases go to the even one.
 

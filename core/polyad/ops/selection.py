@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend.interface import Signature, TensorType
 from ..dispatch.forward import elementwise, linear_in
 from ..dispatch.op import alias, composite, function, gradient, primitive
-from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex
+from ..dispatch.promotion import Typing, common_dtype, not_bool, not_complex, promoted
 from ..dtypes import INTEGER, bool_, finfo, uint8
 from ..errors import ArgumentTypeError, DTypeError, OptionError
 from ..tensor import Tensor, check_tensor
@@ -176,7 +176,13 @@ def _check_bounds(op: str, input: Tensor, *bounds: Tensor | Number | None) -> No
                 check_fits(op, bound, input._type.dtype)
 
 
-@composite(dtype=not_bool("clamp", not_complex("clamp")), shape=broadcast)
+def _bounded(types: Signature, params: Mapping[str, Any]) -> Typing:
+    if types[1] is types[2] is type(None):
+        raise OptionError("clamp: neither min nor max is given", fix="give at least one bound")
+    return promoted(types, params)
+
+
+@composite(dtype=not_bool("clamp", not_complex("clamp", _bounded)), shape=broadcast)
 def _clamp(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
     """input raised to min, then lowered to max; an absent bound does nothing."""
     _check_bounds("clamp", input, min, max)
@@ -218,7 +224,7 @@ gradient(
 )
 
 
-@function(inplace=True)
+@function(inplace=True, fronts=_clamp)
 def clamp(
     input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -231,10 +237,6 @@ def clamp(
     >>> polyad.clamp(polyad.tensor([-2.0, 0.5, 3.0]), min=-1, max=1)
     tensor([-1.0000,  0.5000,  1.0000])
     """
-    if min is None and max is None:
-        raise OptionError(
-            "clamp: neither min nor max is given", operands={"input": input}, fix="give at least one bound"
-        )
     return _clamp(input, min, max)
 
 

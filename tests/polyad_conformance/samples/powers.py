@@ -206,6 +206,19 @@ ERRORS = [
         raises=RuntimeError,
         match=r"pow: .*negative.*\n.*input .*int64.*\n.*exponent",
     ),
+    *[
+        ErrorCase(
+            op="pow",
+            name=f"an integer to a negative number, {where}",
+            call=call,
+            raises=RuntimeError,
+            match=r"pow: .*negative.*\n.*input .*int64.*\n.*exponent",
+        )
+        for where, call in {
+            "in place": lambda op, tensor: tensor(3, dtype=int64).pow_(-1),
+            "out=": lambda op, tensor: op(tensor(3, dtype=int64), -1, out=tensor(3, dtype=int64)),
+        }.items()
+    ],
     ErrorCase(
         op="pow",
         name="bool",

@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import polyad
@@ -203,6 +204,67 @@ def test_a_mode_may_replace_a_result_and_is_left_after_an_error() -> None:
     assert (x * 5).tolist() == [5.0, 5.0]
 
 
+def test_a_kernel_that_can_writes_straight_to_out(scratch, monkeypatch) -> None:
+    given = []
+
+    def kernel(input, other, out=None):
+        given.append(out)
+        return np.add(input, other, out=out)
+
+    @primitive(dtype=promoted, shape=broadcast)
+    def test_sum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor: ...
+
+    gradient(test_sum, input=lambda g: g, other=lambda g: g)
+
+    @function(fronts=test_sum)
+    def test_front(input: Tensor, other: Tensor | float, *, alpha: float = 1, out: Tensor | None = None) -> Tensor:
+        return test_sum(input, other * alpha)
+
+    others = plugins.candidate_kernels
+    own = {"test_sum": [Kernel(kernel, out=True)]}
+    monkeypatch.setattr(plugins, "candidate_kernels", lambda backend, op: own.get(op) or others(backend, op))
+    x, row = polyad.arange(6.0).reshape(2, 3), polyad.ones(3)
+
+    def straight(call, *args, out, **kwargs) -> bool:
+        """Whether the kernel wrote to *out* itself; it holds the result in any case."""
+        given.clear()
+        version = out._version
+        with polyad.no_grad():
+            expected = call(*args, **kwargs).tolist()
+        assert call(*args, **kwargs, out=out) is out
+        assert out.tolist() == expected
+        assert out._version > version or not version
+        return given[1] is not None
+
+    for call in (test_sum, test_front):
+        assert straight(call, x, x, out=polyad.zeros(2, 3))
+        assert straight(call, x, row, out=polyad.zeros(2, 3))
+        assert straight(call, row, x, out=polyad.zeros(3, 2).t())
+        assert straight(call, x, 2.0, out=polyad.zeros(2, 6)[:, ::2])
+        assert straight(call, x.clone(), row, out=x.clone())
+        assert straight(call, row, row, out=x[0])
+        assert not straight(call, x, row, out=polyad.zeros(2, 3, dtype=polyad.float64))
+        assert not straight(call, row, row, out=polyad.zeros(0))
+        with polyad.no_grad():
+            assert straight(call, x, row, out=polyad.zeros(2, 3, requires_grad=True))
+        for written, rule in ((polyad.zeros(3).expand(2, 3), "one place in memory"), ("text", "no tensor")):
+            with pytest.raises((RuntimeError, TypeError), match=rule):
+                call(x, row, out=written)
+        for operand, written in (
+            (polyad.ones(3, requires_grad=True), polyad.zeros(3)),
+            (row, polyad.zeros(3, requires_grad=True)),
+        ):
+            with pytest.raises(RuntimeError, match="has no gradient"):
+                call(operand, row, out=written)
+            assert not written.any()
+        base = polyad.zeros(2, 3)
+        saved = base * polyad.ones(3, requires_grad=True)
+        call(row, row, out=base[0])
+        with pytest.raises(RuntimeError, match="changed in place"):
+            saved.sum().backward()
+    assert not straight(test_front, x, row, alpha=2, out=polyad.zeros(2, 3))
+
+
 def test_out_is_written_and_resized() -> None:
     out = polyad.empty(0)
     result = polyad.add(polyad.ones(2), 1, out=out)
@@ -263,8 +325,9 @@ def test_a_defect_is_not_told_as_the_callers_mistake(kind, body, scratch, monkey
     @primitive(shape=same)
     def test_specialize(input: Tensor) -> Tensor: ...
 
-    kernels = {"test_kernel": [Kernel(body)], "test_specialize": [Kernel(body, specialize=body)]}
-    monkeypatch.setattr(plugins, "candidate_kernels", lambda backend, op: kernels.get(op, []))
+    others = plugins.candidate_kernels
+    own = {"test_kernel": [Kernel(body)], "test_specialize": [Kernel(body, specialize=body)]}
+    monkeypatch.setattr(plugins, "candidate_kernels", lambda backend, op: own.get(op) or others(backend, op))
     x = polyad.ones(2)
     for call in (test_composite, test_function, test_kernel, test_specialize):
         with pytest.raises(RuntimeError, match=f"{call.__name__}: .*{kind.__name__}: ") as caught:

@@ -277,6 +277,14 @@ def test_the_sign_of_an_infinite_complex_number_is_nan() -> None:
     assert polyad.isnan(signs).tolist() == [True, False]
 
 
+def test_bounds_are_asked_for_in_place_too() -> None:
+    x = polyad.ones(2)
+    for call in (x.clamp, x.clamp_, lambda low, high: polyad.clamp(x, low, high, out=x)):
+        with pytest.raises(RuntimeError, match="clamp: neither min nor max is given"):
+            call(None, None)
+    assert x._version == 0
+
+
 @pytest.mark.parametrize("of", [lambda mask, a, b: polyad.where(mask, a, b), _where], ids=["where", "the op"])
 @pytest.mark.parametrize(
     ("a", "b", "dtype"),
