@@ -128,37 +128,61 @@ def _element_writer(shown: np.ndarray[Any, Any]) -> tuple[Write, int]:
     return write, real_width + width + len("j")
 
 
-def _is_cut(size: int, summarize: bool) -> bool:
-    return summarize and size > 2 * options.edgeitems
-
-
-def _without_middle(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements that a summary shows."""
+def _ends(values: np.ndarray[Any, Any], cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
+    """The elements that a summary shows, of all."""
     edge = options.edgeitems
     for axis, size in enumerate(values.shape):
-        if _is_cut(size, True):  # np.take would copy all of an expanded tensor
+        if cuts[axis]:  # np.take would copy all of an expanded tensor
             values = values[(slice(None),) * axis + ([*range(edge), *range(size - edge, size)],)]
     return values
 
 
-def _shown_of(values: np.ndarray[Any, Any], summarize: bool, write: Callable[[Any], str], gap: str) -> list[str]:
-    """*values* along the first dimension, each written by *write*, with *gap* for those that a summary leaves out."""
-    size, edge = len(values), options.edgeitems
-    if not _is_cut(size, summarize):
-        return [write(value) for value in values]
-    return [*map(write, values[:edge]), gap, *map(write, values[size - edge :])]
+def _ends_on_device(tensor: Tensor, cuts: tuple[bool, ...]) -> Any:
+    """The array of the elements that a summary shows; a dimension that is cut has become two: its ends, and in them."""
+    shape: list[int] = []
+    strides: list[int] = []
+    for size, step, cut in zip(tensor.shape, tensor.stride(), cuts, strict=True):
+        shape += [2, options.edgeitems] if cut else [size]
+        strides += [(size - options.edgeitems) * step, step] if cut else [step]
+    kind = tensor._type
+    root = kind.backend.root(tensor._array) if tensor._storage is None else tensor._storage.root
+    return kind.backend.as_strided(root, kind.dtype, tuple(shape), tuple(strides), tensor.storage_offset())
 
 
-def _body(values: np.ndarray[Any, Any], write: Write, width: int, indent: int, summarize: bool) -> str:
+def _shown(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
+    """The elements to be shown, on the host: all, or the ends of the dimensions in *cuts*.
+
+    The ends alone come from a device if there is more than a megabyte; less comes faster as it is.
+    """
+    kind = tensor._type
+    backend = kind.backend
+    values: np.ndarray[Any, Any]
+    large = any(cuts) and options.edgeitems > 0 and tensor.numel() * kind.dtype.itemsize > 1 << 20
+    if large and "shared_host_memory" not in backend.capabilities(kind.device).features:
+        values = backend.to_host(_ends_on_device(tensor, cuts))
+        return values.reshape([2 * options.edgeitems if cut else size for size, cut in zip(tensor.shape, cuts)])
+    values = backend.to_host(tensor._array)
+    return _ends(values, cuts)
+
+
+def _parts_of(values: np.ndarray[Any, Any], cut: bool, write: Callable[[Any], str], gap: str) -> list[str]:
+    """*values* along the first dimension, each written by *write*, with *gap* between its ends if it is cut."""
+    parts = [write(value) for value in values]
+    if cut:
+        parts.insert(options.edgeitems, gap)
+    return parts
+
+
+def _body(values: np.ndarray[Any, Any], cuts: tuple[bool, ...], write: Write, width: int, indent: int) -> str:
     """The elements in brackets; lines after the first begin with *indent* spaces, one more a bracket that is open."""
     if values.ndim == 0:
         return write(values.item())
     if values.ndim == 1:
-        parts = _shown_of(values, summarize, lambda value: write(value.item()), " ..." if options.edgeitems else "...")
+        parts = _parts_of(values, cuts[0], lambda value: write(value.item()), " ..." if options.edgeitems else "...")
         count = max(1, (options.linewidth - indent) // (width + len(", ")))
         rows = [", ".join(parts[start : start + count]) for start in range(0, len(parts), count)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
-    inner = _shown_of(values, summarize, lambda part: _body(part, write, width, indent + 1, summarize), "...")
+    inner = _parts_of(values, cuts[0], lambda part: _body(part, cuts[1:], write, width, indent + 1), "...")
     return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(inner) + "]"
 
 
@@ -184,13 +208,13 @@ def _suffixes(tensor: Tensor) -> list[str]:
 
 def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
     """The repr of a tensor, or of a subclass called *name*."""
-    values = tensor._type.backend.to_host(tensor._array)
+    summarize = tensor.numel() > options.threshold
+    cuts = tuple([summarize and size > 2 * options.edgeitems for size in tensor.shape])
+    values = _shown(tensor, cuts)
     text, indent = f"{name}([]", len(name) + len("(")
-    if values.size:
-        summarize = values.size > options.threshold
-        shown = _without_middle(values) if summarize else values
-        write, width = _element_writer(shown.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else shown)
-        text = f"{name}({_body(values, write, width, indent, summarize)}"
+    if tensor.numel():
+        write, width = _element_writer(values.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else values)
+        text = f"{name}({_body(values, cuts, write, width, indent)}"
     # PyTorch counts the last line one longer than it is, two if it is the only one: its lines break there.
     used = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(tensor):

@@ -178,6 +178,19 @@ def test_cpu_copies_once_and_shares_nothing(opencl, monkeypatch):
         x.numpy()
 
 
+def test_print_brings_what_it_shows(opencl, monkeypatch):
+    from polyad_opencl.backend import OpenCLBackend
+
+    came, honest = [], OpenCLBackend.to_host
+    monkeypatch.setattr(OpenCLBackend, "to_host", lambda self, array: came.append(honest(self, array)) or came[-1])
+    x = polyad.arange(700 * 600, device=opencl).reshape(700, 600)
+    for view in (x, x.T, x[3::2, 1:], x.reshape(-1), x.reshape(60, 70, 100), x.expand(3, 700, 600)):
+        shown = repr(view).split()
+        assert came[-1].size <= 6**view.ndim
+        assert shown == (repr(view.cpu())[:-1] + ", device='opencl:0')").split()
+    assert "..." in repr(x[0, 0].expand(10**12))  # more than any memory
+
+
 # ---------------------------------------------------------------------------------------------------------- sharing
 
 
