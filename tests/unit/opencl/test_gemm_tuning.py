@@ -110,7 +110,7 @@ def test_a_choice_is_for_its_class(machine, folder, monkeypatch):
     for sizes in ((256, 256, 256), (256, 256, 300), (300, 256, 256)):  # one class: square, 2**24 and a little more
         tuning.chosen(large(machine, *sizes), offered)
     assert len(kept(folder)) == 1
-    tuning.chosen(large(machine, 3, 4096, 2048), offered)
+    tuning.chosen(large(machine, 4, 2048, 2048), offered)
     tuning.chosen(large(machine, 512, 512, 512), offered)
     assert len(kept(folder)) == 3
 
