@@ -130,6 +130,59 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+def broadcast_strides(shape: Shape, strides: Strides, target: Shape) -> Strides:
+    """The strides of an array of *shape* seen in the *target* shape that it broadcasts to: 0 where it repeats.
+
+    >>> broadcast_strides((3, 1), (1, 1), (2, 3, 4))
+    (0, 1, 0)
+    """
+    lead = len(target) - len(shape)
+    own = [0 if size == 1 != want else step for size, step, want in zip(shape, strides, target[lead:], strict=True)]
+    return (0,) * lead + tuple(own)
+
+
+def result_strides(shape: Shape, operands: Sequence[Strides]) -> Strides:
+    """The strides that a new elementwise result has: dense, in the order in memory of the operands, as PyTorch's are.
+
+    Two dimensions are compared by the strides of the first operand that is not broadcast along either; between equal
+    strides the longer dimension is the inner one; where no operand decides, the order is row-major. *operands* are
+    strides along the result's dimensions, 0 where an operand is broadcast; they may as well count bytes.
+
+    >>> result_strides((2, 3), [(1, 2)])
+    (1, 2)
+    """
+    rank = len(shape)
+    order = list(range(rank - 1, -1, -1))  # the innermost first
+    if 0 not in shape:
+        for position in range(1, rank):
+            place = position
+            for other in range(position - 1, -1, -1):
+                later = _belongs_outside(operands, shape, order[other], order[place])
+                if later > 0:
+                    order[other], order[place] = order[place], order[other]
+                    place = other
+                elif later < 0:
+                    break
+    made, step = [0] * rank, 1
+    for dim in order:
+        made[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(made)
+
+
+def _belongs_outside(operands: Sequence[Strides], shape: Shape, inner: int, outer: int) -> int:
+    """1 if dimension *inner* belongs outside of *outer*, -1 if it is where it belongs, 0 if no operand says."""
+    for strides in operands:
+        a, b = strides[inner], strides[outer]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0
+
+
 def normalize_dim(dim: Any, ndim: int, op: str) -> int:
     """*dim* counted from the front; a 0-d tensor takes 0 and -1, as PyTorch's does.
 

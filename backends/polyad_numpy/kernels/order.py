@@ -1,10 +1,7 @@
-"""The order in memory of an elementwise result, which is PyTorch's: that of the operands, the first that has a say
-deciding.
+"""The order in memory of an elementwise result, which is PyTorch's (`polyad.layout.result_strides`).
 
-Two dimensions are compared by the strides of the first operand that is not broadcast along either; between equal
-strides the longer dimension is the inner one; where no operand decides, the order is row-major. NumPy's own rule
-differs where operands disagree, and where a single one is expanded. Results of row-major operands are row-major in
-both, so kernels ask only about others.
+NumPy's own rule differs where operands disagree, and where a single one is expanded. Results of row-major operands are
+row-major in both, so kernels ask only about others.
 """
 
 from __future__ import annotations
@@ -13,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from polyad.layout import broadcast_strides, result_strides
 
 from .quiet import thread
 
@@ -105,46 +104,12 @@ def arranged(result: Any, *operands: Any) -> Any:
     like = isinstance(first, np.ndarray) and first.shape == shape and first.strides == result.strides
     if like and first.itemsize == result.itemsize:
         return result
-    steps = [_steps(operand, shape) for operand in operands if isinstance(operand, np.ndarray)]
-    order = list(range(rank - 1, -1, -1))  # the innermost first
-    for position in range(1, rank):
-        place = position
-        for other in range(position - 1, -1, -1):
-            later = _later(steps, shape, order[other], order[place])
-            if later > 0:
-                order[other], order[place] = order[place], order[other]
-                place = other
-            elif later < 0:
-                break
-    expected, step = [0] * rank, result.itemsize
-    for dim in order:
-        expected[dim] = step
-        step *= shape[dim]
-    if all(a == b or size == 1 for a, b, size in zip(expected, result.strides, shape)):
+    steps = [broadcast_strides(one.shape, one.strides, shape) for one in operands if isinstance(one, np.ndarray)]
+    expected, itemsize = result_strides(shape, steps), result.itemsize
+    if all(a * itemsize == b or size == 1 for a, b, size in zip(expected, result.strides, shape)):
         return result
-    outermost_first = order[::-1]
+    outermost_first = sorted(range(rank), key=expected.__getitem__, reverse=True)
     made = np.empty([shape[dim] for dim in outermost_first], result.dtype)
     made = made.transpose(np.argsort(outermost_first))
     made[...] = result
     return made
-
-
-def _steps(operand: Any, shape: tuple[int, ...]) -> list[int]:
-    """The operand's strides along the result's dimensions, 0 where it is broadcast."""
-    lead = len(shape) - operand.ndim
-    return [0] * lead + [
-        0 if have == 1 != want else stride for have, want, stride in zip(operand.shape, shape[lead:], operand.strides)
-    ]
-
-
-def _later(steps: list[list[int]], shape: tuple[int, ...], inner: int, outer: int) -> int:
-    """1 if dimension *inner* belongs outside of *outer*, -1 if it is where it belongs, 0 if no operand says."""
-    for strides in steps:
-        a, b = strides[inner], strides[outer]
-        if a == 0 or b == 0:
-            continue
-        if a != b:
-            return 1 if a > b else -1
-        if shape[inner] > shape[outer]:
-            return 1
-    return 0
