@@ -93,9 +93,9 @@ def test_every_tile_takes_every_shape_and_place(machine, tile):
     for first, second in SHAPES:
         a, b = values(first, float32), values(second, float32)
         for place in (dense, upright, inside):
-            check(machine, ways.Tiled(tile), a, b, place)
+            check(machine, ways.Tiled(machine.device, float32, tile), a, b, place)
         b = np.broadcast_to(b.reshape(-1, *b.shape[-2:])[0], b.shape)
-        check(machine, ways.Tiled(tile), a, b, inside, repeated)
+        check(machine, ways.Tiled(machine.device, float32, tile), a, b, inside, repeated)
 
 
 @AS_IT_IS
@@ -105,7 +105,7 @@ def test_tiles_take_every_dtype(machine, tile, dtype):
     if dtype is float64 and not machine.device.has_fp64:
         pytest.skip("the device has no float64")
     for first, second in SHAPES[1:3]:
-        check(machine, ways.Tiled(tile), values(first, dtype), values(second, dtype), inside)
+        check(machine, ways.Tiled(machine.device, dtype, tile), values(first, dtype), values(second, dtype), inside)
 
 
 @AS_IT_IS

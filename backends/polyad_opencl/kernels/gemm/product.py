@@ -20,7 +20,7 @@ LITTLE = 1 << 20
 """Multiplications; a batch of products that have fewer each is `Product.form` "batch"."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Product:
     """(*batch, m, k) times (*batch, k, n), real and of one dtype, into the dense *out*; nothing of it is empty.
 
@@ -28,6 +28,7 @@ class Product:
         out, a, b: arrays; *a* and *b* may have any steps.
         m, n, k: the sizes of each product.
         count: how many products there are.
+        work: the multiplications of all of them.
     """
 
     out: Array
@@ -37,12 +38,14 @@ class Product:
     n: int
     k: int
     count: int
+    work: int
 
     @classmethod
     def of(cls, out: Array, a: Array, b: Array) -> Product:
         """The product of *a* and *b*, of equal batches."""
         *batch, m, n = out.shape
-        return cls(out, a, b, m, n, a.shape[-1], math.prod(batch))
+        k, count = a.shape[-1], math.prod(batch)
+        return cls(out, a, b, m, n, k, count, m * n * k * count)
 
     @property
     def device(self) -> Any:
@@ -55,11 +58,6 @@ class Product:
         return self.out.dtype
 
     @property
-    def work(self) -> int:
-        """Multiplications of all products."""
-        return self.m * self.n * self.k * self.count
-
-    @property
     def form(self) -> str:
         """What the matrices are like: "rows" or "columns" if the result has few, "batch" if they are small, or
         "square".
@@ -68,10 +66,12 @@ class Product:
             return "rows"
         if self.n <= FEW_COLUMNS:
             return "columns"
-        return "batch" if self.count > 1 and self.m * self.n * self.k < LITTLE else "square"
+        return "batch" if self.count > 1 and self.work < LITTLE * self.count else "square"
 
     def batches(self, a: Array, b: Array) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
         """Sizes of the batch dimensions after merging, and the steps of *a* and *b* along each."""
+        if self.count == 1:
+            return (), [(), ()]
         batch = self.out.shape[:-2]
         sizes, steps = collapse(tuple(batch), [self.out.steps[:-2], a.steps[:-2], b.steps[:-2]])
         return sizes, list(steps[1:])

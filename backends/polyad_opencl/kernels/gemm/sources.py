@@ -8,7 +8,6 @@ left operand with any steps, and the right one along dense rows. Which tiles a d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from polyad.dtypes import DType
@@ -185,7 +184,6 @@ void gemm({_PARAMETERS})
 Tile = Registers | Local
 
 
-@cache
 def kernel(device: Any, dtype: DType, tile: Tile) -> Any:
     """The compiled kernel of *tile* for *dtype*."""
     what = f"gemm {dtype.name} ({tile})"

@@ -10,7 +10,6 @@ To add a tile, add it to a list below. To add another way, write a class like `H
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
@@ -48,22 +47,26 @@ class Way(Protocol):
         """Compute it, or enqueue what does."""
 
 
-@dataclass(frozen=True, slots=True)
 class Tiled:
-    """A kernel that is written for *tile*."""
+    """The kernel that is written for *tile* and *dtype*, on one device; compiled when it is first run."""
 
-    tile: Tile
+    __slots__ = ("_device", "_dtype", "_launch", "name", "tile")
 
-    @property
-    def name(self) -> str:
-        return str(self.tile)
+    def __init__(self, device: Any, dtype: DType, tile: Tile) -> None:
+        self.tile = tile
+        self.name = str(tile)
+        self._device, self._dtype = device, dtype
+        self._launch: Any = None
 
     @property
     def version(self) -> str:
         return hashlib.sha256(self.tile.source().encode()).hexdigest()
 
     def run(self, product: Product) -> None:
-        a, b = product.a, product.b
+        launch = self._launch
+        if launch is None:
+            launch = self._launch = sources.kernel(self._device, self._dtype, self.tile)
+        a, b, out = product.a, product.b, product.out
         if b.steps[-1] != 1 and product.n > 1:
             b = dense(b)
         sizes, steps = product.batches(a, b)
@@ -72,10 +75,9 @@ class Tiled:
             sizes, steps = product.batches(a, b)
         lacking = sources.BATCHES - len(sizes)
         batch_steps = [step for each in steps for step in (0,) * lacking + each]
-        launch = sources.kernel(product.device, product.dtype, self.tile)
         launch(
-            self.tile.size(product.dtype, product.m, product.n, product.count),
-            product.out.buffer, product.out.offset, a.buffer, a.offset, b.buffer, b.offset,
+            self.tile.size(out.dtype, product.m, product.n, product.count),
+            out.buffer, out.offset, a.buffer, a.offset, b.buffer, b.offset,
             product.m, product.n, product.k, a.steps[-2], a.steps[-1], b.steps[-2],
             *(1,) * lacking, *sizes, *batch_steps,
         )  # fmt: skip
@@ -129,9 +131,9 @@ FOR_GPUS: dict[str, tuple[Tile, ...]] = {
 def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
     """The tiles for *form* that the device's limits allow, at least one."""
     if device.is_cpu:
-        return tuple([Tiled(tile) for tile in FOR_CPUS.get(form, (FOR_CPU,))])
+        return tuple([Tiled(device, dtype, tile) for tile in FOR_CPUS.get(form, (FOR_CPU,))])
     fitting = [tile for tile in FOR_GPUS[form] if tile.fits(device, dtype)]
-    return tuple([Tiled(tile) for tile in fitting or [FOR_CPU]])
+    return tuple([Tiled(device, dtype, tile) for tile in fitting or [FOR_CPU]])
 
 
 def offered(product: Product) -> tuple[Way, ...]:
