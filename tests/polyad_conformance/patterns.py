@@ -60,7 +60,7 @@ def binary(
     other = draw_other or draw
     shapes = {
         "equal shapes": ((3, 4), (3, 4)),
-        "row": ((3, 4), (4,)),
+        "row": ((4, 4), (4,)),  # square, so that taking it for a column is a wrong result and no error
         "outer": ((3, 1), (1, 4)),
         "0-d right": ((2, 3), ()),
         "both 0-d": ((), ()),

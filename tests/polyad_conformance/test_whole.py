@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import devices, training
+from polyad_conformance.checks import devices, large, training
 from polyad_conformance.items import over_checks
 from polyad_conformance.known_bugs import STALE
 
 
 @over_checks("whole", "check", (devices.check_mixed_devices, devices.check_transfer, training.check_training), tier=1)
 def test_whole(check, target):
+    check(target)
+
+
+@over_checks("large", "check", large.CHECKS, tier=1)
+def test_large(check, target):
     check(target)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def check_fill(dtype: DType, target: Target) -> None:
     if dtype.name not in ("bool", "uint8"):
         numbers += [-3]
     if dtype.is_floating_point or dtype.is_complex:
-        numbers += [0.1, -2.5, float("inf"), float("nan")]
+        numbers += [0.1, -2.5, float("inf"), float("nan"), -0.0]
     if dtype.is_complex:
         numbers += [1 + 2j]
     if dtype.name == "int64":
@@ -363,9 +364,12 @@ def check_casts(source: DType, target: Target) -> None:
 
 def _differs(got: Any, expected: Any) -> bool:
     if expected.dtype.kind in "biu":
-        return bool(got != expected)
+        return got.tobytes() != expected.tobytes()  # True is 1, and no other byte
     a, b = complex(got), complex(expected)
-    return any(not (x == y or (x != x and y != y)) for x, y in ((a.real, b.real), (a.imag, b.imag)))
+    return any(
+        not ((x == y and math.copysign(1, x) == math.copysign(1, y)) or (x != x and y != y))
+        for x, y in ((a.real, b.real), (a.imag, b.imag))
+    )
 
 
 DTYPE_CHECKS = (check_empty, check_round_trip, check_as_strided, check_fill, check_copy, check_overlap, check_casts)

@@ -46,8 +46,21 @@ def assert_results(
         assert tuple(one.shape) == reference.shape, f"{name} has shape {tuple(one.shape)}, expected {reference.shape}"
         if not isinstance(reference, OnlyShape):
             assert_equal(values, reference, dtype, allowed, name)
+            if sample.op in SIGNS_OF_ZERO and dtype in REAL_FLOATS:
+                assert_signs_of_zero(values, reference, name)
     if sample.holds is not None:
         sample.holds(*host, *args, **kwargs)
+
+
+SIGNS_OF_ZERO = frozenset({"abs", "ceil", "copysign", "div", "floor", "mul", "neg", "round", "sqrt", "trunc"})
+"""Ops of which IEEE 754 says whether a result that is zero is 0 or -0; all dtypes and devices agree."""
+
+
+def assert_signs_of_zero(got: np.ndarray, reference: Any, what: str) -> None:
+    """Assert that zeros have the signs of the reference's; what underflows is not looked at."""
+    zero = (got == 0) & (np.asarray(reference) == 0)
+    wrong = zero & (np.signbit(got) != np.signbit(reference))
+    assert not wrong.any(), f"{what}: {int(wrong.sum())} of {int(zero.sum())} zeros have the wrong sign"
 
 
 def assert_aliasing(sample: Sample, results: Any, placed: list[Placed], what: str) -> None:

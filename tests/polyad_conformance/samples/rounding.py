@@ -32,7 +32,8 @@ def halves(make):
 def nearest_even(x):
     whole = np.floor(x)
     rest = x - whole
-    return np.where(rest > 0.5, whole + 1, np.where(rest < 0.5, whole, whole + whole % 2))
+    near = np.where(rest > 0.5, whole + 1, np.where(rest < 0.5, whole, whole + whole % 2))
+    return np.copysign(near, x)  # what a negative number becomes 0 from is -0
 
 
 def to_decimals(x, decimals):
