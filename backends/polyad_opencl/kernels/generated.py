@@ -22,19 +22,20 @@ from polyad.codegen import (
     GPU,
     OPENCL_C,
     DeviceDescription,
+    ElementwisePlan,
     Expression,
     KernelSource,
     Operand,
     broadcast_strides,
     cast,
     elementwise,
-    geometry,
+    elementwise_plan,
     reduction,
     reduction_plan,
     result_strides,
 )
 from polyad.codegen.elementwise import lanes_for
-from polyad.codegen.reduction import ReductionPlan, identity
+from polyad.codegen.reduction import ReductionPlan, identity, unroll_for
 from polyad.dtypes import FLOATING, DType, float64
 from polyad.layout import contiguous_strides
 
@@ -42,6 +43,9 @@ from ..array import Array, new
 from .copying import copy, fill
 
 _enqueue = cl.enqueue_nd_range_kernel
+_SMALLEST_CACHE = 1 << 24
+"""Bytes; some drivers tell only of a second-level cache."""
+
 _LAYOUTS = 4096
 """How many layouts an op keeps: a program with ever new shapes must not fill the memory."""
 
@@ -57,6 +61,7 @@ def description(device: Any) -> DeviceDescription:
         max_local_size=device.max_local_size,
         has_fp64=device.has_fp64,
         has_fp16=device.has_fp16,
+        cache_bytes=max(_SMALLEST_CACHE, device.handle.global_mem_cache_size),
     )
 
 
@@ -168,15 +173,16 @@ class Fused:
         self.expressions = tuple(expressions)
         self.dtypes = tuple(expression.dtype for expression in expressions)
         self._lanes = lanes_for(self.expressions, OPENCL_C, description(device))
-        self._compiled: dict[int, Compiled] = {}
+        self._compiled: dict[Any, Compiled] = {}
         self._known: dict[Any, Any] = {}
 
-    def kernel(self, rank: int) -> Compiled:
-        """The compiled kernel for *rank* collapsed dimensions."""
-        found = self._compiled.get(rank)
+    def kernel(self, plan: ElementwisePlan) -> Compiled:
+        """The compiled kernel that *plan* takes."""
+        key = (plan.rank, plan.inner, plan.stream)
+        found = self._compiled.get(key)
         if found is None:
-            source = elementwise(self.expressions, OPENCL_C, description(self.device), rank)
-            found = self._compiled[rank] = _compiled(self.device, source, self.what)
+            source = elementwise(self.expressions, OPENCL_C, description(self.device), *key)
+            found = self._compiled[key] = _compiled(self.device, source, self.what)
         return found
 
     def __call__(self, arrays: Sequence[Array], numbers: Sequence[bytes] = ()) -> tuple[Array, ...]:
@@ -204,14 +210,15 @@ class Fused:
         return made
 
     def _launch(self, shape: Any, steps: Any, offsets: Any, arrays: Sequence[Array], spread: Any) -> Launch | None:
-        rank, instances, numbers = geometry(
+        plan = elementwise_plan(
             self._lanes,
             description(self.device),
             shape,
             [*steps, *spread],
             [*offsets, *(one.offset for one in arrays)],
+            len(self.dtypes),
         )
-        return Launch(self.kernel(rank), instances, numbers) if instances else None
+        return Launch(self.kernel(plan), plan.instances, plan.geometry) if plan.instances else None
 
     def into(self, outs: Sequence[Array], arrays: Sequence[Array], numbers: Sequence[bytes] = ()) -> None:
         """Write the results to *outs*, which have the results' shape; operands may overlap them."""
@@ -250,7 +257,9 @@ class Reduced:
     given as strides.
     """
 
-    __slots__ = ("_compiled", "_known", "_lanes", "_second", "device", "dtype", "expression", "reducer", "what")
+    __slots__ = (
+        "_compiled", "_known", "_lanes", "_second", "_unroll", "device", "dtype", "expression", "reducer", "what",
+    )  # fmt: skip
 
     def __init__(self, device: Any, what: str, expression: Expression, reducer: str, dtype: DType) -> None:
         self.device = device
@@ -259,6 +268,7 @@ class Reduced:
         self.reducer = reducer
         self.dtype = dtype
         self._lanes = lanes_for([expression, cast(expression, dtype)], OPENCL_C, description(device))
+        self._unroll = unroll_for(expression)
         self._compiled: dict[Any, Compiled] = {}
         self._known: dict[Any, Any] = {}
         self._second: Reduced | None = None
@@ -312,17 +322,18 @@ class Reduced:
             [broadcast_strides(one.shape, one.steps, shape) if one.__class__ is Array else one for one in arrays],
             [one.offset if one.__class__ is Array else 0 for one in arrays],
             result=contiguous_strides(kept),
+            unroll=self._unroll,
         )
         return result, count, Launch(self._kernel(plan), plan.instances, plan.geometry), plan.splits
 
     def _kernel(self, plan: ReductionPlan) -> Compiled:
         dtype = self.expression.dtype if plan.splits > 1 else self.dtype
-        key = (plan.across, plan.kept_rank, plan.reduced_rank, dtype)
+        key = (plan.across, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll, dtype)
         found = self._compiled.get(key)
         if found is None:
             source = reduction(
                 self.expression, self.reducer, OPENCL_C, description(self.device), result=dtype, across=plan.across,
-                kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank,
+                kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
             )  # fmt: skip
             found = self._compiled[key] = _compiled(self.device, source, self.what)
         return found

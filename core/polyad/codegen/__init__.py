@@ -7,7 +7,7 @@
     dialects.py         what differs between C, OpenCL C and CUDA C
     hardware.py         what a device is to the generator
     collapse.py         fewer, longer dimensions for the same elements
-    elementwise.py      kernels with a result at each place: `elementwise`, `geometry`
+    elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     reduction.py        kernels that make many elements few
 
 Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
@@ -16,14 +16,14 @@ geometry. The simplest use is one op; a fused chain of ops is the same call with
 
 from .collapse import broadcast_strides, by_memory, collapse, result_strides
 from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
-from .elementwise import KernelSource, elementwise, geometry, padded_rank
+from .elementwise import ElementwisePlan, KernelSource, elementwise, elementwise_plan, padded_rank
 from .expression import Apply, Expression, Literal, Operand, Place, Scalar, apply, cast, where
 from .hardware import CPU, GPU, DeviceDescription
 from .reduction import ReductionPlan, reduction, reduction_plan
 
 __all__ = [
-    "C", "CPU", "CUDA_C", "DIALECTS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect", "Expression",
-    "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "Scalar", "apply", "broadcast_strides",
-    "by_memory", "cast", "collapse", "elementwise", "geometry", "padded_rank", "reduction", "reduction_plan",
-    "result_strides", "where",
+    "C", "CPU", "CUDA_C", "DIALECTS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect", "ElementwisePlan",
+    "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "Scalar", "apply",
+    "broadcast_strides", "by_memory", "cast", "collapse", "elementwise", "elementwise_plan", "padded_rank",
+    "reduction", "reduction_plan", "result_strides", "where",
 ]  # fmt: skip

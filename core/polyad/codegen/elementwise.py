@@ -1,4 +1,4 @@
-"""The generator of elementwise kernels: `elementwise` writes one, `geometry` says how it walks given arrays.
+"""The generator of elementwise kernels: `elementwise` writes one, `elementwise_plan` says how it walks given arrays.
 
 One source serves all shapes and strides of up to `rank` collapsed dimensions: everything that depends on layout is in
 one argument by value, the *geometry*, a struct of int64:
@@ -9,7 +9,9 @@ one argument by value, the *geometry*, a struct of int64:
 The elements along the inner dimension are a *row*, a part of it a *chunk*. Chunks are handed out to the instances;
 where one lies is worked out once a chunk, not once an element. Elements next to each other are loaded as vectors,
 others are gathered into them, and the last vector of a chunk may be partly filled: one loop body does it all, which
-keeps kernels small, since compiling them is what a first call pays for.
+keeps kernels small, since compiling them is what a first call pays for. On CPUs there are two or three kernels: one for
+any inner strides, and, for arrays that are worth it, those for the inner strides of most calls, where every result is
+dense and every operand dense or constant along a row; with very many elements these write past the caches.
 
 The kernel's parameters, in order: the results' pointers, the operands' pointers (none for a `Place`), the scalars (a
 complex one is two, a bool or integer one int64), the geometry.
@@ -34,7 +36,7 @@ MAX_LANES = 16
 """OpenCL C has no longer vectors."""
 
 MIN_CHUNK = 4096
-"""Elements below which a CPU's work-item is not worth another."""
+"""Elements below which a CPU's work-item is not worth another, nor an array a kernel for dense vectors alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,8 @@ def elementwise(
     dialect: Dialect,
     device: DeviceDescription | None = None,
     rank: int = 1,
+    inner: Strides | None = None,
+    stream: bool = False,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that writes each of *expressions* to a result of its own.
@@ -182,7 +186,7 @@ def elementwise(
         expressions: what to compute, from common operands and numbers.
         dialect: the language.
         device: decides the number of lanes; by default one CPU.
-        rank: collapsed dimensions that it must walk, see `padded_rank`.
+        rank, inner, stream: what the arrays' `ElementwisePlan` says.
         name: of the kernel function.
 
     Raises ValueError for positions with gaps, RuntimeError for a dtype that the language lacks.
@@ -207,8 +211,11 @@ def elementwise(
     head.append(f"    {wide} row = {'unit / g.at[1]' if outer else '0'};")
     head.append(f"    const {wide} first = (unit - row * g.at[1]) * g.at[2];")
     head.append(f"    const {wide} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];")
+    apart = [f"s{n}" if inner is None else str(inner[n]) for n in places]
     for n in places:
-        head.append(f"    {wide} at{n} = g.at[{base + n * step}]; const {wide} s{n} = g.at[{base + n * step + 1}];")
+        head.append(f"    {wide} at{n} = g.at[{base + n * step}];")
+        if inner is None:
+            head.append(f"    const {wide} s{n} = g.at[{base + n * step + 1}];")
     for dim in range(outer - 1, -1, -1):
         head.append(f"    {{ const {wide} rest = row / g.at[{4 + dim}], at = row - rest * g.at[{4 + dim}]; row = rest;")
         head += [f"      at{n} += at * g.at[{base + n * step + 2 + dim}];" for n in places]
@@ -219,11 +226,12 @@ def elementwise(
     for n, operand in enumerate(leaves.operands):
         at = len(results) + n
         writer.known[operand] = load_operand(
-            writer, operand, f"in{n}", _element(at, factor(operand.dtype), isinstance(operand, Place)), f"s{at}", "m"
+            writer, operand, f"in{n}", _element(at, apart[at], operand), apart[at], "m"
         )
     values = [writer.value(expression) for expression in expressions]
     for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
-        writer.lines += writer.store(dtype, value, f"out{n} + {_element(n, factor(dtype), False)}", f"s{n}", "m")
+        place = _element(n, apart[n], Operand(n, dtype))
+        writer.lines += writer.store(dtype, value, f"out{n} + {place}", apart[n], "m", stream)
     loop = [f"    for ({wide} j = first; j < last; j += {lanes}) {{"]
     if lanes > 1:
         loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
@@ -256,28 +264,52 @@ def _interleaved(dialect: Dialect) -> list[str]:
     return [f"for ({dialect.wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]
 
 
-def _element(n: int, parts: int, bare: bool) -> str:
-    place = f"at{n} + j * s{n}"
-    return f"({place})" if bare else f"{parts} * ({place})" if parts > 1 else place
+def _element(n: int, stride: str, operand: Operand | Place) -> str:
+    place = {"0": f"at{n}", "1": f"at{n} + j"}.get(stride, f"at{n} + j * {stride}")
+    if isinstance(operand, Place):
+        return f"({place})"
+    parts = factor(operand.dtype)
+    return f"{parts} * ({place})" if parts > 1 else place
 
 
-def geometry(
-    source_lanes: int,
+@dataclass(frozen=True, slots=True)
+class ElementwisePlan:
+    """How a kernel walks given arrays.
+
+    Attributes:
+        rank: collapsed dimensions that it must walk, see `padded_rank`.
+        inner: the inner strides of results and operands, all 0 or 1, if the kernel may rely on them; None: any.
+        stream: whether the results exceed the caches and lie so that every vector is aligned.
+        instances: how many to launch; none if there are no elements.
+        geometry: the kernel's last argument.
+    """
+
+    rank: int
+    inner: Strides | None
+    stream: bool
+    instances: int
+    geometry: bytes
+
+
+def elementwise_plan(
+    lanes: int,
     device: DeviceDescription,
     shape: Shape,
     strides: Sequence[Strides],
     offsets: Sequence[int],
-) -> tuple[int, int, bytes]:
-    """How a kernel walks arrays of *shape*: the rank it needs, how many instances to launch, the geometry's bytes.
+    results: int = 1,
+) -> ElementwisePlan:
+    """How a kernel of *lanes* lanes walks arrays of *shape*.
 
-    *strides* (along the dimensions of *shape*) and *offsets*, in elements, are those of the results, then of the
-    operands. No instances are to be launched if there are no elements.
+    *strides* (along the dimensions of *shape*) and *offsets*, in elements, are those of the *results*, then of the
+    operands.
 
-    >>> geometry(8, DeviceDescription(), (2, 3), [(3, 1), (3, 1)], [0, 0])[:2]
-    (1, 1)
+    >>> plan = elementwise_plan(8, DeviceDescription(), (200, 300), [(300, 1), (300, 1)], [0, 0])
+    >>> plan.rank, plan.inner, plan.instances
+    (1, (1, 1), 4)
     """
     if 0 in shape:
-        return 1, 0, b""
+        return ElementwisePlan(1, None, False, 0, b"")
     sizes, steps = by_memory(shape, strides)
     rank = padded_rank(len(sizes))
     if rank > len(sizes):
@@ -286,13 +318,19 @@ def geometry(
     length, rows = sizes[-1], 1
     for size in sizes[:-1]:
         rows *= size
+    inner, stream = None, False
     if device.kind == CPU:
         # Chunks are handed out as instances get to them: more than there are cores, so that none waits for the last.
         share = -(-rows * length // device.workers)
         chunk = max(share, MIN_CHUNK) if share < length else length
-        chunk = -(-chunk // source_lanes) * source_lanes
+        chunk = -(-chunk // lanes) * lanes
+        inner = known_inner(steps, lanes, results) if rows * length >= MIN_CHUNK else None
+        if inner is not None and rows * length * len(steps) * (device.vector_bytes // lanes) > device.cache_bytes:
+            stream = not any(
+                place % lanes for step, offset in zip(steps[:results], offsets) for place in (offset, *step[:-1])
+            )
     else:
-        chunk = source_lanes
+        chunk = lanes
     chunks = -(-length // chunk)
     units = rows * chunks
     numbers = [units, chunks, chunk, length, *sizes[:-1]]
@@ -303,4 +341,20 @@ def geometry(
     else:
         # Rows are short: several an instance.
         instances = max(1, min(units, units * length // MIN_CHUNK))
-    return rank, min(instances, 2 * device.workers), struct.pack(f"{len(numbers)}q", *numbers)
+    instances = min(instances, 2 * device.workers)
+    return ElementwisePlan(rank, inner, stream, instances, struct.pack(f"{len(numbers)}q", *numbers))
+
+
+def known_inner(steps: Sequence[Strides], lanes: int, results: int) -> Strides | None:
+    """The inner strides, if a kernel for just these is worth having: vectors that are loaded whole or repeat a number.
+
+    >>> known_inner([(1,), (0,)], 8, 1), known_inner([(1,), (2,)], 8, 1)
+    ((1, 0), None)
+    """
+    if lanes == 1:
+        return None
+    inner = tuple([step[-1] for step in steps])
+    for n, step in enumerate(inner):
+        if step != 1 and (step or n < results):
+            return None
+    return inner

@@ -209,3 +209,13 @@ def formula(op: str, kind: str) -> str | None:
     if found is None or isinstance(found, str):
         return found
     return found.get(kind) or found.get("*")
+
+
+def is_cheap(op: str, kind: str) -> bool:
+    """Whether *op* is a few instructions on dtypes of *kind*: no function is called, and nothing divided.
+
+    >>> is_cheap("mul", "f"), is_cheap("exp", "f"), is_cheap("div", "f")
+    (True, False, False)
+    """
+    text = formula(op, kind) or "@"
+    return not any(mark in text for mark in ("$", "@", "/"))

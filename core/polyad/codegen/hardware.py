@@ -22,6 +22,8 @@ class DeviceDescription:
         has_fp64, has_fp16: whether it computes in float64 and float16; float16 in memory needs neither.
         vector_bytes: the size of a CPU's vectors. 32, not 64: PoCL 3.0 compiles 64-byte vectors for machines that
             have them and that its LLVM does not know (AMD Zen 4) into code that never ends, or dies itself.
+        cache_bytes: what a CPU's caches hold. Results of work that exceeds them are written past them, which spares
+            reading what they overwrite.
 
     >>> DeviceDescription(CPU, compute_units=2).workers
     8
@@ -33,6 +35,7 @@ class DeviceDescription:
     has_fp64: bool = True
     has_fp16: bool = False
     vector_bytes: int = 32
+    cache_bytes: int = 1 << 25
 
     @property
     def workers(self) -> int:

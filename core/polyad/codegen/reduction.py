@@ -7,6 +7,9 @@ which the result has, and *reduced* ones; both are collapsed apart. A kernel is 
     along    vectors lie along the inner reduced dimension: sums of rows, or of everything
     across   vectors lie along the inner kept dimension: sums of columns
 
+On CPUs, where the vectors lie densely and there are many, a step takes several, each with an accumulator of its own:
+one addition need not wait for another, and the columns of a step fill whole cache lines.
+
 The reduced dimensions are cut into segments of at most `SEGMENT` elements. Each is accumulated by itself and then added
 to the total, which bounds how rounding errors grow; vectors have an accumulator a lane besides. Where there are fewer
 results than instances, the segments are shared out in *splits*, and a second pass reduces their partial results. That,
@@ -34,11 +37,13 @@ from ..layout import Shape, Strides
 from .collapse import by_memory
 from .dialects import Dialect
 from .elementwise import (
+    MIN_CHUNK,
     KernelSource,
     Leaves,
     declare_scalars,
     factor,
     geometry_type,
+    known_inner,
     lanes_for,
     load_operand,
     neighbouring,
@@ -46,15 +51,24 @@ from .elementwise import (
     parameters,
     scalar_dtypes,
 )
-from .expression import Expression, Local, Operand, apply, cast
+from .expression import Apply, Expression, Local, Operand, apply, cast
+from .formulas import is_cheap
 from .hardware import CPU, DeviceDescription
-from .writer import Writer
+from .writer import Writer, kind_of
 
 SEGMENT = 1024
 """Elements that are accumulated before they join the total."""
 
-_TALL, _BANDS = 1 << 18, 64
-"""Elements from which columns are reduced in bands of rows, and how many: the columns of one band share pages."""
+UNROLLED = 4
+"""Vectors a step: a chain of additions has a latency of four."""
+
+_FEW = 8
+"""Ops on an element that hide no latency."""
+
+_BAND, _TALL = 16, 1 << 21
+"""Rows of which columns are reduced before they join the total, and the elements from which each such band is a split:
+its rows are so few that the processor fetches ahead in each of them, and what it makes is a sixteenth.
+"""
 
 COMBINED_BY = {
     "sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "any": "maximum", "all": "minimum",
@@ -90,6 +104,8 @@ def reduction(
     across: bool = False,
     kept_rank: int = 1,
     reduced_rank: int = 1,
+    inner: Strides | None = None,
+    unroll: int = 1,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that reduces *expression*, in whose dtype it accumulates.
@@ -99,8 +115,7 @@ def reduction(
         reducer: a key of `COMBINED_BY`.
         dialect, device: the language, and what decides the number of lanes.
         result: the dtype that is written; by default the expression's.
-        across: whether vectors lie along the kept dimension.
-        kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
+        across, kept_rank, reduced_rank, inner, unroll: what the arrays' `ReductionPlan` says.
         name: of the kernel function.
 
     Raises ValueError for an unknown reducer, and what `elementwise` raises.
@@ -133,38 +148,51 @@ def reduction(
     nothing = identity(reducer, kind)
     parts = factor(kind)
     zeros = [writer.constant(nothing, kind), writer.constant(0, kind)][:parts]
-    lifted, writer.lines = writer.lines, []
-    for n, operand in enumerate(leaves.operands, 1):
-        place = f"p{n} + j * r{n}"
-        if factor(operand.dtype) > 1:
-            place = f"2 * ({place})"
-        elif not isinstance(operand, Operand):
-            place = f"({place})"
-        writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, f"{'k' if across else 'r'}{n}", "m")
-    values = writer.value(expression)
-    if lanes > 1 and not across:
-        keep = _keep_function(writer, kind)
-        writer.lines.append(f"{writer.type_of(kind)} {', '.join(f'v{part} = {v}' for part, v in enumerate(values))};")
-        writer.lines.append(
-            f"if (m < {lanes}) {{ " + " ".join(f"v{p} = {keep}(v{p}, {zeros[p]}, m);" for p in range(parts)) + " }"
-        )
-        values = tuple(f"v{part}" for part in range(parts))
-    combined = _combine(writer, reducer, kind, [f"block{p}" for p in range(parts)], values)
-    writer.lines += [f"block{part} = {text};" for part, text in enumerate(combined)]
-    inner, writer.lines = writer.lines, []
-    joined = _combine(writer, reducer, kind, [f"total{p}" for p in range(parts)], [f"block{p}" for p in range(parts)])
-    join = [*writer.lines, *(f"total{part} = {text};" for part, text in enumerate(joined))]
+    lifted, numbers = writer.lines, dict(writer.known)
+    near = [f"{'k' if across else 'r'}{n}" if inner is None else str(inner[n - 1]) for n in operands]
+
+    def taken(u: int, count: str) -> list[str]:
+        """Statements that take the *count* elements of vector *u* of a step into block *u*."""
+        writer.lines, writer.known = [], dict(numbers)
+        along = f"(j + {u * lanes})" if u else "j"
+        for n, operand in enumerate(leaves.operands, 1):
+            place = f"p{n} + j * r{n} + {u * lanes} * {near[n - 1]}" if across else f"p{n} + {along} * {near[n - 1]}"
+            if factor(operand.dtype) > 1:
+                place = f"2 * ({place})"
+            elif not isinstance(operand, Operand):
+                place = f"({place})"
+            writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near[n - 1], count)
+        values = writer.value(expression)
+        if count == "m" and lanes > 1 and not across:
+            keep = _keep_function(writer, kind)
+            values = tuple(writer.declare(kind, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
+        made = _combine(writer, reducer, kind, blocks[u], values)
+        return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], made, strict=True))]
+
+    def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
+        """Statements that add *others* to *totals*."""
+        writer.lines = []
+        made = _combine(writer, reducer, kind, totals, others)
+        return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, made, strict=True))]
+
+    blocks, totals = ([[f"{n}{part}_{u}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total"))
+    whole = [line for u in range(unroll) for line in taken(u, str(lanes))] if unroll > 1 else []
+    rest = [] if across and whole else taken(0, "m")
+    join = [line for u in range(unroll) for line in joined(totals[u], blocks[u])]
+    fold = [line for u in range(1, unroll) for line in joined(totals[0], totals[u])]
 
     vector = writer.type_of(kind)
-    stretch = lanes if across else 1
     lines = [
         # Units of one split are neighbours, so that what they read lies together.
         f"const {wide} wholes = g.at[0] / g.at[1];",
         *neighbouring(dialect),
         f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
-        f"    {wide} row = whole / g.at[7]; const {wide} column = (whole - row * g.at[7]) * {stretch};",
+        f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {lanes * unroll if across else 1};",
     ]
-    if across:
+    if across and unroll > 1:
+        # The last columns of a row: some are computed twice, so that there is no partly filled vector.
+        lines.append(f"    if (column > g.at[8] - {lanes * unroll}) column = g.at[8] - {lanes * unroll};")
+    elif across:
         lines.append(f"    const int m = g.at[8] - column < {lanes} ? (int)(g.at[8] - column) : {lanes};")
     lines.append(f"    {wide} o = g.at[{base[0]}] + column * g.at[{base[0] + 1}] + split * g.at[{base[0] + 2 + kept}];")
     lines += [
@@ -178,7 +206,9 @@ def reduction(
         lines.append(f"      o += at * g.at[{base[0] + 2 + dim}];")
         lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
         lines.append("    }")
-    lines += [f"    {vector} total{part} = {zeros[part]};" for part in range(parts)]
+    start = [[f"{one} = {zero}" for one, zero in zip(row, zeros, strict=True)] for row in (*totals, *blocks)]
+    starting = [f"{vector} {', '.join(row)};" for row in start]
+    lines += [f"    {line}" for line in starting[:unroll]]
     lines += [
         f"    const {wide} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
         f"    for ({wide} segment = from; segment < to; ++segment) {{",
@@ -191,24 +221,36 @@ def reduction(
         lines.append(f"        {{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
         lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
         lines.append("        }")
-    lines += [f"        {vector} block{part} = {zeros[part]};" for part in range(parts)]
-    lines.append(f"        for ({wide} j = first; j < last; j += {1 if across else lanes}) {{")
-    if lanes > 1 and not across:
-        lines.append(f"            const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
-    lines += [f"            {line}" for line in inner]
-    lines += ["        }", *(f"        {line}" for line in join), "    }"]
-
-    one = writer if across else Writer(dialect, 1, writer.functions, prefix="u")
-    one.lines = []
-    if across or lanes == 1:
-        totals = tuple(f"total{part}" for part in range(parts))
+    lines += [f"        {line}" for line in starting[unroll:]]
+    lines.append(f"        {wide} j = first;")
+    if across:
+        lines += ["        for (; j < last; ++j) {", *(f"            {line}" for line in whole or rest), "        }"]
     else:
-        folded, text = _fold(one, writer, reducer, kind, parts)
-        lines += [f"    {line}" for line in text]
-        totals = folded
-    made = one.value(cast(Local(totals, kind), result))
-    one.lines += one.store(result, made, f"out0 + {'2 * o' if result.is_complex else 'o'}", f"g.at[{base[0] + 1}]", "m")
-    lines += [*(f"    {line}" for line in one.lines), "}"]
+        if whole:
+            lines.append(f"        for (; j + {lanes * unroll} <= last; j += {lanes * unroll}) {{")
+            lines += [*(f"            {line}" for line in whole), "        }"]
+        lines.append(f"        for (; j < last; j += {lanes}) {{")
+        if lanes > 1:
+            lines.append(f"            const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
+        lines += [*(f"            {line}" for line in rest), "        }"]
+    lines += [*(f"        {line}" for line in join), "    }"]
+
+    if across or lanes == 1:
+        one, found = writer, [tuple(total) for total in totals]
+    else:
+        one = Writer(dialect, 1, writer.functions, prefix="u")
+        element, text = _fold(one, totals[0], lanes, reducer, kind)
+        lines += [f"    {line}" for line in (*fold, *text)]
+        found = [element]
+    for u, names in enumerate(found):
+        one.lines = []
+        made = one.value(cast(Local(names, kind), result))
+        place = f"o + {u * lanes}" if u else "o"
+        apart = "1" if across and inner is not None else f"g.at[{base[0] + 1}]"
+        count = str(lanes) if unroll > 1 else "m"
+        stored = one.store(result, made, f"out0 + {f'2 * ({place})' if result.is_complex else place}", apart, count)
+        lines += [f"    {line}" for line in (*one.lines, *stored)]
+    lines.append("}")
     source = "".join(
         [
             dialect.prologue,
@@ -224,7 +266,7 @@ def reduction(
 
 def _combine(writer: Writer, reducer: str, kind: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
     """The variables that hold one element made of two."""
-    writer.known = {leaf: names for leaf, names in writer.known.items() if isinstance(leaf, Operand)}
+    writer.known = {}
     return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), kind), Local(tuple(b), kind)))
 
 
@@ -236,6 +278,7 @@ def _keep_function(writer: Writer, kind: DType) -> str:
         vector, element = writer.type_of(own), Writer(writer.dialect, 1).type_of(own)
         writer.functions[spelled] = (
             f"{writer.dialect.function}{vector} {spelled}(const {vector} v, const {vector} nothing, const int m) {{\n"
+            f"    if (m == {lanes}) return v;\n"
             f"    {element} kept[{lanes}], none[{lanes}];\n"
             f"    vstore{lanes}(v, 0, kept);\n    vstore{lanes}(nothing, 0, none);\n"
             f"    for (int k = m; k < {lanes}; ++k) kept[k] = none[k];\n"
@@ -244,12 +287,14 @@ def _keep_function(writer: Writer, kind: DType) -> str:
     return spelled
 
 
-def _fold(one: Writer, writer: Writer, reducer: str, kind: DType, parts: int) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that make one element of the lanes of the totals, by halves."""
-    element, lanes = one.type_of(kind), writer.lanes
+def _fold(
+    one: Writer, totals: Sequence[str], lanes: int, reducer: str, kind: DType
+) -> tuple[tuple[str, ...], list[str]]:
+    """Statements that make one element of the *lanes* of the *totals*, by halves."""
+    element, parts = one.type_of(kind), len(totals)
     lines = []
-    for part in range(parts):
-        lines.append(f"{element} lane{part}[{lanes}]; vstore{lanes}(total{part}, 0, lane{part});")
+    for part, total in enumerate(totals):
+        lines.append(f"{element} lane{part}[{lanes}]; vstore{lanes}({total}, 0, lane{part});")
     left = [f"lane{part}[lane]" for part in range(parts)]
     right = [f"lane{part}[lane + apart]" for part in range(parts)]
     made = _combine(one, reducer, kind, left, right)
@@ -262,12 +307,37 @@ def _fold(one: Writer, writer: Writer, reducer: str, kind: DType, parts: int) ->
     return tuple(f"lane{part}[0]" for part in range(parts)), lines
 
 
+def unroll_for(expression: Expression) -> int:
+    """How many vectors of *expression* a step had better take: several if little is computed, so that one addition
+    need not wait for another; one where that is hidden behind work, and more would only take longer to compile.
+
+    >>> import polyad
+    >>> x = Operand(0, polyad.float32)
+    >>> unroll_for(x * x), unroll_for(apply("exp", x))
+    (4, 1)
+    """
+    found, waiting = 0, [expression]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Apply):
+            found += 1
+            cheap = one.op in ("cast", "where") or is_cheap(one.op, kind_of(one.dtype))
+            if one.dtype.is_complex or not cheap or found > _FEW:
+                return 1
+            waiting.extend(one.arguments)
+    return UNROLLED
+
+
 @dataclass(frozen=True, slots=True)
 class ReductionPlan:
     """How a reduction walks given arrays.
 
     Attributes:
-        across, kept_rank, reduced_rank: which kernel it takes.
+        across: whether vectors lie along the kept dimension.
+        kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
+        inner: the operands' strides along the vectors, all 0 or 1, and, across, results that are dense there, if the
+            kernel may rely on that; None: any.
+        unroll: vectors a step.
         instances: how many to launch.
         geometry: the kernel's last argument.
         splits: partial results for each result; more than 1 asks for a second pass over them, whose input has the
@@ -277,6 +347,8 @@ class ReductionPlan:
     across: bool
     kept_rank: int
     reduced_rank: int
+    inner: Strides | None
+    unroll: int
     instances: int
     geometry: bytes
     splits: int
@@ -293,6 +365,7 @@ def reduction_plan(
     result: Strides,
     result_offset: int = 0,
     may_split: bool = True,
+    unroll: int = 1,
 ) -> ReductionPlan:
     """How to reduce *dims* of *shape*, of which none may be 0.
 
@@ -305,6 +378,7 @@ def reduction_plan(
         result, result_offset: the result's strides along the kept dimensions, and offset, in elements.
         may_split: whether partial results have somewhere to go: with splits, those of one split are written as the
             result would be, and the next split's as many elements further on as there are results.
+        unroll: vectors a step, where they are dense and many: what `unroll_for` says.
 
     >>> plan = reduction_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1)], [0], result=(1,))
     >>> plan.across, plan.splits
@@ -322,12 +396,18 @@ def reduction_plan(
     along = _nearness(reduced, reduced_sizes[-1])
     across = _nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
     kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
-    blocks = -(-kept_sizes[-1] // lanes) if across else kept_sizes[-1]
     results = math.prod(kept_sizes)
     length, lines = reduced_sizes[-1], math.prod(reduced_sizes[:-1])
-    chunk = min(SEGMENT if not across else max(1, SEGMENT // 8), length)
+    chunk = min(SEGMENT if not across else _BAND, length)
     if not across and chunk < length:
         chunk = -(-chunk // lanes) * lanes
+    inner = None
+    if device.kind == CPU and results * length * lines >= MIN_CHUNK:
+        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across))
+    if inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
+        unroll = 1
+    inner = inner and inner[int(across) :]
+    blocks = -(-kept_sizes[-1] // (lanes * unroll)) if across else kept_sizes[-1]
     chunks = -(-length // chunk)
     segments = lines * chunks
     wholes = math.prod(kept_sizes[:-1]) * blocks
@@ -336,7 +416,7 @@ def reduction_plan(
     if may_split and wholes < wanted and segments > 1 and results * length * lines >= 8 * SEGMENT:
         splits = min(segments, -(-wanted // wholes))
     elif may_split and across and wholes > 1 and results * length * lines >= _TALL:
-        splits = min(segments, _BANDS)
+        splits = segments
     share = -(-segments // splits)
     splits = -(-segments // share)
     units = wholes * splits
@@ -350,9 +430,10 @@ def reduction_plan(
     instances = units
     if device.kind == CPU:
         # Short rows: several an instance.
-        instances = max(1, min(units, units * share * chunk * (lanes if across else 1) // (4 * SEGMENT)))
+        instances = max(1, min(units, units * share * chunk * (lanes * unroll if across else 1) // (4 * SEGMENT)))
         instances = min(instances, 4 * device.workers)
-    return ReductionPlan(across, kept_rank, reduced_rank, instances, struct.pack(f"{len(numbers)}q", *numbers), splits)
+    geometry = struct.pack(f"{len(numbers)}q", *numbers)
+    return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
 
 
 def _nearness(strides: Sequence[Strides], length: int) -> float:

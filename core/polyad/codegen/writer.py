@@ -20,6 +20,19 @@ from .expression import Apply, Expression, Literal, Local, Operand, Part, Place,
 from .formulas import FUNCTIONS, PREDICATES, formula
 
 HALVES = (float16, bfloat16)
+
+STREAM = """\
+#ifdef __has_builtin
+#if __has_builtin(__builtin_nontemporal_store)
+#define STREAM(v, p) __builtin_nontemporal_store(v, p)
+#endif
+#endif
+#ifndef STREAM
+#define STREAM(v, p) (*(p) = (v))
+#endif
+"""
+"""A store that leaves the caches alone, where the compiler has one: Clang, on which most OpenCL compilers are built."""
+
 _SIGNED = {1: dtypes.int8, 2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 
@@ -207,7 +220,10 @@ class Writer:
     # ------------------------------------------------------------------------------------------------ memory
 
     def load(self, dtype: DType, pointer: str, stride: str, count: str) -> tuple[str, ...]:
-        """Variables with *count* elements from *pointer* on, *stride* elements apart; lanes beyond repeat the first."""
+        """Variables with *count* elements from *pointer* on, *stride* elements apart; lanes beyond repeat the first.
+
+        A *stride* that is "1" or "0", or a *count* that is the number of lanes, and no variable, makes shorter code.
+        """
         memory = dtype.to_real()
         if dtype.category == COMPLEX:
             parts = [f"{pointer} + {part}" for part in (0, 1)]
@@ -215,21 +231,35 @@ class Writer:
                 return tuple(self.declare(memory, self._scalar_load(memory, part)) for part in parts)
             call = self._load_function(memory)
             return tuple(self.declare(memory, f"{call}({part}, 2 * ({stride}), {count})") for part in parts)
-        if self.lanes > 1:
-            return (self.declare(dtype, f"{self._load_function(memory)}({pointer}, {stride}, {count})"),)
-        return (self.declare(dtype, self._scalar_load(memory, pointer)),)
+        if self.lanes == 1:
+            text = self._scalar_load(memory, pointer)
+        elif stride == "0":
+            text = f"({self.type_of(dtype)})({self._scalar_load(memory, pointer)})"
+        elif stride == "1" and count == str(self.lanes):
+            text = self._vector_load(memory, pointer)
+        elif stride == "1":
+            text = f"{self._dense_load_function(memory)}({pointer}, {count})"
+        else:
+            text = f"{self._load_function(memory)}({pointer}, {stride}, {count})"
+        return (self.declare(dtype, text),)
 
-    def store(self, dtype: DType, value: tuple[str, ...], pointer: str, stride: str, count: str) -> list[str]:
-        """Statements that write *count* lanes."""
+    def store(
+        self, dtype: DType, value: tuple[str, ...], pointer: str, stride: str, count: str, stream: bool = False
+    ) -> list[str]:
+        """Statements that write *count* lanes; as for `load`, a *stride* of "1" makes shorter code, and it may *stream*
+        past the caches to a *pointer* that is aligned to vectors.
+        """
         memory = dtype.to_real()
         lines = []
         for part, name in enumerate(value):
             place = f"{pointer} + {part}" if part else pointer
-            if self.lanes > 1:
+            if self.lanes == 1:
+                lines.append(self._scalar_store(memory, name, place))
+            elif stride == "1" and len(value) == 1:
+                lines.append(f"{self._dense_store_function(memory, stream)}({name}, {place}, {count});")
+            else:
                 apart = f"2 * ({stride})" if len(value) == 2 else stride
                 lines.append(f"{self._store_function(memory)}({name}, {place}, {apart}, {count});")
-            else:
-                lines.append(self._scalar_store(memory, name, place))
         return lines
 
     def _scalar_load(self, dtype: DType, pointer: str) -> str:
@@ -273,14 +303,10 @@ class Writer:
             # Lanes beyond the last element repeat the first, which is there.
             lanes = [scalar._scalar_load(dtype, f"p + s * (m > {k} ? {k} : 0)") for k in range(1, n)]
             gathered = ", ".join([scalar._scalar_load(dtype, "p"), *lanes])
-            whole = {
-                float16: f"vload_half{n}(0, p)",
-                bfloat16: f"as_float{n}(convert_uint{n}(vload{n}(0, p)) << (uint{n})(16))",
-            }.get(dtype, f"vload{n}(0, p)")
             self.functions[spelled] = (
                 f"{self.dialect.function}{kind} {spelled}(const {self.dialect.address}{memory} *p, const long s, "
                 f"const int m) {{\n"
-                f"    if (s == 1 && m == {n}) return {whole};\n"
+                f"    if (s == 1 && m == {n}) return {self._vector_load(dtype, 'p')};\n"
                 f"    if (s == 0) return ({kind})({scalar._scalar_load(dtype, 'p')});\n"
                 f"    return ({kind})({gathered});\n}}\n"
             )
@@ -294,14 +320,65 @@ class Writer:
             spread = [
                 f"    if (m > {k}) {{ {scalar._scalar_store(dtype, f'v.s{k:x}', f'p + {k} * s')} }}\n" for k in range(n)
             ]
-            whole = f"vstore{n}(v, 0, p)"
-            if dtype is float16:
-                whole = f"vstore_half{n}_rte(v, 0, p)"
-            elif dtype is bfloat16:
-                whole = f"vstore{n}({self._to_bfloat()}(v), 0, p)"
             self.functions[spelled] = (
                 f"{self.dialect.function}void {spelled}(const {kind} v, {self.dialect.address}{memory} *p, "
                 f"const long s, const int m) {{\n"
-                f"    if (s == 1 && m == {n}) {{ {whole}; return; }}\n" + "".join(spread) + "}\n"
+                f"    if (s == 1 && m == {n}) {{ {self._vector_store(dtype, 'p')}; return; }}\n"
+                + "".join(spread)
+                + "}\n"
             )
         return spelled
+
+    def _dense_load_function(self, dtype: DType) -> str:
+        spelled = f"load_dense_{dtype.name}_{self.lanes}"
+        if spelled not in self.functions:
+            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            bits = "ushort" if dtype is float16 else memory  # there may be no variables of type half
+            address, part = self.dialect.address, f"(const {memory} *)part"
+            self.functions[spelled] = (
+                f"{self.dialect.function}{kind} {spelled}(const {address}{memory} *p, const int m) {{\n"
+                f"    if (m == {n}) return {self._vector_load(dtype, 'p')};\n"
+                f"    const {address}{bits} *q = (const {address}{bits} *)p;\n"
+                f"    {bits} part[{n}];\n"
+                f"    for (int k = 0; k < {n}; ++k) part[k] = q[k < m ? k : 0];\n"
+                f"    return {self._vector_load(dtype, part)};\n}}\n"
+            )
+        return spelled
+
+    def _dense_store_function(self, dtype: DType, stream: bool) -> str:
+        spelled = f"{'stream' if stream else 'store'}_dense_{dtype.name}_{self.lanes}"
+        if spelled not in self.functions:
+            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            bits = "ushort" if dtype is float16 else memory
+            address = self.dialect.address
+            streamed = stream and dtype is not float16
+            if streamed:
+                self.functions.setdefault("", STREAM)
+                vector = f"{'ushort' if dtype is bfloat16 else kind.rstrip('0123456789')}{n}"
+                value = f"{self._to_bfloat()}(v)" if dtype is bfloat16 else "v"
+            whole = f"STREAM({value}, ({address}{vector} *)p)" if streamed else self._vector_store(dtype, "p")
+            self.functions[spelled] = (
+                f"{self.dialect.function}void {spelled}(const {kind} v, {address}{memory} *p, const int m) {{\n"
+                f"    if (m == {n}) {{ {whole}; return; }}\n"
+                f"    {address}{bits} *q = ({address}{bits} *)p;\n"
+                f"    {bits} part[{n}];\n"
+                f"    {self._vector_store(dtype, f'({memory} *)part')};\n"
+                f"    for (int k = 0; k < m; ++k) q[k] = part[k];\n}}\n"
+            )
+        return spelled
+
+    def _vector_load(self, dtype: DType, pointer: str) -> str:
+        n = self.lanes
+        if dtype is float16:
+            return f"vload_half{n}(0, {pointer})"
+        if dtype is bfloat16:
+            return f"as_float{n}(convert_uint{n}(vload{n}(0, {pointer})) << (uint{n})(16))"
+        return f"vload{n}(0, {pointer})"
+
+    def _vector_store(self, dtype: DType, pointer: str) -> str:
+        n = self.lanes
+        if dtype is float16:
+            return f"vstore_half{n}_rte(v, 0, {pointer})"
+        if dtype is bfloat16:
+            return f"vstore{n}({self._to_bfloat()}(v), 0, {pointer})"
+        return f"vstore{n}(v, 0, {pointer})"

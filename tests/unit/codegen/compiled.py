@@ -46,9 +46,9 @@ def targets() -> list[Any]:
     return made + [pytest.param((OPENCL_C, device), id=f"OpenCL {device.name[:12]}") for device in opencl_devices()]
 
 
-def description_for(dialect: codegen.Dialect) -> DeviceDescription:
+def description_for(dialect: codegen.Dialect, **hardware: Any) -> DeviceDescription:
     """Two cores, or a small GPU where the dialect is CUDA's."""
-    return DeviceDescription(GPU, 2, 64) if dialect is CUDA_C else DeviceDescription(compute_units=2)
+    return DeviceDescription(GPU, 2, 64) if dialect is CUDA_C else DeviceDescription(compute_units=2, **hardware)
 
 
 def launch(
@@ -121,22 +121,22 @@ def run_elementwise(
     target: Any,
     folder: Path,
     numbers: Sequence[Any] = (),
+    **hardware: Any,
 ) -> None:
     """Write *expressions* of *arrays*, broadcast to the shape of *outs*, into them."""  # fmt: skip
     from polyad.codegen.elementwise import lanes_for
 
-    dialect, device = target[0], description_for(target[0])
+    dialect, device = target[0], description_for(target[0], **hardware)
     shape = outs[0].shape
     spread = [codegen.broadcast_strides(array.shape, strides_of(array), shape) for array in arrays]
     memories, offsets = zip(*[memory_of(array) for array in (*outs, *arrays)], strict=True)
     lanes = lanes_for(expressions, dialect, device)
-    rank, instances, geometry = codegen.geometry(
-        lanes, device, shape, [*(strides_of(out) for out in outs), *spread], offsets
-    )
-    if instances:
-        source = codegen.elementwise(expressions, dialect, device, rank)
+    strides = [*(strides_of(out) for out in outs), *spread]
+    plan = codegen.elementwise_plan(lanes, device, shape, strides, offsets, len(outs))
+    if plan.instances:
+        source = codegen.elementwise(expressions, dialect, device, plan.rank, plan.inner, plan.stream)
         assert source.lanes == lanes
-        launch(source, target, folder, memories, numbers, geometry, instances)
+        launch(source, target, folder, memories, numbers, plan.geometry, plan.instances)
 
 
 def run_reduction(
@@ -150,6 +150,7 @@ def run_reduction(
 ) -> np.ndarray:
     """The reduction over *dims* of an expression of *arrays*."""  # fmt: skip
     from polyad.codegen.elementwise import lanes_for
+    from polyad.codegen.reduction import unroll_for
     from polyad.interop.numpy import numpy_dtype
 
     dialect, device = target[0], description_for(target[0])
@@ -160,11 +161,12 @@ def run_reduction(
     memories, offsets = zip(*[memory_of(array) for array in arrays], strict=True)
     lanes = lanes_for([expression, codegen.cast(expression, result)], dialect, device)
     out = np.zeros(kept, numpy_dtype(result))
-    plan = codegen.reduction_plan(lanes, device, shape, dims, spread, offsets, result=strides_of(out))
+    unroll = unroll_for(expression)
+    plan = codegen.reduction_plan(lanes, device, shape, dims, spread, offsets, result=strides_of(out), unroll=unroll)
     written = expression.dtype if plan.splits > 1 else result
     source = codegen.reduction(
         expression, reducer, dialect, device, result=written, across=plan.across, kept_rank=plan.kept_rank,
-        reduced_rank=plan.reduced_rank,
+        reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
     )  # fmt: skip
     if plan.splits > 1:
         out = np.zeros((plan.splits, *kept), numpy_dtype(written))

@@ -159,16 +159,16 @@ def test_nan_passes_through_extremes_and_choices(target, tmp_path: Path) -> None
 def test_a_place_counts_where_it_is(target, tmp_path: Path) -> None:
     out = np.zeros((3, 11), np.int64)
     x = np.ones((3, 11), np.int64)
-    from polyad.codegen.elementwise import elementwise, geometry, lanes_for
+    from polyad.codegen.elementwise import elementwise, elementwise_plan, lanes_for
 
     from .compiled import description_for, launch
 
     dialect, device = target[0], description_for(target[0])
     made = [Operand(0, polyad.int64) + Place(1)]
     lanes = lanes_for(made, dialect, device)
-    rank, instances, numbers = geometry(lanes, device, (3, 11), [(11, 1), (11, 1), (100, 2)], [0, 0, 5])
-    source = elementwise(made, dialect, device, rank)
-    launch(source, target, tmp_path, [out, x], (), numbers, instances)
+    plan = elementwise_plan(lanes, device, (3, 11), [(11, 1), (11, 1), (100, 2)], [0, 0, 5])
+    source = elementwise(made, dialect, device, plan.rank, plan.inner)
+    launch(source, target, tmp_path, [out, x], (), plan.geometry, plan.instances)
     assert np.array_equal(out, 1 + 5 + 100 * np.arange(3)[:, None] + 2 * np.arange(11))
 
 
@@ -179,11 +179,41 @@ def test_every_formula_belongs_to_a_declared_op() -> None:
 def test_one_source_serves_all_shapes_of_a_rank() -> None:
     add = Operand(0, polyad.float32) + Operand(1, polyad.float32)
     device = DeviceDescription()
-    small = codegen.geometry(8, device, (4, 6), [(6, 1), (6, 1), (0, 1)], [0, 0, 0])
-    large = codegen.geometry(8, device, (50, 70), [(70, 1), (70, 1), (0, 1)], [0, 0, 0])
-    assert small[0] == large[0] == 2
-    assert len(small[2]) == len(large[2])
+    small = codegen.elementwise_plan(8, device, (4, 6), [(6, 1), (6, 1), (0, 1)], [0, 0, 0])
+    large = codegen.elementwise_plan(8, device, (50, 70), [(70, 1), (70, 1), (0, 1)], [0, 0, 0])
+    assert (small.rank, small.inner, small.stream) == (large.rank, large.inner, large.stream) == (2, None, False)
+    assert len(small.geometry) == len(large.geometry)
     assert codegen.elementwise([add], OPENCL_C, device, 2).text == codegen.elementwise([add], OPENCL_C, device, 2).text
+
+
+def test_dense_operands_and_those_that_repeat_have_kernels_of_their_own() -> None:
+    def plan(*strides, offsets=None, **hardware):
+        device = DeviceDescription(compute_units=2, **hardware)
+        return codegen.elementwise_plan(8, device, (200, 24), strides, offsets or [0] * len(strides))
+
+    assert plan((24, 1), (24, 1), (1, 0)).inner == (1, 1, 0)
+    few = codegen.elementwise_plan(8, DeviceDescription(), (20, 24), [(24, 1), (24, 1)], [0, 0])
+    assert few.inner is None, "too few elements for a kernel of their own"
+    assert plan((24, 1), (48, 2)).inner is None
+    assert plan((48, 2), (24, 1)).inner is None, "a result with gaps"
+    assert not plan((24, 1), (24, 1)).stream, "it fits into the caches"
+    assert plan((24, 1), (24, 1), cache_bytes=0).stream
+    assert not plan((24, 1), (24, 1), offsets=[1, 0], cache_bytes=0).stream, "vectors of the result are not aligned"
+    assert not plan((25, 1), (24, 1), cache_bytes=0).stream, "nor are those of later rows"
+    gpu = codegen.elementwise_plan(1, DeviceDescription(GPU, 8), (200, 24), [(24, 1), (24, 1)], [0, 0])
+    assert (gpu.inner, gpu.stream) == (None, False)
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "float64", "int8", "int64", "bool", "complex64"])
+def test_results_that_exceed_the_caches_are_written_past_them(target, name: str, tmp_path: Path) -> None:
+    dtype = getattr(polyad, name)
+    x = np.asarray(RNG.integers(0, 2, (5, 5003)), numpy_dtype(dtype))
+    scale, out = np.asarray(RNG.integers(0, 2, 5003), numpy_dtype(dtype)), np.zeros((5, 5003), numpy_dtype(dtype))
+    product = Operand(0, dtype) * Operand(1, dtype)
+    run_elementwise([product], (x[0], scale), (out[0],), target, tmp_path, cache_bytes=0)
+    run_elementwise([product], (x, scale), (out,), target, tmp_path, cache_bytes=0)
+    assert np.array_equal(out, x * scale)
 
 
 def test_a_number_is_an_argument_not_a_text() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.codegen import Operand, cast
+from polyad.codegen import CPU, OPENCL_C, DeviceDescription, Operand, apply, cast, reduction, reduction_plan
+from polyad.codegen.reduction import unroll_for
 
 from .compiled import run_reduction, targets
 
@@ -26,6 +27,9 @@ RNG = np.random.default_rng(0)
         ((3, 4, 5, 6), (1, 3)),
         ((30000, 3), (0,)),
         ((2, 20000), (1,)),
+        ((3, 40, 45), (1,)),  # several vectors a step, and columns that do not fill the last one
+        ((2100, 1003), (0,)),
+        ((7, 803), (1,)),
     ],
     ids=str,
 )
@@ -81,3 +85,20 @@ def test_halves_add_up_in_float32_and_complex_in_pairs(target, tmp_path: Path) -
     for reducer, function in (("sum", np.sum), ("prod", np.prod)):
         got = run_reduction(Operand(0, polyad.complex128), reducer, [z], (1,), target, tmp_path)
         assert np.allclose(got, function(z, 1), rtol=60 * 2**-52 * 30, atol=0), reducer
+
+
+def test_dense_vectors_are_taken_several_a_step() -> None:
+    device, x = DeviceDescription(CPU, 2), Operand(0, polyad.float32)
+
+    def plan(shape, strides, dims, result):
+        return reduction_plan(8, device, shape, dims, [strides], [0], result=result, unroll=unroll_for(x))
+
+    columns, rows = plan((50, 100), (100, 1), [0], (1,)), plan((50, 100), (100, 1), [1], (1,))
+    assert (columns.across, columns.inner, columns.unroll) == (True, (1,), 4)
+    assert (rows.across, rows.inner, rows.unroll) == (False, (1,), 4)
+    assert plan((50, 20), (20, 1), [1], (1,)).unroll == 1, "rows shorter than a step"
+    sliced = plan((50, 100), (400, 2), [1], (1,))
+    assert (sliced.inner, sliced.unroll) == (None, 1)
+    assert unroll_for(apply("exp", x)) == 1, "the work hides the latency"
+    text = reduction(x, "sum", OPENCL_C, device, inner=(1,), unroll=4).text
+    assert text.count("vload8(0, in0") == 4
