@@ -1,7 +1,8 @@
-"""What kernels that multiply and add in registers share: how each dtype is loaded, accumulated and stored.
+"""What kernels that multiply and add in registers share: how each dtype is loaded, accumulated and stored, in vectors.
 
-Half types are computed in float32, integers below 64 bits in 32 (the low bits of a wrapping sum are the same), bool not
-at all. Complex numbers are multiplied as pairs of real ones by the families themselves.
+It begins with `elements.text`, which says how one element is loaded and stored. Half types are computed in float32,
+integers below 64 bits in 32 (the low bits of a wrapping sum are the same), bool not at all. Complex numbers are
+multiplied as pairs of real ones by the families themselves.
 """
 
 from __future__ import annotations
@@ -10,34 +11,42 @@ from dataclasses import dataclass
 
 from polyad.dtypes import DType
 
+from .elements import STORED, text
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """How elements of a dtype travel between memory and registers, in OpenCL C.
+    """What a dtype is computed in, in OpenCL C.
 
     Attributes:
-        stored: the type in memory.
-        used: the type that is computed with.
-        size: bytes of *used*.
+        used: the type.
+        size: its bytes.
     """
 
-    stored: str
     used: str
     size: int
 
 
+_FLOAT, _DOUBLE, _INT, _LONG = Element("float", 4), Element("double", 8), Element("int", 4), Element("long", 8)
+
 ELEMENTS = {
-    "uint8": Element("uchar", "int", 4),
-    "int8": Element("char", "int", 4),
-    "int16": Element("short", "int", 4),
-    "int32": Element("int", "int", 4),
-    "int64": Element("long", "long", 8),
-    "float16": Element("half", "float", 4),
-    "bfloat16": Element("ushort", "float", 4),
-    "float32": Element("float", "float", 4),
-    "float64": Element("double", "double", 8),
-}
+    "uint8": _INT, "int8": _INT, "int16": _INT, "int32": _INT, "int64": _LONG, "float16": _FLOAT, "bfloat16": _FLOAT,
+    "float32": _FLOAT, "float64": _DOUBLE,
+}  # fmt: skip
 """By name of the dtype; those that are computed with."""
+
+_VECTORS = {
+    "float16": """#define loadv(p, i) vload_half8(0, (const __global half *)(p) + (i))
+#define storev(p, i, x) vstore_half8_rte((x), 0, (__global half *)(p) + (i))""",
+    "bfloat16": """ushort8 narrowed(float8 x)
+{
+    uint8 bits = as_uint8(x);
+    uint8 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    return convert_ushort8(isnan(x) ? (uint8)0x7fc0 : rounded);
+}
+#define loadv(p, i) as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
+#define storev(p, i, x) vstore8(narrowed(x), 0, (p) + (i))""",
+}
 
 
 def lanes(dtype: DType) -> int:
@@ -50,48 +59,20 @@ def lanes(dtype: DType) -> int:
 
 
 def prologue(dtype: DType) -> str:
-    """Definitions: ``T`` (stored), ``S`` and ``V`` (used, a scalar and a vector of ``W``), ``load``, ``loadv``,
-    ``store``, ``storev``. Indices count elements. A vector may be loaded from the last element on: see
+    """Definitions: `elements.text`, ``S`` and ``V`` (what is computed in, a scalar and a vector of ``W``), ``load``,
+    ``loadv``, ``store``, ``storev``. Indices count elements. A vector may be loaded from the last element on: see
     `runtime.memory.SLACK`.
     """
-    element = ELEMENTS[dtype.name]
-    width = lanes(dtype)
-    lines = [
-        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable" if element.used == "double" else "",
-        f"#define W {width}",
-        f"#define T {element.stored}",
-        f"#define S {element.used}",
-        f"#define V {element.used}{width}",
-        f"#define VSTORE vstore{width}",
-    ]
-    if dtype.name == "float16":
-        lines.append(
-            "#define load(p, i) vload_half(i, p)\n#define loadv(p, i) vload_half8(0, (p) + (i))\n"
-            "#define store(p, i, x) vstore_half_rte(x, i, p)\n"
-            "#define storev(p, i, x) vstore_half8_rte(x, 0, (p) + (i))"
-        )
-    elif dtype.name == "bfloat16":
-        lines.append(
-            "#define load(p, i) as_float((uint)(p)[i] << 16)\n"
-            "#define loadv(p, i) as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)\n"
-            "ushort8 narrowed(float8 x) {\n"
-            "    uint8 bits = as_uint8(x);\n"
-            "    uint8 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;\n"
-            "    return convert_ushort8(isnan(x) ? (uint8)0x7fc0 : rounded);\n"
-            "}\n"
-            "#define store(p, i, x) (p)[i] = narrowed((float8)(x)).s0\n"
-            "#define storev(p, i, x) vstore8(narrowed(x), 0, (p) + (i))"
-        )
-    elif element.stored == element.used:
-        lines.append(
-            f"#define load(p, i) (p)[i]\n#define loadv(p, i) vload{width}(0, (p) + (i))\n"
-            f"#define store(p, i, x) (p)[i] = (x)\n#define storev(p, i, x) vstore{width}(x, 0, (p) + (i))"
-        )
-    else:
-        lines.append(
-            f"#define load(p, i) (S)(p)[i]\n"
-            f"#define loadv(p, i) convert_{element.used}{width}(vload{width}(0, (p) + (i)))\n"
-            f"#define store(p, i, x) (p)[i] = (T)(x)\n"
-            f"#define storev(p, i, x) vstore{width}(convert_{element.stored}{width}(x), 0, (p) + (i))"
-        )
-    return "\n".join(lines)
+    used, stored, width = ELEMENTS[dtype.name].used, STORED[dtype.name], lanes(dtype)
+    plain = f"""#define loadv(p, i) convert_{used}{width}(vload{width}(0, (p) + (i)))
+#define storev(p, i, x) vstore{width}(convert_{stored}{width}(x), 0, (p) + (i))"""
+    return f"""{"#pragma OPENCL EXTENSION cl_khr_fp64 : enable" if used == "double" else ""}
+{text(dtype)}
+#define W {width}
+#define S {used}
+#define V {used}{width}
+#define VSTORE vstore{width}
+#define load(p, i) ((S)LOAD(p, i))
+#define store(p, i, x) STORE(p, i, (C)(x))
+{_VECTORS.get(dtype.name, plain)}
+"""

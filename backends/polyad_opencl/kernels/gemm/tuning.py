@@ -33,7 +33,7 @@ FROM_ON_CPUS, FROM_ON_GPUS = 1 << 22, 1 << 24
 _LARGEST = 1 << 32
 """Multiplications from which on all products of a form are one class."""
 
-ROUNDS, SECONDS = 8, 0.1
+ROUNDS, SECONDS = 32, 0.1
 """Each way is measured at most so often, and no further round begins after so long."""
 
 _GAIN = 0.8
