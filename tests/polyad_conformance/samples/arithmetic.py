@@ -194,6 +194,15 @@ SAMPLES = [
         special=False,
         number=3,
     ),
+    Sample(
+        op="floor_divide",
+        name="almost whole",
+        inputs=lambda make: tuple(
+            np.array(values).astype(make(()).dtype) for values in ([1, 3, -1, 6, 7], [0.1, 0.1, 0.1, 0.2, -0.7])
+        ),
+        reference=lambda a, b: np.rint((a - remainder(a, b)) / b),  # the quotient itself may round up to a whole number
+        dtypes=REAL_FLOATS,
+    ),
     *binary(
         "remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, special=False, number=3
     ),

@@ -38,6 +38,59 @@ def loses_the_sign_of_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None
     backend.replace("div", lambda honest: lambda a, b: honest(a, plain(b)))
 
 
+@caught_by("test_special", "neg")
+def negates_by_subtracting_from_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """The negative of 0 is 0 - 0, which is not -0."""
+    backend.replace("neg", lambda honest: outcome(honest, lambda r, a: 0 - a if r.dtype.kind == "f" else r))
+
+
+@caught_by("test_values", "ceil")
+@caught_by("test_special", "round")
+def rounds_to_one_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """What rounds to 0 from below becomes 0, as by way of an integer, and not -0."""
+    for name in ("ceil", "round"):
+        backend.replace(
+            name, lambda honest: outcome(honest, lambda r, *args: r + r.dtype.type(0) if r.dtype.kind == "f" else r)
+        )
+
+
+@caught_by("test_values", "add")
+def takes_a_row_for_a_column(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Shapes are aligned at their first dimensions where that is possible."""
+
+    def make(honest: Any) -> Any:
+        def kernel(a: Any, b: Any) -> Any:
+            if np.ndim(a) == 2 and np.ndim(b) == 1 and a.shape[0] == b.shape[0]:
+                return honest(a, b[:, None])
+            return honest(a, b)
+
+        return kernel
+
+    backend.replace("add", make)
+
+
+@caught_by("test_special", "where")
+def chooses_by_arithmetic(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A choice is a sum of products, into which NaN and infinity leak from the side that was not chosen."""
+
+    def mixed(result: Any, condition: Any, a: Any, b: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return (a * condition + b * ~condition).astype(result.dtype) if result.dtype.kind == "f" else result
+
+    backend.replace("where", lambda honest: outcome(honest, mixed))
+
+
+@caught_by("test_values", "floor_divide")
+def floors_the_rounded_quotient(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """1 // 0.1 is the floor of 1 / 0.1, which rounds to 10, and not 9."""
+
+    def floored(result: Any, a: Any, b: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.floor(np.divide(a, b)).astype(result.dtype) if result.dtype.kind == "f" else result
+
+    backend.replace("floor_divide", lambda honest: outcome(honest, floored))
+
+
 @caught_by("test_values", "exp")
 def forgets_the_tail(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """The last element is not computed where sizes are no multiple of a vector: off by one at the tail."""

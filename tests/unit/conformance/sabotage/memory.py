@@ -98,6 +98,47 @@ def rounds_casts_to_integers(backend: Saboteur, patch: pytest.MonkeyPatch) -> No
     patch.setattr(Saboteur, "copy", copy)
 
 
+@caught_by("check_casts")
+def casts_to_another_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A copy into another floating dtype loses the sign of zero."""
+    honest = NumpyBackend.copy
+
+    def copy(self: Any, target: Any, source: Any) -> None:
+        other = source.dtype != target.dtype and source.dtype.kind == "f"
+        honest(self, target, source + source.dtype.type(0) if other else source)
+
+    patch.setattr(Saboteur, "copy", copy)
+
+
+@caught_by("check_casts")
+def keeps_numbers_in_bools(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A bool made from 2 is a byte of 2."""
+    honest = NumpyBackend.copy
+
+    def copy(self: Any, target: Any, source: Any) -> None:
+        honest(self, target.view(np.uint8) if target.dtype == bool and source.dtype == np.uint8 else target, source)
+
+    patch.setattr(Saboteur, "copy", copy)
+
+
+@caught_by("check_casts")
+def finds_halves_false(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Numbers become bools by way of integers, so that 0.5 is False."""
+    honest = NumpyBackend.copy
+
+    def copy(self: Any, target: Any, source: Any) -> None:
+        honest(self, target, np.trunc(source) if target.dtype == bool and source.dtype.kind == "f" else source)
+
+    patch.setattr(Saboteur, "copy", copy)
+
+
+@caught_by("check_fill")
+def fills_with_one_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """fill takes -0 for 0, whose bytes it need not look at."""
+    honest = NumpyBackend.fill
+    patch.setattr(Saboteur, "fill", lambda self, target, value: honest(self, target, value if value else 0))
+
+
 @caught_by("check_overlap")
 def copies_overlapping_memory_forwards(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """A copy within one memory reads what it has just written."""

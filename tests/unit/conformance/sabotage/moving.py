@@ -54,6 +54,22 @@ def sorts_equal_elements_in_any_order(backend: Saboteur, patch: pytest.MonkeyPat
     backend.table["sort"] = kernel
 
 
+@caught_by("check_large_sorting")
+@caught_by("test_values", "sort")
+def turns_a_sorted_row_around(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A descending sort is an ascending one read backwards, so that equal elements change their order."""
+
+    def make(honest: Any) -> Any:
+        def kernel(a: Any, dim: int, descending: bool) -> Any:
+            if not descending or not a.ndim:
+                return honest(a, dim, descending)
+            return tuple(np.flip(one, dim).copy() for one in honest(a, dim, False))
+
+        return kernel
+
+    backend.replace("sort", make)
+
+
 @caught_by("test_special", "sort")
 def sorts_nan_to_the_front(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """NaN is smaller than every number."""
