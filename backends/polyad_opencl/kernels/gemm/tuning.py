@@ -1,8 +1,8 @@
 """Which of the ways a product is computed: measured once for each device, dtype and class of sizes.
 
-The first product of a class that is worth it is computed in each of the ways on offer, a few times in turn, and the
-fastest is kept, in memory and on disk (`runtime.choices`): all products of the class are computed in that way, in this
-process and in later ones. It is not measured again, so results stay the same from call to call and from run to run.
+The first product of a class that is worth it is computed in each of the ways on offer, many times, and the fastest is
+kept, in memory and on disk (`runtime.choices`): all products of the class are computed in that way, in this process and
+in later ones. It is not measured again, so results stay the same from call to call and from run to run.
 Ways differ in the last bits, so where nothing can be kept on disk nothing is measured: the first way is taken. Small
 products are never measured.
 
@@ -33,8 +33,10 @@ FROM_ON_CPUS, FROM_ON_GPUS = 1 << 22, 1 << 24
 _LARGEST = 1 << 32
 """Multiplications from which on all products of a form are one class."""
 
-ROUNDS, SECONDS = 32, 0.1
-"""Each way is measured at most so often, and no further round begins after so long."""
+PASSES, STRETCH = 2, 0.04
+"""Each way is measured so often, for so many seconds on end: the host's BLAS keeps its threads spinning for some tens
+of milliseconds, at the cost of what is measured next.
+"""
 
 _GAIN = 0.8
 """The fraction of the first way's time that another one has to reach to be preferred."""
@@ -94,12 +96,12 @@ def measured(product: Product, offered: Sequence[Way]) -> dict[str, float]:
         except (KernelFailure, OutOfMemory):
             pass
     taken: dict[str, list[float]] = {way.name: [] for way in working}
-    begin = time.perf_counter()
-    for _ in range(ROUNDS):
+    for _ in range(PASSES):
         for way in working:
+            end = time.perf_counter() + STRETCH
             taken[way.name].append(_once(product, way))
-        if time.perf_counter() - begin > SECONDS:
-            break
+            while time.perf_counter() < end:
+                taken[way.name].append(_once(product, way))
     return {name: min(each) for name, each in taken.items()}
 
 
