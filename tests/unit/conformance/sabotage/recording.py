@@ -54,6 +54,12 @@ def cuts_the_second_gradient(backend: Saboteur, patch: pytest.MonkeyPatch) -> No
     _spoil_formulas(patch, "mul", lambda gradient: gradient.detach())
 
 
+@caught_by("test_second_gradient", "sub")
+def takes_logarithms_of_what_comes_in(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A gradient is right everywhere, but has no derivative where what comes in is 0."""
+    _spoil_formulas(patch, "sub", lambda gradient: gradient.abs().log().exp() * gradient.sgn())
+
+
 @caught_by("test_forward", "exp")
 def takes_a_curve_for_a_line(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """The tangent of a result is the op of the tangent, as if the op were linear."""
