@@ -124,8 +124,9 @@ def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
     if state.grad_enabled and _any_history(out, values):
         return False
     count = len(op.operands)
+    types = tuple([one._type if isinstance(one, Tensor) else one.__class__ for one in values[:count]])
     try:
-        plan = find_plan(op, values)
+        plan = op.plans.get(types if count > 1 else types[0]) or find_plan(op, values)
         if plan.out_kernel is None or plan.indirect is not None or plan.nd is not out._type.nd:
             return False
         if op.shape(*map(shape_of, values[:count]), *values[count:]) != out._array.shape:
