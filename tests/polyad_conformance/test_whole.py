@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import devices, large, training
+from polyad_conformance.checks import devices, integers, large, training
 from polyad_conformance.items import over_checks
 from polyad_conformance.known_bugs import STALE
 
@@ -12,7 +12,7 @@ def test_whole(check, target):
     check(target)
 
 
-@over_checks("large", "check", large.CHECKS, tier=1)
+@over_checks("large", "check", (*large.CHECKS, integers.check_wide_integers), tier=1)
 def test_large(check, target):
     check(target)
 

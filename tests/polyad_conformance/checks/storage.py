@@ -18,9 +18,13 @@ SHAPES = ((), (1,), (0,), (3, 0, 2), (5,), (4, 3), (2, 3, 4), (2, 1, 3, 2), (102
 
 
 def values_of(shape: tuple[int, ...], dtype: DType, start: int = 1) -> np.ndarray:
-    """Numbers that tell elements apart, in any dtype."""
+    """Numbers that tell elements apart, in any dtype; among floats -0, among wide integers such as float64 has not."""
     count = int(np.prod(shape))
     numbers = np.arange(start, start + count) % 97
+    if dtype.name == "int64":
+        numbers = numbers * (2**55 + 1)
+    elif dtype.is_floating_point:
+        numbers = np.where(numbers % 11 == 7, -0.0, numbers)
     if dtype.is_complex:
         return (numbers + 1j * (numbers % 7)).reshape(shape).astype(numpy_dtype(dtype))
     return (numbers % 2 if dtype.name == "bool" else numbers).reshape(shape).astype(numpy_dtype(dtype))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import int64
+from polyad.dtypes import float32, float64, int64
 
 from ..patterns import reduction
 from ..sample import COMPLEX, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
@@ -56,6 +56,17 @@ SAMPLES = [
         )
         if "0-d" not in sample.name
     ],
+    Sample(
+        op="var",
+        name="far from 0",
+        inputs=lambda make: ((100 + make.random.standard_normal((3, 37))).astype(make(()).dtype),),
+        kwargs={"dim": 1},
+        reference=variance,
+        dtypes=(float32, float64),
+        expand=False,  # the variance of equal numbers is 0, and that of their rounded mean is not
+        steps=6,
+        length=37,
+    ),
     Sample(op="var", name="of one element", inputs=lambda make: (make(()),), reference=variance, dtypes=REAL_FLOATS),
     *[
         Sample(

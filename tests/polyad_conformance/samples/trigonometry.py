@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex64, float64
+from polyad.dtypes import complex64, float32, float64
 
 from ..patterns import binary, unary
 from ..sample import NUMBERS, REAL, REAL_FLOATS, ErrorCase, Sample, as_float
@@ -78,6 +78,18 @@ SAMPLES = [
     ),
     *circular("sin", np.sin),
     *circular("cos", np.cos),
+    *[
+        Sample(
+            op=op,
+            name="of large numbers",
+            inputs=lambda make: ((10.0 ** make.random.uniform(2, 5, (3, 7))).astype(make(()).dtype),),
+            reference=reference,
+            magnitude=np.ones_like,
+            dtypes=(float32, float64),
+            steps=4,
+        )
+        for op, reference in (("sin", np.sin), ("cos", np.cos))
+    ],
     *unary(
         "tan",
         np.tan,

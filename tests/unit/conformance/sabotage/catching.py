@@ -7,7 +7,7 @@ from functools import partial
 
 from polyad_conformance import test_ops, test_overrides
 from polyad_conformance.calls import FellBack, Target, UnsupportedByDeclaration
-from polyad_conformance.checks import accounts, devices, large, ordering, promotion, storage, training
+from polyad_conformance.checks import accounts, devices, integers, large, ordering, promotion, storage, training
 from polyad_conformance.samples import families
 
 from .saboteur import NAME
@@ -22,6 +22,7 @@ DEVICE_CHECKS = {
         devices.check_transfer,
         training.check_training,
         *large.CHECKS,
+        integers.check_wide_integers,
     )
 }
 

@@ -176,6 +176,31 @@ def compares_wide_integers_as_doubles(backend: Saboteur, patch: pytest.MonkeyPat
     )
 
 
+@caught_by("check_wide_integers")
+def chooses_integers_by_way_of_doubles(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """The larger of two int64 numbers is found in float64, and loses its last bits."""
+    backend.replace(
+        "maximum",
+        lambda honest: outcome(
+            honest, lambda r, *args: r.astype(np.float64).astype(r.dtype) if r.dtype == np.int64 else r
+        ),
+    )
+
+
+@caught_by("test_values", "sin")
+def reduces_angles_in_single_precision(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Large angles are brought near 0 with a float32 value of 2 pi."""
+
+    def reduced(result: Any, a: Any) -> Any:
+        if result.dtype != np.float32 or not isinstance(a, np.ndarray) or a.dtype != np.float32:
+            return result
+        with np.errstate(all="ignore"):
+            turn = np.float32(2 * np.pi)
+            return np.sin(a - turn * np.round(a / turn))
+
+    backend.replace("sin", lambda honest: outcome(honest, reduced))
+
+
 @caught_by("test_values", "round")
 def rounds_halves_away_from_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """round takes 0.5 to 1, as C's round does."""

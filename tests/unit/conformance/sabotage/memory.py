@@ -139,6 +139,28 @@ def fills_with_one_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Saboteur, "fill", lambda self, target, value: honest(self, target, value if value else 0))
 
 
+@caught_by("check_copy")
+def copies_integers_as_doubles(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A copy of int64 goes through float64."""
+    honest = NumpyBackend.copy
+
+    def copy(self: Any, target: Any, source: Any) -> None:
+        honest(self, target, source.astype(np.float64) if source.dtype == target.dtype == np.int64 else source)
+
+    patch.setattr(Saboteur, "copy", copy)
+
+
+@caught_by("check_copy")
+def copies_by_adding_zero(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A copy is a kernel that adds 0, which takes the sign from -0."""
+    honest = NumpyBackend.copy
+
+    def copy(self: Any, target: Any, source: Any) -> None:
+        honest(self, target, source + source.dtype.type(0) if source.dtype.kind == "f" else source)
+
+    patch.setattr(Saboteur, "copy", copy)
+
+
 @caught_by("check_overlap")
 def copies_overlapping_memory_forwards(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """A copy within one memory reads what it has just written."""

@@ -131,6 +131,12 @@ def repeats_random_words(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
 
 
 @caught_by("test_values", "_philox_bits")
+def begins_random_words_anew(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Each draw gives the words that the first one gave."""
+    backend.replace("philox_bits", lambda honest: lambda shape, seed, offset, *rest: honest(shape, seed, 0, *rest))
+
+
+@caught_by("test_values", "_philox_bits")
 def draws_by_its_own_seed(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """Random words are good, but other ones than everywhere else."""
     backend.replace("philox_bits", lambda honest: lambda shape, seed, *rest: honest(shape, seed ^ 1, *rest))

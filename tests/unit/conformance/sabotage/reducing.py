@@ -60,6 +60,52 @@ def adds_products_up_in_half(backend: Saboteur, patch: pytest.MonkeyPatch) -> No
     backend.replace("gemm", make)
 
 
+@caught_by("check_wide_integers")
+def adds_integers_up_in_32_bits(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Running sums of int64 wrap at 2**31."""
+    backend.replace(
+        "cumsum",
+        lambda honest: outcome(
+            honest, lambda r, *args: r.astype(np.int32).astype(r.dtype) if r.dtype == np.int64 else r
+        ),
+    )
+
+
+@caught_by("check_wide_integers")
+def multiplies_integer_matrices_as_doubles(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """Products of int64 matrices are handed to the BLAS of float64."""
+
+    def make(honest: Any) -> Any:
+        def kernel(a: Any, b: Any, *turned: bool) -> Any:
+            if a.dtype != np.int64:
+                return honest(a, b, *turned)
+            with np.errstate(all="ignore"):
+                return honest(a.astype(np.float64), b.astype(np.float64), *turned).astype(np.int64)
+
+        return kernel
+
+    backend.replace("gemm", make)
+
+
+@caught_by("test_values", "var")
+def subtracts_squares_for_a_variance(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A variance is the mean of squares less the square of the mean, of which nothing is left far from 0."""
+
+    def make(honest: Any) -> Any:
+        def kernel(a: Any, dims: Any, correction: Any, keepdim: bool) -> Any:
+            result = honest(a, dims, correction, keepdim)
+            if a.dtype != np.float32 or a.ndim != 2 or not a.size:
+                return result
+            axes, count = tuple(dims), a.dtype.type(a.size / max(result.size, 1))
+            squares = np.square(a).sum(axes) - np.square(a.sum(axes)) / count
+            with np.errstate(all="ignore"):
+                return np.asarray(squares / a.dtype.type(count - correction)).reshape(result.shape)
+
+        return kernel
+
+    backend.replace("var", make)
+
+
 @caught_by("test_values", "sum")
 def adds_half_of_a_long_row(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """A reduction loses the half of the elements that its second pass should have added."""
