@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -89,6 +90,19 @@ def test_the_fastest_is_measured_once_and_kept(machine, folder, monkeypatch):
     timed(monkeypatch, one=1e-3, two=9e-3, three=3e-3)
     assert tuning.chosen(product, offered).name == "two"
     assert [way.runs for way in offered] == runs
+
+
+def test_threads_that_meet_in_a_class_measure_it_once(machine, monkeypatch):
+    timed(monkeypatch, one=2e-3, two=1e-3)
+    offered, found = [Counted("one"), Counted("two")], []
+    product = large(machine)
+    threads = [threading.Thread(target=lambda: found.append(tuning.chosen(product, offered).name)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == ["two"] * 4
+    assert [way.runs for way in offered] == [1 + tuning.PASSES] * 2
 
 
 def test_what_is_only_a_little_faster_is_not_preferred(machine, monkeypatch):

@@ -14,6 +14,7 @@ A class is the form of the matrices and a range of four times as many multiplica
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -55,11 +56,15 @@ def chosen(product: Product, offered: Sequence[Way]) -> Way:
     known = _known(device)
     found: Way | None = known.get(own)
     if found is None:
-        with device.lock:
+        with _measuring:
             found = known.get(own)
             if found is None:
                 found = known[own] = _found(product, offered, f"{product.form} of 4**{size}")
     return found
+
+
+_measuring = threading.Lock()
+"""One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants that one."""
 
 
 @cache
