@@ -152,7 +152,9 @@ class Pool:
         return out_of_memory(self.device.name, nbytes, why, self.stats(), fix)
 
     def empty_cache(self) -> None:
-        """Give what is kept back to the driver; work that still uses it is waited for."""
+        """Give what is kept back to the driver; work that still uses it is waited for. A lost device keeps it."""
+        if self.device.trouble:
+            return
         with self._lock:
             if any(self._free.values()):
                 self.device.finish()
