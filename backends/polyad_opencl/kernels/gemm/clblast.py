@@ -77,7 +77,7 @@ def run(product: Product) -> None:
     (a_step,), (b_step,) = steps if sizes else ((0,), (0,))
     m, n, k, out, device = product.m, product.n, product.k, product.out, product.device
     queue = ctypes.c_void_p(device.queue.int_ptr)
-    with device.lock:
+    with device.calls, device.lock:
         status = _routine(product.dtype)(
             _ROW_MAJOR, a_way, b_way, m, n, k, 1.0,
             a.buffer.int_ptr, a.offset, a_pitch, a_step,

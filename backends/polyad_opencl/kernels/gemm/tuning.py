@@ -114,7 +114,8 @@ def _once(product: Product, way: Way) -> float:
     begin = time.perf_counter()
     way.run(product)
     try:
-        product.device.queue.finish()
+        with product.device.calls:
+            product.device.queue.finish()
     except cl.Error as error:
         raise product.device.explained(error, f"gemm {product.dtype.name} ({way.name})") from error
     return time.perf_counter() - begin
