@@ -39,6 +39,9 @@ PASSES, STRETCH = 2, 0.04
 of milliseconds, at the cost of what is measured next.
 """
 
+LEAST, LONG = 3, 0.1
+"""At least so many times a pass, unless one takes so many seconds: on a busy machine threads may wait for each other."""
+
 _GAIN = 0.8
 """The fraction of the first way's time that another one has to reach to be preferred."""
 
@@ -103,11 +106,16 @@ def measured(product: Product, offered: Sequence[Way]) -> dict[str, float]:
     taken: dict[str, list[float]] = {way.name: [] for way in working}
     for _ in range(PASSES):
         for way in working:
-            end = time.perf_counter() + STRETCH
-            taken[way.name].append(_once(product, way))
-            while time.perf_counter() < end:
-                taken[way.name].append(_once(product, way))
+            taken[way.name] += _stretch(product, way)
     return {name: min(each) for name, each in taken.items()}
+
+
+def _stretch(product: Product, way: Way) -> list[float]:
+    end = time.perf_counter() + STRETCH
+    found = [_once(product, way)]
+    while time.perf_counter() < end or (len(found) < LEAST and found[-1] < LONG):
+        found.append(_once(product, way))
+    return found
 
 
 def _once(product: Product, way: Way) -> float:
