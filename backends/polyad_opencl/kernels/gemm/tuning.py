@@ -40,7 +40,7 @@ of milliseconds, at the cost of what is measured next.
 """
 
 LEAST, LONG = 3, 0.1
-"""At least so many times a pass, unless one takes so many seconds: on a busy machine threads may wait for each other."""
+"""At least so many times a pass, unless one takes so many seconds: threads wait for each other on a busy machine."""
 
 _GAIN = 0.8
 """The fraction of the first way's time that another one has to reach to be preferred."""
