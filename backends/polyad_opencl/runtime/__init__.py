@@ -7,4 +7,5 @@ device.py     one device in use: context, queue, launches, failures, checks that
 memory.py     the caching allocator and its account
 transfers.py  bytes between the host and a device: plain, mapped, or staged in pinned memory
 programs.py   source -> compiled program, kept in memory and on disk
+choices.py    what was measured to be best, kept on disk
 """
