@@ -205,7 +205,7 @@ def test_a_lost_device_is_refused_and_others_work(device, opencl):
         def finish(self):
             raise Error("clFinish failed: DEVICE_NOT_AVAILABLE")
 
-    block = device.pool.take(16)
+    block, spare = device.pool.take(16), device.pool.take(16)
     device.queue = LostQueue()
     with pytest.raises(DeviceError, match="was lost"):
         device.finish()
@@ -217,7 +217,7 @@ def test_a_lost_device_is_refused_and_others_work(device, opencl):
         with pytest.raises(DeviceError, match="lost") as caught:
             use()
         assert "other devices still work" in caught.value.fix
-    del block
+    del spare
     device.pool.empty_cache()  # is asked of all devices at once, and must not fail for those that work
     assert (polyad.ones(3, device=opencl) + polyad.ones(3, device=opencl)).tolist() == [2, 2, 2]
     assert (polyad.ones(3) + 1).tolist() == [2, 2, 2]
