@@ -158,7 +158,7 @@ def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], devic
     def run(*args: Any) -> Any:
         if get_policy() == "error":
             raise MissingKernel(
-                f"{op.name}: {device} has no kernel for it" + (f" with dtypes {dtypes}" if dtypes else ""),
+                f"{op.title}: {device} has no kernel for it" + (f" with dtypes {dtypes}" if dtypes else ""),
                 fix='polyad.backends.set_fallback("allow") or "warn" runs it on the host; or use another device',
             )
         moved: list[int] = []
@@ -191,7 +191,7 @@ def _missing(op: Op, device: Device, types: Signature) -> Callable[..., Any]:
         who = str(device) if device.type == HOST else f"neither {device} nor the host"
         has = "has no" if device.type == HOST else "has a"
         raise MissingKernel(
-            f"{op.name}: {who} {has} kernel for {_dtypes(types) or 'these parameters'}",
+            f"{op.title}: {who} {has} kernel for {_dtypes(types) or 'these parameters'}",
             fix="convert to a dtype that the op takes",
         )
 

@@ -60,6 +60,7 @@ class Op:
 
     Attributes:
         name, kind: see the module's docstring.
+        title: what errors call it: the public function's name where that is another.
         operands: names of the tensor parameters, with how each may be given: "tensor", "number" (a tensor or a number),
             "optional" (a tensor or None), "flexible" (any of the three) or "list".
         params: names of the other parameters, in order.
@@ -85,10 +86,12 @@ class Op:
         keyed: tuple[str, ...],
         grad_name: str | None,
         namespace: str = "",
+        title: str = "",
     ) -> None:
         name = definition.__name__
         # `linalg.det` is the op linalg_det: op names are unique, whatever module shows them.
         self.name = f"{namespace.rpartition('.')[2]}_{name}" if namespace in OP_PREFIXES else name.lstrip("_")
+        self.title = title or self.name
         self.kind = kind
         self.doc = inspect.getdoc(definition) or ""
         self.module = definition.__module__
@@ -221,14 +224,15 @@ def primitive(
     method: bool = True,
     inplace: bool = False,
     namespace: str = "",
+    title: str = "",
 ) -> Callable[[F], F]:
     """Declare an op that backends bring kernels for.
 
-    See the module's docstring; ``inplace`` asks for the form ``<name>_``.
+    See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it.
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name, namespace)
+        op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name, namespace, title)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap

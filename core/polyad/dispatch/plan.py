@@ -111,20 +111,20 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
         if isinstance(value, Tensor):
             if given == "list":
                 raise ArgumentTypeError(
-                    f"{op.name}: {name} is one tensor", operands={name: value}, fix="pass a list or tuple of tensors"
+                    f"{op.title}: {name} is one tensor", operands={name: value}, fix="pass a list or tuple of tensors"
                 )
             types.append(value._type)
         elif given == "list":
             if not isinstance(value, (list, tuple)):
                 raise ArgumentTypeError(
-                    f"{op.name}: {name} is no list of tensors",
+                    f"{op.title}: {name} is no list of tensors",
                     operands={name: value},
                     fix="pass a list or tuple of tensors",
                 )
             for position, item in enumerate(value):
                 if item is not None and not isinstance(item, Tensor):
                     raise ArgumentTypeError(
-                        f"{op.name}: {name}[{position}] is no tensor",
+                        f"{op.title}: {name}[{position}] is no tensor",
                         operands={f"{name}[{position}]": item},
                         fix="wrap it in polyad.tensor(...)",
                     )
@@ -147,7 +147,7 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
         found = op.plans.get(key)
     except TypeError:
         raise ArgumentTypeError(
-            f"{op.name}: {dict(zip(op.keyed, keyed, strict=True))} cannot be read", fix="pass a dtype or device"
+            f"{op.title}: {dict(zip(op.keyed, keyed, strict=True))} cannot be read", fix="pass a dtype or device"
         ) from None
     if found is None:
         found = op.plans[key] = _make_plan(op, types, dict(zip(op.keyed, keyed, strict=True)), values)
@@ -208,7 +208,7 @@ def _common_device(op: Op, types: Signature, keyed: dict[str, Any], values: tupl
             else:
                 operands[name] = value
         raise DeviceError(
-            f"{op.name}: operands are on different devices",
+            f"{op.title}: operands are on different devices",
             operands=operands,
             fix="move them to one device with .to(device)",
         )
@@ -356,28 +356,28 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return found
     if is_out_of_memory(error):
         return OutOfMemory(
-            f"{op.name}: the device has not enough memory",
+            f"{op.title}: the device has not enough memory",
             operands=operands,
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
     if isinstance(error, OverflowError):
         return DTypeError(
-            f"{op.name}: a number is outside the range of the operands' dtype: {error}",
+            f"{op.title}: a number is outside the range of the operands' dtype: {error}",
             operands=operands,
             fix="use a number that the dtype can hold, or convert the tensor first",
         )
     if isinstance(error, IndexError):
         return IndexOutOfRange(
-            f"{op.name}: {error}", operands=operands, fix="check the index tensor against the indexed dimension"
+            f"{op.title}: {error}", operands=operands, fix="check the index tensor against the indexed dimension"
         )
     if isinstance(error, (NotImplementedError, MissingKernel)):
-        return MissingKernel(f"{op.name}: {error}", operands=operands, fix="use another dtype or device")
+        return MissingKernel(f"{op.title}: {error}", operands=operands, fix="use another dtype or device")
     if isinstance(error, AttributeError):
         return defect(op.name, operands, error)
     kind = ShapeError if isinstance(error, ValueError) else KernelFailure
     return kind(
-        f"{op.name}: the kernel failed: {type(error).__name__}: {error}",
+        f"{op.title}: the kernel failed: {type(error).__name__}: {error}",
         operands=operands,
         fix="check shapes and dtypes; if they are right, report the backend",
     )
@@ -403,9 +403,9 @@ def explained_by_shapes(op: Op, values: tuple[Any, ...]) -> PolyadError | None:
         # speak in this op's name.
         named, _, rest = found.message.partition(": ")
         if named == "broadcast":
-            message = f"{op.name}: {rest}"
+            message = f"{op.title}: {rest}"
         else:
-            message = found.message if named.isidentifier() and rest else f"{op.name}: {found.message}"
+            message = found.message if named.isidentifier() and rest else f"{op.title}: {found.message}"
         return type(found)(message, operands=_shown_operands(op, values), fix=found.fix)
     except Exception:
         pass  # a shape rule that cannot read its arguments explains nothing

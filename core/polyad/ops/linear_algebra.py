@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-@primitive(dtype=promoted, shape=shape_rules.gemm, grad_name="MmBackward0")
+@primitive(dtype=promoted, shape=shape_rules.gemm, grad_name="MmBackward0", title="matmul")
 def _gemm(input: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
     """Batched matrix product of operands with two or more dimensions, either of them transposed in its last two."""
 
