@@ -158,7 +158,7 @@ def test_mixed_devices_are_refused_by_argument_name(toy) -> None:
         assert ".to(device)" in caught.value.fix
     with pytest.raises(DeviceError, match="operands are on different devices"):
         polyad.ones(1, device="toy:0") + polyad.ones(1, device="toy:1")
-    with pytest.raises(DeviceError, match="^matmul: operands are on different devices"):
+    with pytest.raises(DeviceError, match=r"^matmul: operands are on different devices"):
         polyad.ones(2, 2, device="toy") @ polyad.ones(2, 2)
     with pytest.raises(DeviceError, match=r"add_|different devices"):
         a.add_(polyad.ones(2))
