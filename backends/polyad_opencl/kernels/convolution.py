@@ -33,8 +33,10 @@ from .tiles import ELEMENTS, lanes, prologue
 Sizes = tuple[int, ...]
 
 DIMS = 3
-CHANNELS, VECTORS = 8, 2
-SUM_CHANNELS, SUM_TAPS = 4, 4
+CHANNELS, VECTORS = 6, 2
+SUM_CHANNELS, SUM_TAPS = 4, 3
+"""Tiles of 12 accumulators: with what is multiplied they fill 16 registers, and none goes to memory between."""
+
 PARTS = 8
 """In how many parts of the batch the gradient of the weight is added up."""
 

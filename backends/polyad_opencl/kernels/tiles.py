@@ -44,8 +44,8 @@ _VECTORS = {
     uint8 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
     return convert_ushort8(isnan(x) ? (uint8)0x7fc0 : rounded);
 }
-#define loadv(p, i) as_float8(convert_uint8(vload8(0, (p) + (i))) << 16)
-#define storev(p, i, x) vstore8(narrowed(x), 0, (p) + (i))""",
+#define loadv(p, i) as_float8(convert_uint8(((const __global Packed *)((p) + (i)))->v) << 16)
+#define storev(p, i, x) (((__global Packed *)((p) + (i)))->v = narrowed(x))""",
 }
 
 
@@ -61,17 +61,20 @@ def lanes(dtype: DType) -> int:
 def prologue(dtype: DType) -> str:
     """Definitions: `elements.text`, ``S`` and ``V`` (what is computed in, a scalar and a vector of ``W``), ``load``,
     ``loadv``, ``store``, ``storev``. Indices count elements. A vector may be loaded from the last element on: see
-    `runtime.memory.SLACK`.
+    `runtime.memory.SLACK`. Vectors are packed structures, since PoCL calls vload as a function, before which all
+    accumulators go to memory.
     """
     used, stored, width = ELEMENTS[dtype.name].used, STORED[dtype.name], lanes(dtype)
-    plain = f"""#define loadv(p, i) convert_{used}{width}(vload{width}(0, (p) + (i)))
-#define storev(p, i, x) vstore{width}(convert_{stored}{width}(x), 0, (p) + (i))"""
+    into, back = ("", "") if used == stored else (f"convert_{used}{width}", f"convert_{stored}{width}")
+    plain = f"""#define loadv(p, i) {into}(((const __global Packed *)((p) + (i)))->v)
+#define storev(p, i, x) (((__global Packed *)((p) + (i)))->v = {back}(x))"""
     return f"""{"#pragma OPENCL EXTENSION cl_khr_fp64 : enable" if used == "double" else ""}
 {text(dtype)}
 #define W {width}
 #define S {used}
 #define V {used}{width}
 #define VSTORE vstore{width}
+typedef struct __attribute__((packed)) {{ {stored}{width} v; }} Packed;
 #define load(p, i) ((S)LOAD(p, i))
 #define store(p, i, x) STORE(p, i, (C)(x))
 {_VECTORS.get(dtype.name, plain)}

@@ -54,7 +54,7 @@ from .elementwise import (
 from .expression import Apply, Expression, Local, Operand, apply, cast
 from .formulas import is_cheap
 from .hardware import CPU, DeviceDescription
-from .writer import Writer, kind_of
+from .writer import Writer, computed_in, kind_of
 
 SEGMENT = 1024
 """Elements that are accumulated before they join the total."""
@@ -239,7 +239,7 @@ def reduction(
         one, found = writer, [tuple(total) for total in totals]
     else:
         one = Writer(dialect, 1, writer.functions, prefix="u")
-        element, text = _fold(one, totals[0], lanes, reducer, kind)
+        element, text = _fold(one, totals[0], writer.packed(computed_in(kind), ""), lanes, reducer, kind)
         lines += [f"    {line}" for line in (*fold, *text)]
         found = [element]
     for u, names in enumerate(found):
@@ -276,25 +276,26 @@ def _keep_function(writer: Writer, kind: DType) -> str:
     spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
     if spelled not in writer.functions:
         vector, element = writer.type_of(own), Writer(writer.dialect, 1).type_of(own)
+        packed = writer.packed(computed_in(own), "")
         writer.functions[spelled] = (
             f"{writer.dialect.function}{vector} {spelled}(const {vector} v, const {vector} nothing, const int m) {{\n"
             f"    if (m == {lanes}) return v;\n"
             f"    {element} kept[{lanes}], none[{lanes}];\n"
-            f"    vstore{lanes}(v, 0, kept);\n    vstore{lanes}(nothing, 0, none);\n"
+            f"    (({packed} *)kept)->v = v; (({packed} *)none)->v = nothing;\n"
             f"    for (int k = m; k < {lanes}; ++k) kept[k] = none[k];\n"
-            f"    return vload{lanes}(0, kept);\n}}\n"
+            f"    return ((const {packed} *)kept)->v;\n}}\n"
         )
     return spelled
 
 
 def _fold(
-    one: Writer, totals: Sequence[str], lanes: int, reducer: str, kind: DType
+    one: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, kind: DType
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that make one element of the *lanes* of the *totals*, by halves."""
+    """Statements that make one element of the *lanes* of the *totals*, by halves; *packed* is their type in memory."""
     element, parts = one.type_of(kind), len(totals)
     lines = []
     for part, total in enumerate(totals):
-        lines.append(f"{element} lane{part}[{lanes}]; vstore{lanes}({total}, 0, lane{part});")
+        lines.append(f"{element} lane{part}[{lanes}]; (({packed} *)lane{part})->v = {total};")
     left = [f"lane{part}[lane]" for part in range(parts)]
     right = [f"lane{part}[lane + apart]" for part in range(parts)]
     made = _combine(one, reducer, kind, left, right)

@@ -334,14 +334,14 @@ class Writer:
         if spelled not in self.functions:
             n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             bits = "ushort" if dtype is float16 else memory  # there may be no variables of type half
-            address, part = self.dialect.address, f"(const {memory} *)part"
+            address, private = self.dialect.address, f"(const {memory} *)part"
             self.functions[spelled] = (
                 f"{self.dialect.function}{kind} {spelled}(const {address}{memory} *p, const int m) {{\n"
                 f"    if (m == {n}) return {self._vector_load(dtype, 'p')};\n"
                 f"    const {address}{bits} *q = (const {address}{bits} *)p;\n"
                 f"    {bits} part[{n}];\n"
                 f"    for (int k = 0; k < {n}; ++k) part[k] = q[k < m ? k : 0];\n"
-                f"    return {self._vector_load(dtype, part)};\n}}\n"
+                f"    return {self._vector_load(dtype, private, '')};\n}}\n"
             )
         return spelled
 
@@ -362,23 +362,32 @@ class Writer:
                 f"    if (m == {n}) {{ {whole}; return; }}\n"
                 f"    {address}{bits} *q = ({address}{bits} *)p;\n"
                 f"    {bits} part[{n}];\n"
-                f"    {self._vector_store(dtype, f'({memory} *)part')};\n"
+                f"    {self._vector_store(dtype, f'({memory} *)part', '')};\n"
                 f"    for (int k = 0; k < m; ++k) q[k] = part[k];\n}}\n"
             )
         return spelled
 
-    def _vector_load(self, dtype: DType, pointer: str) -> str:
+    def _vector_load(self, dtype: DType, pointer: str, address: str | None = None) -> str:
         n = self.lanes
         if dtype is float16:
             return f"vload_half{n}(0, {pointer})"
-        if dtype is bfloat16:
-            return f"as_float{n}(convert_uint{n}(vload{n}(0, {pointer})) << (uint{n})(16))"
-        return f"vload{n}(0, {pointer})"
+        whole = f"((const {self.packed(dtype, address)} *)({pointer}))->v"
+        return f"as_float{n}(convert_uint{n}({whole}) << (uint{n})(16))" if dtype is bfloat16 else whole
 
-    def _vector_store(self, dtype: DType, pointer: str) -> str:
+    def _vector_store(self, dtype: DType, pointer: str, address: str | None = None) -> str:
         n = self.lanes
         if dtype is float16:
             return f"vstore_half{n}_rte(v, 0, {pointer})"
-        if dtype is bfloat16:
-            return f"vstore{n}({self._to_bfloat()}(v), 0, {pointer})"
-        return f"vstore{n}(v, 0, {pointer})"
+        value = f"{self._to_bfloat()}(v)" if dtype is bfloat16 else "v"
+        return f"(({self.packed(dtype, address)} *)({pointer}))->v = {value}"
+
+    def packed(self, dtype: DType, address: str | None) -> str:
+        """A vector of *dtype* in memory that need not be aligned.
+
+        That is what vload is for; but PoCL calls it as a function, before which everything in registers goes to memory.
+        """
+        vector = f"ushort{self.lanes}" if dtype is bfloat16 else self.type_of(dtype)
+        spelled = f"Packed_{vector}"
+        text = f"typedef struct __attribute__((packed)) {{ {vector} v; }} {spelled};\n"
+        self.functions.setdefault(spelled, text)
+        return f"{self.dialect.address if address is None else address}{spelled}"

@@ -101,4 +101,4 @@ def test_dense_vectors_are_taken_several_a_step() -> None:
     assert (sliced.inner, sliced.unroll) == (None, 1)
     assert unroll_for(apply("exp", x)) == 1, "the work hides the latency"
     text = reduction(x, "sum", OPENCL_C, device, inner=(1,), unroll=4).text
-    assert text.count("vload8(0, in0") == 4
+    assert text.count("((const __global Packed_float8 *)(in0") == 4

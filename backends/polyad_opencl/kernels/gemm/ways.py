@@ -111,7 +111,8 @@ class CLBlast:
 
 HOST, CLBLAST = HostBlas(), CLBlast()
 
-FOR_CPU = Registers(8, 2)
+FOR_CPU = Registers(6, 2)
+"""12 accumulators, two vectors of the right operand, and an element of the left: what 16 registers hold."""
 
 FOR_CPUS: dict[str, tuple[Tile, ...]] = {"rows": (Registers(2, 4),)}
 """By `Product.form`; `FOR_CPU` for the others. One each, since compiling more of them costs more than they bring."""
