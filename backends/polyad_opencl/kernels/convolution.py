@@ -3,7 +3,7 @@
 The input is copied once into zero-padded planes in which the element that a kernel position (a tap) multiplies lies at
 a constant distance from the result's element: results are numbered along the planes, rows end to end, and those at row
 ends that stand for nothing are not stored. With strides there are several planes a channel, plane r with every
-stride-th element from r on. A work-item keeps 8 channels by two vectors of results in registers and walks channels and
+stride-th element from r on. A work-item keeps 6 channels by two vectors of results in registers and walks channels and
 taps: each vector of the plane is multiplied by 8 numbers of the weight, which were laid side by side before.
 
 The gradient with respect to the input is the same kernel on the gradient's planes, once for each phase of the stride.
