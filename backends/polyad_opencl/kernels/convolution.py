@@ -4,7 +4,7 @@ The input is copied once into zero-padded planes in which the element that a ker
 a constant distance from the result's element: results are numbered along the planes, rows end to end, and those at row
 ends that stand for nothing are not stored. With strides there are several planes a channel, plane r with every
 stride-th element from r on. A work-item keeps 6 channels by two vectors of results in registers and walks channels and
-taps: each vector of the plane is multiplied by 8 numbers of the weight, which were laid side by side before.
+taps: each vector of the plane is multiplied by 6 numbers of the weight, which were laid side by side before.
 
 The gradient with respect to the input is the same kernel on the gradient's planes, once for each phase of the stride.
 That with respect to the weight is a sum of products along two planes, over parts of the batch that are added up in
