@@ -56,7 +56,7 @@ INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 # its kernels have not been compiled before, else a sixth of that; they are kept in the user's cache folder.
 BACKENDS = {
     "cpu": Backend("cpu"),
-    "opencl": Backend("opencl", "1/30", extra="opencl"),
+    "opencl": Backend("opencl", "1/60", extra="opencl"),
     "opencl-intel": Backend("opencl", "2/30", extra="opencl", requirements=INTEL, default=False),
     "cuda": Backend("cuda"),
     "fake": Backend("fake", "3/8", package="tests/backends/fake"),
