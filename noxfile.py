@@ -112,7 +112,7 @@ def imports(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
-    install(session, extras="test,plot,opencl")
+    install(session, "pyyaml", extras="test,plot,opencl")
     session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
 
 
