@@ -261,9 +261,7 @@ class Device:
         flags = cl.map_flags.READ | cl.map_flags.WRITE if write else cl.map_flags.READ
         try:
             with self.calls:
-                memory, _ = cl.enqueue_map_buffer(
-                    self.queue, array.buffer, flags, array.offset * size, (reach * size,), np.uint8
-                )
+                memory = self.transfers.map(array.buffer, flags, array.offset * size, reach * size)
         except cl.Error as error:
             raise self.explained(error, "mapping the device's memory") from error
         try:

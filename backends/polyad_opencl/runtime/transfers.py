@@ -20,6 +20,8 @@ says when a block can be used again, whoever used it, and the caller's array is 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,7 +117,8 @@ class Transfers:
             if nbytes >= self.staged_from and self._take(self._down, self._read_staged, host, buffer, begin):
                 return
         elif nbytes >= self.mapped_from:
-            self._read_mapped(host, buffer, begin)
+            with self._mapped(buffer, cl.map_flags.READ, begin, nbytes) as memory:
+                host[:] = memory
             return
         cl.enqueue_copy(self._device.queue, host, buffer, src_offset=begin)
 
@@ -126,7 +129,8 @@ class Transfers:
             if nbytes >= self.staged_from and self._take(self._up, self._write_staged, host, buffer, begin):
                 return
         elif nbytes >= self.mapped_from:
-            self._write_mapped(host, buffer, begin)
+            with self._mapped(buffer, cl.map_flags.WRITE, begin, nbytes) as memory:
+                memory[:] = host
             return
         cl.enqueue_copy(self._device.queue, buffer, host, dst_offset=begin)
 
@@ -188,19 +192,14 @@ class Transfers:
 
     # ------------------------------------------------------------------------------------------------------- mapped
 
-    def _read_mapped(self, host: Any, buffer: cl.Buffer, begin: int) -> None:
-        memory = self._map(buffer, cl.map_flags.READ, begin, host.nbytes)
-        try:
-            host[:] = memory
-        finally:
-            memory.base.release(self._device.queue)
-
-    def _write_mapped(self, host: Any, buffer: cl.Buffer, begin: int) -> None:
-        memory = self._map(buffer, cl.map_flags.WRITE, begin, host.nbytes)
-        try:
-            memory[:] = host
-        finally:
-            memory.base.release(self._device.queue)
-
-    def _map(self, buffer: cl.Buffer, flags: int, begin: int, nbytes: int) -> Any:
+    def map(self, buffer: cl.Buffer, flags: int, begin: int, nbytes: int) -> Any:
+        """*nbytes* of *buffer* as a uint8 array, after all work that was enqueued; its ``base`` is to be released."""
         return cl.enqueue_map_buffer(self._device.queue, buffer, flags, begin, (nbytes,), np.uint8)[0]
+
+    @contextmanager
+    def _mapped(self, buffer: cl.Buffer, flags: int, begin: int, nbytes: int) -> Iterator[Any]:
+        memory = self.map(buffer, flags, begin, nbytes)
+        try:
+            yield memory
+        finally:
+            memory.base.release(self._device.queue)

@@ -351,12 +351,11 @@ class Writer:
             n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             bits = "ushort" if dtype is float16 else memory
             address = self.dialect.address
-            streamed = stream and dtype is not float16
-            if streamed:
-                self.functions.setdefault("", STREAM)
-                vector = f"{'ushort' if dtype is bfloat16 else kind.rstrip('0123456789')}{n}"
-                value = f"{self._to_bfloat()}(v)" if dtype is bfloat16 else "v"
-            whole = f"STREAM({value}, ({address}{vector} *)p)" if streamed else self._vector_store(dtype, "p")
+            if stream and dtype is not float16:
+                self.functions.setdefault("STREAM", STREAM)
+                whole = f"STREAM({self._as_stored(dtype)}, ({address}{self._stored_vector(dtype)} *)p)"
+            else:
+                whole = self._vector_store(dtype, "p")
             self.functions[spelled] = (
                 f"{self.dialect.function}void {spelled}(const {kind} v, {address}{memory} *p, const int m) {{\n"
                 f"    if (m == {n}) {{ {whole}; return; }}\n"
@@ -378,15 +377,22 @@ class Writer:
         n = self.lanes
         if dtype is float16:
             return f"vstore_half{n}_rte(v, 0, {pointer})"
-        value = f"{self._to_bfloat()}(v)" if dtype is bfloat16 else "v"
-        return f"(({self.packed(dtype, address)} *)({pointer}))->v = {value}"
+        return f"(({self.packed(dtype, address)} *)({pointer}))->v = {self._as_stored(dtype)}"
+
+    def _as_stored(self, dtype: DType) -> str:
+        """The variable v as a `_stored_vector`."""
+        return f"{self._to_bfloat()}(v)" if dtype is bfloat16 else "v"
+
+    def _stored_vector(self, dtype: DType) -> str:
+        """The type of a vector of *dtype* in memory; float16 has none, and goes through functions of its own."""
+        return f"ushort{self.lanes}" if dtype is bfloat16 else self.type_of(dtype)
 
     def packed(self, dtype: DType, address: str | None) -> str:
         """A vector of *dtype* in memory that need not be aligned.
 
         That is what vload is for; but PoCL calls it as a function, before which everything in registers goes to memory.
         """
-        vector = f"ushort{self.lanes}" if dtype is bfloat16 else self.type_of(dtype)
+        vector = self._stored_vector(dtype)
         spelled = f"Packed_{vector}"
         text = f"typedef struct __attribute__((packed)) {{ {vector} v; }} {spelled};\n"
         self.functions.setdefault(spelled, text)
