@@ -12,8 +12,9 @@ from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
-from .kernels import KERNELS, workers
-from .kernels.quiet import thread
+from . import workers
+from .kernels import KERNELS
+from .quiet import thread
 
 
 class NumpyBackend(Backend):

@@ -12,7 +12,8 @@ from polyad.dtypes import ALL, DType, complex128, float64
 from polyad.interop.numpy import numpy_dtype
 
 from .array import Array, new
-from .kernels import KERNELS, copying
+from .kernels import KERNELS
+from .kernels.memory import conversion as copying
 from .runtime import discovery
 from .runtime.device import Device as OpenCLDevice, opened, opened_devices
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms, under PyTorch's path ``polyad.fft``, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
+"""Discrete Fourier transforms, under PyTorch's path ``polyad.fft``, one import a name. Written by ``python -m polyad.ops.declaring.stubs``; do not edit."""
 
 from .ops.fft.frequencies import fftfreq as fftfreq
 from .ops.fft.frequencies import fftshift as fftshift

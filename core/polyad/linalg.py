@@ -1,7 +1,6 @@
-"""Linear algebra under PyTorch's path ``polyad.linalg``, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
+"""Linear algebra under PyTorch's path ``polyad.linalg``, one import a name. Written by ``python -m polyad.ops.declaring.stubs``; do not edit."""
 
 from .errors import LinAlgError as LinAlgError
-from .ops.contraction import multi_dot as multi_dot
 from .ops.linalg.determinants import det as det
 from .ops.linalg.determinants import slogdet as slogdet
 from .ops.linalg.factorizations import householder_product as householder_product
@@ -41,4 +40,5 @@ from .ops.linalg.spectra import eigvalsh as eigvalsh
 from .ops.linalg.triangular import cholesky as cholesky
 from .ops.linalg.triangular import cholesky_ex as cholesky_ex
 from .ops.linalg.triangular import solve_triangular as solve_triangular
-from .ops.linear_algebra import matmul as matmul
+from .ops.products.matmul import matmul as matmul
+from .ops.products.tensordot import multi_dot as multi_dot

@@ -1,14 +1,16 @@
-"""Special functions under PyTorch's path ``polyad.special``, one import a name. Written by ``python -m polyad.ops.stubs``; do not edit."""
+"""Special functions under PyTorch's path ``polyad.special``, one import a name. Written by ``python -m polyad.ops.declaring.stubs``; do not edit."""
 
-from .ops.activation.softmax import log_softmax as log_softmax
-from .ops.activation.softmax import softmax as softmax
-from .ops.exponential import exp2 as exp2
-from .ops.exponential import expit as expit
-from .ops.exponential import expm1 as expm1
-from .ops.exponential import log1p as log1p
-from .ops.exponential import logit as logit
-from .ops.exponential import xlogy as xlogy
-from .ops.rounding import round as round
+from .ops.nn.activation.softmax import log_softmax as log_softmax
+from .ops.nn.activation.softmax import softmax as softmax
+from .ops.pointwise.exponential import exp2 as exp2
+from .ops.pointwise.exponential import expit as expit
+from .ops.pointwise.exponential import expm1 as expm1
+from .ops.pointwise.exponential import log1p as log1p
+from .ops.pointwise.exponential import logit as logit
+from .ops.pointwise.exponential import xlogy as xlogy
+from .ops.pointwise.rounding import round as round
+from .ops.pointwise.trigonometry import sinc as sinc
+from .ops.reductions.variance import logsumexp as logsumexp
 from .ops.special.bessel import airy_ai as airy_ai
 from .ops.special.bessel import bessel_j0 as bessel_j0
 from .ops.special.bessel import bessel_j1 as bessel_j1
@@ -54,5 +56,3 @@ from .ops.special.polynomials import shifted_chebyshev_polynomial_u as shifted_c
 from .ops.special.polynomials import shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v
 from .ops.special.polynomials import shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w
 from .ops.special.zeta import zeta as zeta
-from .ops.statistics import logsumexp as logsumexp
-from .ops.trigonometry import sinc as sinc

@@ -74,7 +74,7 @@ class Tensor(TensorMethods):
         in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
         from .dtypes import get_default_dtype
-        from .ops import creation
+        from .ops.creation import factories as creation
 
         if len(data) != 1 or isinstance(data[0], (int, Size)):
             return creation.zeros(*(data or (0,)), device=device)
@@ -644,7 +644,7 @@ class Tensor(TensorMethods):
         self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
         """A tensor of *data* with this tensor's dtype and device unless others are given."""
-        from .ops import creation
+        from .ops.creation import factories as creation
 
         return creation.tensor(
             data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad

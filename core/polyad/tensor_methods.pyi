@@ -1,4 +1,7 @@
-"""What type checkers see of Tensor's generated methods. Written by ``python -m polyad.ops.stubs``; do not edit."""
+"""What type checkers see of Tensor's generated methods.
+
+Written by ``python -m polyad.ops.declaring.stubs``; do not edit.
+"""
 
 import builtins
 from collections.abc import Sequence

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import ALL, DType, bfloat16, bool_, complex64, float16, float32, float64, int64, uint8
 from polyad.interop.numpy import numpy_dtype
-from polyad.ops.shape_rules import broadcast, same
+from polyad.ops.declaring.shape_rules import broadcast, same
 
 from .calls import Call, Given, contiguous, every_layout, leaves, mapped
 from .forms import basic_form, has_method, keyword_form, takes_out

@@ -104,10 +104,8 @@ def _has_no_value(mismatch: Mismatch, theirs: Outcome) -> bool:
 
 
 def _pads(call: Call) -> bool:
-    return call.path in PUBLIC and PUBLIC[call.path].module.rpartition(".ops.")[2].split(".")[0] in (
-        "convolution",
-        "fft",
-    )
+    family = PUBLIC[call.path].module.rpartition(".ops.")[2] if call.path in PUBLIC else ""
+    return family == "nn.convolution" or family.startswith("fft.")
 
 
 def _is_sorted(call: Call) -> bool:

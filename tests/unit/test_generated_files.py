@@ -3,11 +3,11 @@
 import polyad.nn.functional
 import polyad.ops  # the declarations
 from polyad.dispatch.op import PUBLIC
-from polyad.ops import stubs
+from polyad.ops.declaring import stubs
 
 
 def test_generated_files_are_fresh() -> None:
-    assert stubs.main(["--check"]) == 0, "run python -m polyad.ops.stubs"
+    assert stubs.main(["--check"]) == 0, "run python -m polyad.ops.declaring.stubs"
 
 
 def test_every_public_function_is_in_the_namespace() -> None:

@@ -1,89 +1,12 @@
-"""Kernels by family. `KERNELS` maps op names to kernels; a family module adds its own table to it."""
+"""Kernels by family. `KERNELS` maps op names to kernels; each module has a table of its own, which it joins."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 from polyad.backend import Kernel
 
-from . import (
-    activation,
-    added_products,
-    arithmetic,
-    attention,
-    bitwise,
-    combinatorics,
-    comparison,
-    conversion,
-    convolution,
-    cumulative,
-    distance,
-    divisors,
-    embedding,
-    exponential,
-    fft,
-    float_parts,
-    grid_sampling,
-    histogram,
-    indexing,
-    joining,
-    linalg,
-    linear_algebra,
-    losses,
-    normalization,
-    optimizer,
-    padding,
-    pooling,
-    powers,
-    products,
-    random,
-    reduction,
-    resampling,
-    rounding,
-    searching,
-    selection,
-    sorting,
-    special,
-    trigonometry,
-    truth,
-)
-
-KERNELS: dict[str, Kernel] = {
-    **activation.KERNELS,
-    **added_products.KERNELS,
-    **arithmetic.KERNELS,
-    **attention.KERNELS,
-    **bitwise.KERNELS,
-    **combinatorics.KERNELS,
-    **comparison.KERNELS,
-    **conversion.KERNELS,
-    **convolution.KERNELS,
-    **cumulative.KERNELS,
-    **distance.KERNELS,
-    **divisors.KERNELS,
-    **embedding.KERNELS,
-    **exponential.KERNELS,
-    **fft.KERNELS,
-    **float_parts.KERNELS,
-    **grid_sampling.KERNELS,
-    **histogram.KERNELS,
-    **indexing.KERNELS,
-    **joining.KERNELS,
-    **linalg.KERNELS,
-    **linear_algebra.KERNELS,
-    **losses.KERNELS,
-    **normalization.KERNELS,
-    **optimizer.KERNELS,
-    **padding.KERNELS,
-    **pooling.KERNELS,
-    **powers.KERNELS,
-    **products.KERNELS,
-    **random.KERNELS,
-    **reduction.KERNELS,
-    **resampling.KERNELS,
-    **rounding.KERNELS,
-    **searching.KERNELS,
-    **selection.KERNELS,
-    **sorting.KERNELS,
-    **special.KERNELS,
-    **trigonometry.KERNELS,
-    **truth.KERNELS,
-}
+KERNELS: dict[str, Kernel] = {}
+for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
+    KERNELS |= getattr(importlib.import_module(_found.name), "KERNELS", {})

@@ -1,45 +1,12 @@
-"""Kernels by family. `KERNELS` maps op names to kernels; a family module adds its own table to it."""
+"""Kernels by family. `KERNELS` maps op names to kernels; each module has a table of its own, which it joins."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
 from polyad.backend import Kernel
 
-from . import (
-    activation,
-    convolution,
-    copying,
-    creation,
-    cumulative,
-    elementwise,
-    indexing,
-    joining,
-    linalg,
-    linear_algebra,
-    normalization,
-    optimizer,
-    pooling,
-    random,
-    reduction,
-    searching,
-    sorting,
-)
-
-KERNELS: dict[str, Kernel] = {
-    **activation.KERNELS,
-    **convolution.KERNELS,
-    **copying.KERNELS,
-    **creation.KERNELS,
-    **cumulative.KERNELS,
-    **elementwise.KERNELS,
-    **indexing.KERNELS,
-    **joining.KERNELS,
-    **linalg.KERNELS,
-    **linear_algebra.KERNELS,
-    **normalization.KERNELS,
-    **optimizer.KERNELS,
-    **pooling.KERNELS,
-    **random.KERNELS,
-    **reduction.KERNELS,
-    **searching.KERNELS,
-    **sorting.KERNELS,
-}
+KERNELS: dict[str, Kernel] = {}
+for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
+    KERNELS |= getattr(importlib.import_module(_found.name), "KERNELS", {})

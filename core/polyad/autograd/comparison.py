@@ -19,10 +19,10 @@ from ..batching import map_first
 from ..dtypes import FLOATING, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, TransformError
 from ..layout import has_internal_overlap
-from ..ops.complex_parts import view_as_complex, view_as_real
-from ..ops.creation import zeros, zeros_like
-from ..ops.joining import stack
-from ..ops.random import rand
+from ..ops.creation.factories import zeros, zeros_like
+from ..ops.pointwise.complex_numbers import view_as_complex, view_as_real
+from ..ops.random.sampling import rand
+from ..ops.shaping.joining import stack
 from ..random import Generator
 from ..state import warn_user
 from ..tensor import Tensor

@@ -22,8 +22,8 @@ from typing import Any
 from ..dispatch.modes import twin
 from ..dispatch.op import op_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
-from ..ops.arithmetic import _add as add
-from ..ops.reduction import sum_to
+from ..ops.pointwise.arithmetic import _add as add
+from ..ops.reductions.sums import sum_to
 from ..state import line_at, state
 from ..storage import next_event
 from ..tensor import Tensor

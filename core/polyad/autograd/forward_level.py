@@ -28,11 +28,11 @@ from ..dispatch.promotion import first
 from ..dispatch.wrapped import Wrapped
 from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
-from ..ops.conversion import COPY, FILL, TO_DEVICE
-from ..ops.creation import TENSOR
-from ..ops.memory import RESIZE_, SET
-from ..ops.shape import _permute
-from ..ops.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
+from ..ops.creation.factories import TENSOR
+from ..ops.memory.conversion import COPY, FILL, TO_DEVICE
+from ..ops.memory.storage import RESIZE_, SET
+from ..ops.shaping.reshape import _permute
+from ..ops.shaping.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
 from ..state import state
 from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
 from .forward_rules import fitted, has_rule, push_forward, push_function

@@ -462,7 +462,7 @@ def _check_gradient(said: str, part: Any, like: Any) -> None:
 def _zeros(like: Any) -> Tensor | None:
     if like is None:
         return None
-    from ..ops.creation import zeros
+    from ..ops.creation.factories import zeros
 
     shape, kind = like
     return zeros(shape, dtype=kind.dtype, device=kind.device)

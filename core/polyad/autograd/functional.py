@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from ..batching import VmapLevel
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
-from ..ops.creation import ones_like, zeros, zeros_like
-from ..ops.joining import stack
-from ..ops.sequences import eye
+from ..ops.creation.factories import ones_like, zeros, zeros_like
+from ..ops.creation.sequences import eye
+from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 from .forward_level import ForwardLevel
 from .grad_mode import enable_grad, no_grad

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import ArgumentError
-from ..ops.complex_parts import view_as_complex
-from ..ops.random import randn
+from ..ops.pointwise.complex_numbers import view_as_complex
+from ..ops.random.sampling import randn
 from ..random import Generator
 from ..tensor import Tensor
 from .comparison import SEED, Check, GradcheckError, Settings, as_tuple, call, differentiable, is_checked

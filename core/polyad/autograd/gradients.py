@@ -12,7 +12,7 @@ from ..batching import map_first
 from ..dispatch.effects import Effect
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
-from ..ops.creation import ones, ones_like, zeros, zeros_like
+from ..ops.creation.factories import ones, ones_like, zeros, zeros_like
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .engine import run

@@ -24,7 +24,7 @@ from ..dispatch.modes import twin
 from ..dispatch.wrapped import Wrapped, tracked_outside
 from ..dtypes import FLOATING
 from ..errors import DTypeError
-from ..ops.creation import zeros_like
+from ..ops.creation.factories import zeros_like
 from ..state import state
 from ..tensor import Tensor
 from .grad_mode import enable_grad
@@ -157,7 +157,7 @@ class Linearized:
 
 def one_hot(like: Tensor, position: int) -> Tensor:
     """A tensor like *like*, 1 at the element with number *position* in row-major order and 0 elsewhere."""
-    from ..ops.creation import arange
+    from ..ops.creation.factories import arange
 
     count: Any = like.numel()
     chosen = arange(count, device=like.device) == position

@@ -19,7 +19,7 @@ from ..dispatch.levels import outside
 from ..dispatch.wrapped import tracked_outside
 from ..dtypes import FLOATING
 from ..errors import AutogradError
-from ..ops.creation import zeros_like
+from ..ops.creation.factories import zeros_like
 from ..state import state
 from ..tensor import Tensor
 from .function import Function, FunctionCtx, _formula, _record, run_forward

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
-from ..ops.shape import _reshape
+from ..ops.shaping.reshape import _reshape
 from ..tensor import Tensor
 from .batched import Batched
 from .rules import Rule, decomposed, fold, folded, unfold

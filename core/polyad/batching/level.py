@@ -16,7 +16,7 @@ from ..dispatch.plan import Plan
 from ..dispatch.views import Layout
 from ..dispatch.wrapped import Handle, Wrapped
 from ..errors import describe
-from ..ops.truth import ANYWHERE, anywhere
+from ..ops.reductions.any_all import ANYWHERE, anywhere
 from ..state import user_line
 from ..tensor import Tensor
 from .batched import Batched, Unbatchable

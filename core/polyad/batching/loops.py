@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
-from ..ops.creation import zeros
-from ..ops.joining import stack
+from ..ops.creation.factories import zeros
+from ..ops.shaping.joining import stack
 from ..state import user_line, warn_user
 from ..tensor import Tensor
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import Op
 from ..layout import Shape, Strides
-from ..ops.strided import _window_clear, _window_put, _window_take, _window_write, reach
+from ..ops.shaping.strided import _window_clear, _window_put, _window_take, _window_write, reach
 from ..tensor import Tensor
 from .rules import Rule
 

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.effects import Effect
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body
-from ..ops import shape_rules
-from ..ops.shape import _reshape
+from ..ops.declaring import shape_rules
+from ..ops.shaping.reshape import _reshape
 from ..tensor import Tensor
 from .batched import Batched, Unbatchable
 from .loops import one_by_one
@@ -238,8 +238,8 @@ def _spread_out(level: VmapLevel, value: Any) -> Any:
 
 def _permutations(level: VmapLevel, n: int, generator: Any, dtype: Any, device: Any) -> Any:
     from ..dtypes import int64
-    from ..ops.random import _integers
-    from ..ops.sorting import argsort
+    from ..ops.random.sampling import _integers
+    from ..ops.sorting.sort import argsort
 
     keys = _integers((level.size, n), 0, 2**63 - 1, generator, int64, device)
     return level.wrap(argsort(keys, 1, stable=True).to(dtype))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..dispatch.op import OPS, Op
 from ..dtypes import bool_, int64
-from ..ops.advanced_indexing import _index, _index_put
-from ..ops.creation import _arange
-from ..ops.indexing import _gather, _index_add, _index_select, _scatter_add
-from ..ops.linear_algebra import _gemm
-from ..ops.shape import _expand, _permute, _reshape
+from ..ops.creation.factories import _arange
+from ..ops.indexing.index_put import _index, _index_put
+from ..ops.indexing.index_select import _gather, _index_add, _index_select, _scatter_add
+from ..ops.products.matmul import _gemm
+from ..ops.shaping.reshape import _expand, _permute, _reshape
 from ..tensor import Tensor
 from .batched import Batched
 from .images import IMAGES
@@ -131,7 +131,7 @@ def _positions(level: VmapLevel, op: Op, indices: Sequence[Any]) -> tuple[list[i
     """The dimensions indexed, inner index tensors with the batch in front (or of no batch), and the rank of one's own
     place. Masks become positions.
     """
-    from ..ops.indexing import _nonzero as places
+    from ..ops.indexing.index_select import _nonzero as places
 
     dims: list[int] = []
     found: list[tuple[Tensor, bool]] = []
@@ -224,7 +224,7 @@ def _expanded_shape(parts: Sequence[Tensor], level: VmapLevel, rank: int) -> tup
 
 def _masked(level: VmapLevel, input: Batched, indices: Sequence[Any], source: Any) -> Tensor:
     """One value written where a mask holds: chosen, so that no number of places matters."""
-    from ..ops.selection import _where
+    from ..ops.pointwise.selection import _where
 
     ahead = 0
     while indices[ahead] is None:

@@ -6,7 +6,7 @@ from importlib import resources
 
 from .. import dtypes
 from ..interop.npz import read_npz
-from ..ops import creation
+from ..ops.creation import factories as creation
 from ..tensor import Tensor
 from ..utils.data import TensorDataset
 

@@ -83,7 +83,7 @@ def _read(stream: IO[bytes] | gzip.GzipFile, at_most: int, name: str) -> Tensor:
 
 
 def _empty(shape: tuple[int, ...]) -> Tensor:
-    from ..ops.creation import empty
+    from ..ops.creation.factories import empty
 
     return empty(shape, dtype=dtypes.uint8, device="cpu")
 

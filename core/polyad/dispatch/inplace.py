@@ -279,7 +279,7 @@ def _same(gradient: Tensor) -> Tensor:
 
 
 def _zeros(gradient: Tensor) -> Tensor:
-    from ..ops.creation import zeros_like
+    from ..ops.creation.factories import zeros_like
 
     return zeros_like(gradient)
 
@@ -375,7 +375,7 @@ def _layouts(base: Tensor, view: Tensor) -> tuple[Layout, Layout]:
 
 def _written_base(base: Tensor, view: Tensor, node: Node | None) -> Node:
     """The history of *base* after *view* of it was overwritten by a result with history *node*."""
-    from ..ops.strided import _window_clear, _window_take, clear_parts, take_parts
+    from ..ops.shaping.strided import _window_clear, _window_take, clear_parts, take_parts
 
     like, seen = _layouts(base, view)
     window = (like.strides, seen.shape, seen.strides, seen.offset - like.offset)
@@ -390,7 +390,7 @@ def _written_base(base: Tensor, view: Tensor, node: Node | None) -> Node:
 
 def _view_of_base(base: Tensor, view: Tensor) -> Node | None:
     """The history of *view* as a strided window of *base* as it is now."""
-    from ..ops.strided import _window_put, put_parts
+    from ..ops.shaping.strided import _window_put, put_parts
 
     if base._node is None:
         return None

@@ -242,7 +242,7 @@ def _number_to_tensor(position: int, device: Device | None) -> Callable[[Op, tup
     """Call the op with the number at *position* as a 0-d tensor, on the default device if *device* is None."""
 
     def call(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
-        from ..ops.creation import tensor
+        from ..ops.creation.factories import tensor
 
         return op.call(*values[:position], tensor(values[position], device=device), *values[position + 1 :])
 

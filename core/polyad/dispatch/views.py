@@ -95,7 +95,7 @@ def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType
 
 
 def _put_back(gradient: Tensor, body: Callable[..., Layout], shape: Shape, params: tuple[Any, ...]) -> Tensor:
-    from ..ops.strided import _window_put
+    from ..ops.shaping.strided import _window_put
 
     dense = contiguous_strides(shape)
     window = body(Layout(shape, dense, 0), *params)

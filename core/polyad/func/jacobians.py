@@ -11,8 +11,8 @@ from typing import Any
 
 from ..autograd.levels import leave
 from ..errors import AutogradError
-from ..ops.creation import zeros
-from ..ops.sequences import eye
+from ..ops.creation.factories import zeros
+from ..ops.creation.sequences import eye
 from ..tensor import Tensor
 from .mapping import check_chunk, check_randomness, constants, vmap
 from .transforms import Argnums, Call, argument_numbers, pushed_forward

@@ -15,7 +15,7 @@ from typing import Any
 from ..batching import Batched, VmapLevel
 from ..errors import ArgumentError, ArgumentTypeError, OptionError
 from ..layout import normalize_dim
-from ..ops.joining import cat
+from ..ops.shaping.joining import cat
 from ..random import fork_rng
 from ..tensor import Tensor
 from .trees import LEAF, Tree, flatten, map_leaves

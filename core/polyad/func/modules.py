@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ArgumentError, AutogradError
 from ..nn.module import Module
 from ..nn.utils import stateless
-from ..ops.joining import stack
+from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 
 __all__ = ["functional_call", "stack_module_state"]

@@ -18,7 +18,7 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.levels import Linearized, enter, leads_outside, leave, pull_back
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, OptionError, ShapeError
-from ..ops.creation import ones_like, zeros_like
+from ..ops.creation.factories import ones_like, zeros_like
 from ..state import state
 from ..tensor import Tensor
 from .trees import Tree, flatten, map_leaves, same_order

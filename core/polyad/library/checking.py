@@ -17,7 +17,7 @@ from ..dtypes import COMPLEX, FLOATING, complex128, float64
 from ..errors import ArgumentError
 from ..func import vmap
 from ..jit.capture import capture
-from ..ops.joining import stack
+from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 from .definition import CustomOpDef, CustomOpError, _tensors_of, op_named
 

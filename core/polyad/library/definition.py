@@ -31,7 +31,7 @@ from ..errors import (
     PolyadError,
     ShapeError,
 )
-from ..ops.joining import stack
+from ..ops.shaping.joining import stack
 from ..state import state
 from ..tensor import Tensor
 from .schema import Schema, schema_of

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..device import Device
 from ..dtypes import DType, int64
 from ..errors import ArgumentError
-from ..ops.creation import ones, tensor, zeros
+from ..ops.creation.factories import ones, tensor, zeros
 from ..tensor import Tensor
 from . import functional as F, init
 from .module import Module

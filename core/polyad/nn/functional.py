@@ -8,8 +8,8 @@ To add a function, declare it in its family in polyad/ops and import it here.
 from __future__ import annotations
 
 from ..dtypes import DType
-from ..ops.activation import rectifiers as _rectifiers, softmax as _softmax
-from ..ops.activation.piecewise import (
+from ..ops.nn.activation import rectifiers as _rectifiers, softmax as _softmax
+from ..ops.nn.activation.piecewise import (
     hardshrink as hardshrink,
     hardsigmoid as hardsigmoid,
     hardswish as hardswish,
@@ -17,7 +17,7 @@ from ..ops.activation.piecewise import (
     relu6 as relu6,
     softshrink as softshrink,
 )
-from ..ops.activation.rectifiers import (
+from ..ops.nn.activation.rectifiers import (
     celu as celu,
     elu as elu,
     leaky_relu as leaky_relu,
@@ -26,7 +26,7 @@ from ..ops.activation.rectifiers import (
     selu as selu,
     threshold as threshold,
 )
-from ..ops.activation.smooth import (
+from ..ops.nn.activation.smooth import (
     gelu as gelu,
     glu as glu,
     logsigmoid as logsigmoid,
@@ -36,12 +36,12 @@ from ..ops.activation.smooth import (
     softsign as softsign,
     tanhshrink as tanhshrink,
 )
-from ..ops.activation.softmax import gumbel_softmax as gumbel_softmax, softmin as softmin
-from ..ops.attention import (
+from ..ops.nn.activation.softmax import gumbel_softmax as gumbel_softmax, softmin as softmin
+from ..ops.nn.attention import (
     multi_head_attention_forward as multi_head_attention_forward,
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
-from ..ops.convolution import (
+from ..ops.nn.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
     conv3d as conv3d,
@@ -49,13 +49,13 @@ from ..ops.convolution import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
-from ..ops.distance import (
+from ..ops.nn.distance import (
     cosine_similarity as cosine_similarity,
     normalize as normalize,
     pairwise_distance as pairwise_distance,
     pdist as pdist,
 )
-from ..ops.dropout import (
+from ..ops.nn.dropout import (
     alpha_dropout as alpha_dropout,
     dropout as dropout,
     dropout1d as dropout1d,
@@ -63,22 +63,28 @@ from ..ops.dropout import (
     dropout3d as dropout3d,
     feature_alpha_dropout as feature_alpha_dropout,
 )
-from ..ops.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
-from ..ops.exponential import sigmoid as sigmoid
-from ..ops.grid_sampling import affine_grid as affine_grid, grid_sample as grid_sample
-from ..ops.linear_algebra import linear as linear
-from ..ops.losses.binary import (
+from ..ops.nn.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
+from ..ops.nn.fold import (
+    channel_shuffle as channel_shuffle,
+    fold as fold,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+    unfold as unfold,
+)
+from ..ops.nn.grid_sampling import affine_grid as affine_grid, grid_sample as grid_sample
+from ..ops.nn.interpolate import interpolate as interpolate
+from ..ops.nn.losses.binary import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     multilabel_soft_margin_loss as multilabel_soft_margin_loss,
     soft_margin_loss as soft_margin_loss,
 )
-from ..ops.losses.classification import (
+from ..ops.nn.losses.classification import (
     cross_entropy as cross_entropy,
     linear_cross_entropy as linear_cross_entropy,
     nll_loss as nll_loss,
 )
-from ..ops.losses.ranking import (
+from ..ops.nn.losses.ranking import (
     cosine_embedding_loss as cosine_embedding_loss,
     hinge_embedding_loss as hinge_embedding_loss,
     margin_ranking_loss as margin_ranking_loss,
@@ -87,7 +93,7 @@ from ..ops.losses.ranking import (
     triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
-from ..ops.losses.regression import (
+from ..ops.nn.losses.regression import (
     gaussian_nll_loss as gaussian_nll_loss,
     huber_loss as huber_loss,
     kl_div as kl_div,
@@ -96,8 +102,8 @@ from ..ops.losses.regression import (
     poisson_nll_loss as poisson_nll_loss,
     smooth_l1_loss as smooth_l1_loss,
 )
-from ..ops.losses.sequence import ctc_loss as ctc_loss
-from ..ops.normalization import (
+from ..ops.nn.losses.sequence import ctc_loss as ctc_loss
+from ..ops.nn.normalization import (
     batch_norm as batch_norm,
     group_norm as group_norm,
     instance_norm as instance_norm,
@@ -105,15 +111,8 @@ from ..ops.normalization import (
     local_response_norm as local_response_norm,
     rms_norm as rms_norm,
 )
-from ..ops.padding import pad as pad
-from ..ops.patches import (
-    channel_shuffle as channel_shuffle,
-    fold as fold,
-    pixel_shuffle as pixel_shuffle,
-    pixel_unshuffle as pixel_unshuffle,
-    unfold as unfold,
-)
-from ..ops.pooling.adaptive import (
+from ..ops.nn.padding import pad as pad
+from ..ops.nn.pooling.adaptive import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
@@ -121,7 +120,7 @@ from ..ops.pooling.adaptive import (
     adaptive_max_pool2d as adaptive_max_pool2d,
     adaptive_max_pool3d as adaptive_max_pool3d,
 )
-from ..ops.pooling.average import (
+from ..ops.nn.pooling.average import (
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d,
@@ -129,19 +128,20 @@ from ..ops.pooling.average import (
     lp_pool2d as lp_pool2d,
     lp_pool3d as lp_pool3d,
 )
-from ..ops.pooling.fractional import (
+from ..ops.nn.pooling.fractional import (
     fractional_max_pool2d as fractional_max_pool2d,
     fractional_max_pool3d as fractional_max_pool3d,
 )
-from ..ops.pooling.maximum import max_pool1d as max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d
-from ..ops.pooling.unpooling import (
+from ..ops.nn.pooling.maximum import max_pool1d as max_pool1d, max_pool2d as max_pool2d, max_pool3d as max_pool3d
+from ..ops.nn.pooling.unpooling import (
     max_unpool1d as max_unpool1d,
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from ..ops.products import bilinear as bilinear
-from ..ops.resampling import interpolate as interpolate
-from ..ops.trigonometry import tanh as tanh
+from ..ops.pointwise.exponential import sigmoid as sigmoid
+from ..ops.pointwise.trigonometry import tanh as tanh
+from ..ops.products.matmul import linear as linear
+from ..ops.products.mm import bilinear as bilinear
 from ..tensor import Tensor
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..device import Device
 from ..dtypes import DType
 from ..errors import ArgumentTypeError
-from ..ops.creation import empty
+from ..ops.creation.factories import empty
 from ..tensor import Tensor
 
 __all__ = ["Buffer", "Parameter"]

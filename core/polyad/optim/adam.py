@@ -7,8 +7,8 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported
-from ..ops.creation import zeros_like
-from ..ops.optimizer import _adam_step, _amsgrad_step
+from ..ops.creation.factories import zeros_like
+from ..ops.optim import _adam_step, _amsgrad_step
 from ..state import user_line
 from ..tensor import Tensor
 from .inplace import update

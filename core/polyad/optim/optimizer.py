@@ -22,7 +22,7 @@ from ..autograd.hooks import RemovableHandle, register
 from ..dtypes import float32, float64, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..layout import has_internal_overlap
-from ..ops.creation import tensor
+from ..ops.creation.factories import tensor
 from ..state import state as thread
 from ..tensor import Tensor
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError
-from ..ops.creation import zeros_like
-from ..ops.optimizer import _sgd_momentum_step, _sgd_step
+from ..ops.creation.factories import zeros_like
+from ..ops.optim import _sgd_momentum_step, _sgd_step
 from ..state import user_line
 from ..tensor import Tensor
 from .inplace import update

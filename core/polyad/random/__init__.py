@@ -1,4 +1,4 @@
-"""Random numbers: generators, seeds and states. The functions that draw are ops (`polyad.ops.random`).
+"""Random numbers: generators, seeds and states. The functions that draw are ops (`polyad.ops.random.sampling`).
 
 philox.py      which bits a draw gets: the definition that every backend reproduces
 generator.py   `Generator`, and the default one

@@ -91,7 +91,7 @@ class Generator:
     def get_state(self) -> Tensor:
         """Seed and offset as a uint8 tensor of 16 bytes, little end first."""
         from ..dtypes import uint8
-        from ..ops.creation import tensor
+        from ..ops.creation.factories import tensor
 
         with self._lock:
             state = self._seed.to_bytes(8, "little") + self._offset.to_bytes(8, "little")

@@ -15,7 +15,7 @@ from ..device import Device
 from ..errors import ArgumentTypeError, BackendError, SerializationError
 from ..files import opened, replacing
 from ..interop.numpy import frombuffer
-from ..ops.creation import empty
+from ..ops.creation.factories import empty
 from ..tensor import Tensor
 from .container import Blob, read_container, write_container
 from .structure import decode, encode

@@ -1,7 +1,7 @@
 r"""What is tested: samples and error cases by family, each family in the file that has its name in ``polyad.ops``.
 
 A family file has two lists, ``SAMPLES`` and ``ERRORS``; it is found by being here, under the path that its ops have
-in ``polyad.ops`` (``linalg/norms.py`` is the family "linalg.norms"). ``linear_algebra.py`` is the pattern
+in ``polyad.ops`` (``linalg/norms.py`` is the family "linalg.norms"). ``products/matmul.py`` is the pattern
 to copy.
 
     SAMPLES = [

@@ -98,7 +98,7 @@ def test_every_public_function_has_an_error_case(name: str) -> None:
 
 
 def has_derivative(op: Op) -> bool:
-    """Whether an op has a formula that gives a gradient; others refuse (`polyad.ops.undifferentiable`)."""
+    """Whether an op has a formula that gives a gradient; others refuse (`polyad.ops.declaring.no_derivative`)."""
     return any(not getattr(formula.function, "refuses", False) for formula in op.formulas)
 
 

@@ -86,12 +86,12 @@ def row_of(card: dict[str, Any], tier: int, family: str) -> dict[str, Any]:
 
 
 def test_the_card_of_a_backend_that_passes(run: Any) -> None:
-    code, output, card = run("--polyad-family=linear_algebra", "-k", "linear_algebra or linear or matmul")
+    code, output, card = run("--polyad-family=products.matmul", "-k", "linear or matmul")
     assert code == 0, output
     assert card["device"] == "mine"
     assert card["passed"]
     assert card["api_version"]
-    row = row_of(card, 1, "linear_algebra")
+    row = row_of(card, 1, "products.matmul")
     assert row["failed"] == row["fallback"] == 0
     assert row["kernel"] > 10
     assert row["unsupported"] > row["kernel"], "every dtype but float32 is excluded by the declaration"
@@ -100,7 +100,7 @@ def test_the_card_of_a_backend_that_passes(run: Any) -> None:
 
 
 def test_a_fallback_is_a_failure_unless_it_is_allowed(run: Any) -> None:
-    choice = ("--polyad-family=linear_algebra", "-k", "test_values and matrices")
+    choice = ("--polyad-family=products.matmul", "-k", "test_values and matrices")
     code, output, card = run(*choice, kernels='{name: one for name, one in kernels.items() if name != "gemm"}')
     assert code == 1, output
     assert "mine has no kernel for gemm: it ran on the host" in output
@@ -109,15 +109,15 @@ def test_a_fallback_is_a_failure_unless_it_is_allowed(run: Any) -> None:
         "--allow-fallback", *choice, kernels='{name: one for name, one in kernels.items() if name != "gemm"}'
     )
     assert code == 0, output
-    assert row_of(card, 1, "linear_algebra")["fallback"] == 1
+    assert row_of(card, 1, "products.matmul")["fallback"] == 1
     assert card["ops"]["gemm"] == {"fallback": 7}, "one call for each of the layouts"
     assert "ran on the host for want of a kernel: gemm" in output
 
 
 def test_a_backend_of_tier_0_runs_everything_by_fallback(run: Any) -> None:
-    code, output, card = run("--allow-fallback", "--polyad-family=linear_algebra", "-k", "test_values", kernels="{}")
+    code, output, card = run("--allow-fallback", "--polyad-family=products.matmul", "-k", "test_values", kernels="{}")
     assert code == 0, output
-    row = row_of(card, 1, "linear_algebra")
+    row = row_of(card, 1, "products.matmul")
     assert row["kernel"] == 0
     assert row["fallback"] == row["passed"] > 10
 
@@ -135,18 +135,18 @@ KNOWN = '"test_*linear: bias float32]": ("it forgets the bias", "https://example
 
 
 def test_known_bugs_are_expected_failures(run: Any) -> None:
-    choice = ("--polyad-family=linear_algebra", "-k", "test_values and linear and not batches")
+    choice = ("--polyad-family=products.matmul", "-k", "test_values and linear and not batches")
     code, output, card = run(*choice, kernels=FORGETS_THE_BIAS)
     assert code == 1, output
     assert "linear: bias float32" in card["failures"][0]["test"]
     code, output, card = run(*choice, kernels=FORGETS_THE_BIAS, known=KNOWN)
     assert code == 0, output
     assert card["known_bugs"] == ["test_ops.py::test_values[linear: bias float32]"]
-    assert row_of(card, 1, "linear_algebra")["known bug"] == 1
+    assert row_of(card, 1, "products.matmul")["known bug"] == 1
 
 
 def test_a_known_bug_that_is_gone_fails(run: Any) -> None:
-    code, output, _ = run("--polyad-family=linear_algebra", "-k", "test_values and linear", known=KNOWN)
+    code, output, _ = run("--polyad-family=products.matmul", "-k", "test_values and linear", known=KNOWN)
     assert code == 1, output
     assert "XPASS(strict)" in output
 
@@ -175,7 +175,7 @@ def test_a_known_bug_needs_a_link(run: Any) -> None:
         ({"device": "nosuch"}, "device 'nosuch'"),
         (
             {"options": ("--polyad-family=nosuch",)},
-            "no family is called nosuch; there are\n    activation.piecewise, activation.rectifiers",
+            "no family is called nosuch; there are\n    creation.coordinates, creation.factories",
         ),
     ],
 )
@@ -187,17 +187,17 @@ def test_what_is_not_there_is_refused_before_anything_runs(run: Any, options: di
 
 
 def test_a_device_with_an_index_is_tested(run: Any) -> None:
-    code, output, card = run("--polyad-family=strided", device="mine:1")
+    code, output, card = run("--polyad-family=shaping.strided", device="mine:1")
     assert code == 0, output
     assert card["device"] == "mine:1"
     assert row_of(card, 1, "whole")["passed"] == 3, "with two devices nothing of it is unsupported"
 
 
 def test_an_op_that_needs_an_undeclared_dtype_is_unsupported(run: Any) -> None:
-    code, output, card = run("--polyad-family=sorting", "-k", "test_values and sort")
+    code, output, card = run("--polyad-family=sorting.sort", "-k", "test_values and sort")
     assert code == 0, output
     assert card["unsupported"]["sort needs int64, which mine:0 does not declare"] > 1
-    assert row_of(card, 1, "sorting")["failed"] == 0
+    assert row_of(card, 1, "sorting.sort")["failed"] == 0
     assert "unsupported: sort needs int64" in output
 
 
@@ -211,16 +211,17 @@ def test_a_card_fits_into_80_columns(run: Any, tmp_path: Path) -> None:
 
 
 def test_junit_says_what_a_test_was_about(run: Any, tmp_path: Path) -> None:
-    code, output, _ = run("--polyad-family=sorting", "-k", "test_error", f"--junitxml={tmp_path / 'junit.xml'}")
+    code, output, _ = run("--polyad-family=sorting.sort", "-k", "test_error", f"--junitxml={tmp_path / 'junit.xml'}")
     assert code == 0, output
     text = (tmp_path / "junit.xml").read_text()
-    assert '<property name="family" value="sorting" />' in text
+    assert '<property name="family" value="sorting.sort" />' in text
     assert '<property name="tier" value="1" />' in text
 
 
 def test_the_command_goes_by_its_own_settings(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
-    command = [sys.executable, "-m", "polyad.cli", "conformance", "--family=rounding", "-k", "test_error", "--seed=3"]
+    command = [sys.executable, "-m", "polyad.cli", "conformance", "--family=pointwise.rounding", "--seed=3"]
+    command += ["-k", "test_error"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cpu: " in done.stdout
@@ -239,7 +240,7 @@ def test_what_would_fail_at_the_end_is_refused_at_the_beginning(
 ) -> None:
     file = tmp_path / "file"
     file.write_text("no folder")
-    code, output, _ = run("--polyad-family=rounding", *(option.format(file=file) for option in options))
+    code, output, _ = run("--polyad-family=pointwise.rounding", *(option.format(file=file) for option in options))
     assert code == pytest.ExitCode.USAGE_ERROR, output
     assert words.format(file=file) in output
 
@@ -248,7 +249,7 @@ ROUGH = """{**kernels, "floor": Kernel(lambda a: kernels["floor"].function(a) if
 
 
 def test_a_backend_does_not_skip_tests(run: Any) -> None:
-    choice = ("--polyad-family=rounding", "-k", "test_values and floor: and float32")
+    choice = ("--polyad-family=pointwise.rounding", "-k", "test_values and floor: and float32")
     code, output, card = run(*choice, kernels=ROUGH % '__import__("pytest").skip("tired")')
     assert code == 1, output
     assert card["totals"]["failed"] == 1
@@ -256,7 +257,7 @@ def test_a_backend_does_not_skip_tests(run: Any) -> None:
 
 
 def test_a_run_that_is_stopped_says_what_it_left_out(run: Any) -> None:
-    choice = ("--polyad-family=rounding", "-k", "test_values and floor:", "-x")
+    choice = ("--polyad-family=pointwise.rounding", "-k", "test_values and floor:", "-x")
     code, output, card = run(*choice, kernels=ROUGH % "1 / 0", dtypes="{float32, float64}")
     assert code == 1, output
     assert card["not_run"] > 0
@@ -269,7 +270,7 @@ def test_a_run_that_is_stopped_says_what_it_left_out(run: Any) -> None:
 )
 def test_a_test_that_ends_its_process_is_named_and_the_others_run(run: Any, tmp_path: Path, end: str) -> None:
     run("--version", kernels=ROUGH % end)  # writes the package
-    command = [sys.executable, "-m", "polyad.cli", "conformance", "mine", "--family=rounding", "--timeout=2"]
+    command = [sys.executable, "-m", "polyad.cli", "conformance", "mine", "--family=pointwise.rounding", "--timeout=2"]
     command += [
         "-k",
         "test_values and floor: and float32",
@@ -290,8 +291,8 @@ def test_a_test_that_ends_its_process_is_named_and_the_others_run(run: Any, tmp_
     assert done.returncode == 1, done.stdout + done.stderr
     card = json.loads((tmp_path / "card.json").read_text())
     assert [failure["test"] for failure in card["failures"]] == ["test_ops.py::test_values[floor: 4-d float32]"]
-    assert row_of(card, 1, "rounding")["failed"] == 1
-    assert row_of(card, 1, "rounding")["passed"] > 2
+    assert row_of(card, 1, "pointwise.rounding")["failed"] == 1
+    assert row_of(card, 1, "pointwise.rounding")["passed"] > 2
     assert card["complete"]
     (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()
     assert int(suite.get("tests")) == card["totals"]["passed"] + card["totals"]["failed"]
@@ -313,7 +314,7 @@ def test_commands_of_the_documentation_are_understood(command: str, monkeypatch:
 
 
 def collected(run: Any, *options: str) -> set[str]:
-    _, output, _ = run("--polyad-family=sorting", "--collect-only", *options)
+    _, output, _ = run("--polyad-family=sorting.sort", "--collect-only", *options)
     return {line for line in output.splitlines() if "::" in line}
 
 
@@ -337,7 +338,7 @@ def test_shards_are_balanced_whatever_the_order() -> None:
 def test_cards_of_shards_merge_into_the_card_of_the_whole(
     run: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    choice = ("--polyad-family=linear_algebra", "-k", "test_values", "--allow-fallback")
+    choice = ("--polyad-family=products.matmul", "-k", "test_values", "--allow-fallback")
     paths = []
     for shard in ("1/2", "2/2"):
         _, output, card = run(*choice, f"--polyad-shard={shard}", kernels="{}")
@@ -369,7 +370,7 @@ def test_cards_that_do_not_fit_together_are_refused(
     change: dict[str, Any] | None, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     about = dict.fromkeys(report.ABOUT, "") | {"seed": 0}
-    card = report.ScoreCard(about, [Shard(1, 2)], {(1, "sorting"): Counter(passed=2)}, {}).as_dict()
+    card = report.ScoreCard(about, [Shard(1, 2)], {(1, "sorting.sort"): Counter(passed=2)}, {}).as_dict()
     paths = []
     for name, made in (("one", card), ("two", None if change is None else card | change)):
         if made is not None:
@@ -402,7 +403,7 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
 def test_seeds_change_the_inputs() -> None:
     from polyad_conformance.calls import draw
 
-    sample = families()["linear_algebra"][0][0]
+    sample = families()["products.matmul"][0][0]
     first, again, other = (draw(sample, sample.dtypes[-1], seed)[0] for seed in (0, 0, 1))
     assert (first == again).all()
     assert not (first == other).all()

@@ -11,7 +11,7 @@ from polyad.dispatch.modes import Mode
 from polyad.dispatch.op import OPS, PUBLIC, composite, function, gradient, op_of, primitive
 from polyad.dispatch.promotion import promoted
 from polyad.errors import InternalError
-from polyad.ops.shape_rules import broadcast, same
+from polyad.ops.declaring.shape_rules import broadcast, same
 from polyad.tensor import Tensor
 
 
@@ -27,19 +27,19 @@ def scratch():
 
 
 def test_what_was_generated_can_be_read() -> None:
-    source = inspect.getsource(op_of(polyad.ops.arithmetic._mul).call)
+    source = inspect.getsource(op_of(polyad.ops.pointwise.arithmetic._mul).call)
     assert "plan.kernel" in source
     assert "record(" in source
 
 
 def test_generated_callers_look_like_their_definition() -> None:
     assert polyad.exp.__name__ == "exp"
-    assert polyad.exp.__module__ == "polyad.ops.exponential"
+    assert polyad.exp.__module__ == "polyad.ops.pointwise.exponential"
     assert "input" in inspect.signature(polyad.exp).parameters
 
 
 def test_a_signature_is_resolved_once() -> None:
-    op = op_of(polyad.ops.arithmetic._mul)
+    op = op_of(polyad.ops.pointwise.arithmetic._mul)
     x = polyad.ones(3)
     x * x
     plans = dict(op.plans)

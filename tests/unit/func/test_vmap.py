@@ -12,7 +12,7 @@ from polyad.batching import LoopWarning
 from polyad.dispatch.op import OPS, composite
 from polyad.errors import TransformError
 from polyad.func import grad, loop_report, reset_loop_report, vmap
-from polyad.ops.shape_rules import same
+from polyad.ops.declaring.shape_rules import same
 from polyad.testing import assert_close
 
 F = nn.functional

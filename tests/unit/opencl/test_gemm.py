@@ -11,10 +11,10 @@ from polyad.interop.numpy import numpy_dtype
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
 
 from polyad_opencl.array import Array
-from polyad_opencl.kernels import linear_algebra
-from polyad_opencl.kernels.gemm import clblast, ways
-from polyad_opencl.kernels.gemm.product import Product
-from polyad_opencl.kernels.gemm.sources import Local, Registers
+from polyad_opencl.kernels.products import matmul as products
+from polyad_opencl.kernels.products.gemm import clblast, ways
+from polyad_opencl.kernels.products.gemm.product import Product
+from polyad_opencl.kernels.products.gemm.sources import Local, Registers
 from polyad_opencl.runtime.discovery import POCL
 
 DTYPES = [float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8]
@@ -138,7 +138,7 @@ def test_more_batch_dimensions_than_kernels_walk(machine):
     turned = machine.array(np.ascontiguousarray(a.transpose(3, 1, 0, 2, 4, 5)))
     steps = tuple([turned.steps[axis] for axis in (2, 1, 3, 0, 4, 5)])
     left = Array(turned.block, turned.dtype, a.shape, steps, 0)
-    got = machine.host(linear_algebra.product(left, machine.array(b), False, False))
+    got = machine.host(products.product(left, machine.array(b), False, False))
     np.testing.assert_array_equal(got, expected(a, b))
 
 

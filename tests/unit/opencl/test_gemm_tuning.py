@@ -17,8 +17,8 @@ from polyad.errors import KernelFailure
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
 
-from polyad_opencl.kernels.gemm import clblast, tuning, ways
-from polyad_opencl.kernels.gemm.product import Product
+from polyad_opencl.kernels.products.gemm import clblast, tuning, ways
+from polyad_opencl.kernels.products.gemm.product import Product
 from polyad_opencl.runtime import choices
 
 KEY = ("gemm", "a device", "float32")
@@ -205,7 +205,7 @@ def test_a_measured_product_is_right_and_repeats(machine):
 PROGRAM = """
     import hashlib
     import polyad
-    from polyad_opencl.kernels.gemm import tuning
+    from polyad_opencl.kernels.products.gemm import tuning
     measured, count = tuning.measured, []
     tuning.measured = lambda *arguments: count.append(1) or measured(*arguments)
     polyad.manual_seed(0)

@@ -12,7 +12,7 @@ from polyad.random.philox import words
 @pytest.mark.parametrize("shape", [(100_003,), (5, 3001), (40, 500), (3, 700, 70)])
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 def test_running_totals(machine, shape, name):
-    from polyad_opencl.kernels.cumulative import KERNELS
+    from polyad_opencl.kernels.reductions.cumulative import KERNELS
 
     kernel = KERNELS[name].function
     rng = np.random.default_rng(3)
@@ -36,7 +36,7 @@ def test_running_totals(machine, shape, name):
 @pytest.mark.parametrize(("seed", "offset"), [(0, 0), (2**64 - 1, 2**64 - 3), (123456789123, 2**32 - 2)])
 @pytest.mark.parametrize("count", [1, 4, 31, 32, 33, 1030])
 def test_words_are_the_contract(machine, monkeypatch, seed, offset, count):
-    from polyad_opencl.kernels import random
+    from polyad_opencl.kernels.random import sampling as random
 
     monkeypatch.setattr(random, "opened", lambda name: machine.device)
     made = machine.host(random.philox_bits((count,), seed, offset, Device("opencl", 0)))

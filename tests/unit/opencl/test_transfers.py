@@ -317,7 +317,7 @@ def array_of(device, values):
 
 
 def test_a_wrong_index_is_told_at_the_next_read(device, monkeypatch):
-    from polyad_opencl.kernels.indexing import index_select
+    from polyad_opencl.kernels.indexing.index_select import index_select
 
     nbytes = 3 * PIECE
     x, other = array_of(device, np.arange(nbytes, dtype=np.uint8)), device.pool.take(nbytes)
@@ -336,7 +336,7 @@ def test_a_wrong_index_is_told_at_the_next_read(device, monkeypatch):
 
 
 def test_what_another_thread_announced_is_not_forgotten(device):
-    from polyad_opencl.kernels.indexing import index_select
+    from polyad_opencl.kernels.indexing.index_select import index_select
 
     x = array_of(device, np.arange(9, dtype=np.uint8))
     announced, go = threading.Event(), threading.Event()

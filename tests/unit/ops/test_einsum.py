@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import polyad
-from polyad.ops import einsum as module
+from polyad.ops.products import einsum as module
 
 SIZES = {"a": 2, "b": 3, "c": 1, "d": 4, "e": 2}
 

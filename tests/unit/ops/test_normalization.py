@@ -6,7 +6,7 @@ import pytest
 
 import polyad
 from polyad.nn import functional as F
-from polyad.ops.normalization import _batch_norm
+from polyad.ops.nn.normalization import _batch_norm
 
 
 def test_running_statistics_move_towards_the_batch():

@@ -7,7 +7,7 @@ import pytest
 
 import polyad
 from polyad import errors
-from polyad.ops import contraction
+from polyad.ops.products import tensordot as contraction
 
 
 def values(*shape: int, seed: int = 0) -> polyad.Tensor:

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 import polyad
 from polyad.dispatch.op import op_of
-from polyad.ops import advanced_indexing
+from polyad.ops.indexing import index_put as advanced_indexing
 
 VALUES = np.arange(24.0).reshape(2, 3, 4)
 

@@ -7,7 +7,7 @@ import pytest
 
 import polyad
 from polyad.dispatch.op import op_of
-from polyad.ops import optimizer as steps
+from polyad.ops import optim as steps
 
 NAMES = ("param", "grad", "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ..workers import WORTH_THREADS, num_threads
+from ...workers import WORTH_THREADS, num_threads
 
 
 def _workers(array: Any) -> int | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ..quiet import quiet
+from ...quiet import quiet
 from .lapack import alone, batch_size, batched, column_major, routine
 
 BLOCK = 64

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ..quiet import quiet
+from ...quiet import quiet
 
 _SINGLE = ((3, 4.258730016922831e-1), (5, 1.880152677804762), (7, 3.925724783138660))
 _DOUBLE = (

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..workers import know_scipys_blas, one_thread
+from ...workers import know_scipys_blas, one_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.errors import LinAlgError
 
-from ..quiet import quiet
+from ...quiet import quiet
 from .factorizations import VECTORIZED_UNTIL, check_pivots, lu_permutation
 from .lapack import alone, batched, routine
 

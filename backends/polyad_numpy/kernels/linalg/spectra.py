@@ -10,7 +10,7 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.errors import LinAlgError
 
-from ..quiet import thread
+from ...quiet import thread
 from .lapack import alone
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fused import fused
+from ...fused import fused
 from .spreading import Call, scipy_ufunc, spreading
 
 VANISHED = 110.0

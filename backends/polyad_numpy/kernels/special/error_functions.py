@@ -17,7 +17,7 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.dtypes import float64
 
-from ..fused import fused
+from ...fused import fused
 from .spreading import Call, scipy_ufunc, spreading
 
 _END_32 = np.array(4, np.float32)

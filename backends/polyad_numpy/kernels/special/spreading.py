@@ -16,9 +16,9 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import FLOATING, bfloat16, float16
 from polyad.interop.numpy import numpy_dtype
 
-from ..order import arranged
-from ..quiet import thread
-from ..workers import WORTH_THREADS, spread
+from ...order import arranged
+from ...quiet import thread
+from ...workers import WORTH_THREADS, spread
 
 Call = Callable[..., Any]
 """``function(*operands, out=None)`` of float32 or float64 arrays, and of numbers beside them."""

@@ -12,8 +12,8 @@ from polyad.dtypes import DType, int32, int64
 from polyad.errors import IndexOutOfRange
 
 from ...array import Array, new
-from ..elements import STORED
-from ..walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
+from ...source.elements import STORED
+from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
 from .matrices import COMPUTED, count_of, dense, kernel
 
 

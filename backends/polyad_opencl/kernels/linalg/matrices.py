@@ -13,8 +13,8 @@ from typing import Any
 from polyad.dtypes import DType, complex64, complex128, float32, float64
 
 from ...array import Array, new
-from .. import copying
-from ..walking import CHECKED
+from ...source.walking import CHECKED
+from ..memory import conversion as copying
 
 COMPUTED = frozenset({float32, float64, complex64, complex128})
 

@@ -29,16 +29,16 @@ from ...dispatch.promotion import Typing
 from ...dtypes import FLOATING, DType, float32, float64, get_default_dtype, int64
 from ...errors import DTypeError
 from ...layout import Shape
-from ..arithmetic import _conj, _mul
-from ..complex_parts import _polar, _real
-from ..conversion import _copy
-from ..creation import _arange, _full
-from ..joining import _cat, _flip
-from ..linear_algebra import _gemm
-from ..padding import _pad_constant
-from ..shape import _permute, _reshape
-from ..shape_rules import same
-from ..slicing import _slice
+from ..creation.factories import _arange, _full
+from ..declaring.shape_rules import same
+from ..indexing.slicing import _slice
+from ..memory.conversion import _copy
+from ..nn.padding import _pad_constant
+from ..pointwise.arithmetic import _conj, _mul
+from ..pointwise.complex_numbers import _polar, _real
+from ..products.matmul import _gemm
+from ..shaping.joining import _cat, _flip
+from ..shaping.reshape import _permute, _reshape
 
 if TYPE_CHECKING:
     from ...device import Device

@@ -11,8 +11,8 @@ from ...errors import DTypeError, ShapeError
 from ...layout import normalize_dim, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
-from ..creation import _arange
-from ..joining import _cat, _roll
+from ..creation.factories import _arange
+from ..shaping.joining import _cat, _roll
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,12 +16,12 @@ from ...errors import DTypeError, ShapeError
 from ...layout import normalize_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
-from ..complex_parts import _view_as_real
-from ..creation import _full
-from ..padding import _pad_constant, pad
-from ..slicing import _slice, _sliding_windows
-from ..strided import _overlap_add
-from ..truth import anywhere
+from ..creation.factories import _full
+from ..indexing.slicing import _slice, _sliding_windows
+from ..nn.padding import _pad_constant, pad
+from ..pointwise.complex_numbers import _view_as_real
+from ..reductions.any_all import anywhere
+from ..shaping.strided import _overlap_add
 from .dft import _fft_c2c, _fft_c2r, _fft_r2c
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from ...dispatch.op import function
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import normalize_dim, normalize_shape
 from ...tensor import Tensor, check_tensor
-from ..arithmetic import conjugate
-from ..padding import _pad_constant
-from ..slicing import _slice
+from ..indexing.slicing import _slice
+from ..nn.padding import _pad_constant
+from ..pointwise.arithmetic import conjugate
 from .dft import SWAPPED, _fft_c2c, _fft_c2r, _fft_r2c
 
 if TYPE_CHECKING:

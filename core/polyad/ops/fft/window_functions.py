@@ -16,7 +16,7 @@ from ...dtypes import DType, float32, get_default_dtype
 from ...errors import DTypeError, ShapeError
 from ...layout import normalize_shape
 from ...memory_formats import check_layout
-from ..creation import _arange, _full
+from ..creation.factories import _arange, _full
 
 if TYPE_CHECKING:
     from ...tensor import Tensor

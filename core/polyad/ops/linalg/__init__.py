@@ -21,33 +21,3 @@ Results of one matrix are column-major on the "cpu" device, as PyTorch's are, th
 To add a function: its op and formula in the module of its kind, a kernel of the same name in a backend's
 ``kernels/linalg`` if other ops cannot express it, samples in ``samples/linalg``.
 """
-
-from __future__ import annotations
-
-from . import (
-    determinants,
-    factorizations,
-    functions,
-    norms,
-    older_names,
-    operands,
-    products,
-    singular,
-    solving,
-    spectra,
-    triangular,
-)
-
-__all__ = [
-    "determinants",
-    "factorizations",
-    "functions",
-    "norms",
-    "older_names",
-    "operands",
-    "products",
-    "singular",
-    "solving",
-    "spectra",
-    "triangular",
-]

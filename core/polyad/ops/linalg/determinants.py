@@ -14,13 +14,13 @@ from ...dispatch.promotion import Typing, first
 from ...dtypes import finfo
 from ...layout import Shape
 from ...tensor import Tensor
-from ..arithmetic import conjugate
-from ..creation import arange
-from ..cumulative import cumprod
-from ..joining import _cat
-from ..sequences import eye
-from ..slicing import narrow
-from ..truth import anywhere
+from ..creation.factories import arange
+from ..creation.sequences import eye
+from ..indexing.slicing import narrow
+from ..pointwise.arithmetic import conjugate
+from ..reductions.any_all import anywhere
+from ..reductions.cumulative import cumprod
+from ..shaping.joining import _cat
 from .factorizations import _linalg_lu_factor_ex
 from .operands import adjoint, diagonal_of, matrices, times
 from .singular import _linalg_svd
@@ -174,7 +174,7 @@ def logdet(input: Tensor) -> Tensor:
     >>> polyad.logdet(polyad.eye(2) * 2.0)
     tensor(1.3863)
     """
-    from ..selection import _where
+    from ..pointwise.selection import _where
 
     sign, logabsdet = _linalg_slogdet(matrices("logdet", input, "input", square=True))
     if input.dtype.is_complex:

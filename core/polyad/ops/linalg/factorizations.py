@@ -14,12 +14,12 @@ from ...dtypes import int32
 from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..creation import arange
-from ..indexing import _gather
-from ..joining import _cat
-from ..sequences import eye
-from ..slicing import diag_embed, narrow
-from ..sorting import argsort
+from ..creation.factories import arange
+from ..creation.sequences import eye
+from ..indexing.index_select import _gather
+from ..indexing.slicing import diag_embed, narrow
+from ..shaping.joining import _cat
+from ..sorting.sort import argsort
 from .operands import (
     adjoint,
     adjoint_times,

@@ -10,11 +10,11 @@ from ...dispatch.promotion import first
 from ...dtypes import bool_, float32
 from ...errors import ArgumentTypeError, ShapeError
 from ...tensor import Tensor, check_tensor
-from ..joining import _cat
-from ..selection import _where
-from ..sequences import eye
-from ..shape_rules import same
-from ..slicing import narrow
+from ..creation.sequences import eye
+from ..declaring.shape_rules import same
+from ..indexing.slicing import narrow
+from ..pointwise.selection import _where
+from ..shaping.joining import _cat
 from .operands import adjoint, matrices, times
 from .solving import _linalg_solve_ex, inverted
 

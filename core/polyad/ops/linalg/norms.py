@@ -14,9 +14,9 @@ from ...dtypes import FLOATING, DType, float32, promote_types
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ...layout import Shape, normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
-from ..reduction import _amax, _amin, _sum, kept
-from ..selection import _where
-from ..shape_rules import reduced
+from ..declaring.shape_rules import reduced
+from ..pointwise.selection import _where
+from ..reductions.sums import _amax, _amin, _sum, kept
 from .operands import matrices
 from .singular import _linalg_svdvals
 

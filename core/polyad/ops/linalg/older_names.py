@@ -11,7 +11,7 @@ from ...dispatch.op import function
 from ...dtypes import DType
 from ...errors import OptionError, ShapeError
 from ...tensor import Tensor, check_tensor
-from ..joining import _cat
+from ..shaping.joining import _cat
 from . import factorizations, singular
 from .determinants import _linalg_det, _linalg_slogdet
 from .functions import exponential, power

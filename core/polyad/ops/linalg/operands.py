@@ -17,9 +17,9 @@ from ...dtypes import FLOATING, int32
 from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..arithmetic import conjugate
-from ..linear_algebra import _gemm
-from ..truth import anywhere
+from ..pointwise.arithmetic import conjugate
+from ..products.matmul import _gemm
+from ..reductions.any_all import anywhere
 
 
 def matrices(op: str, A: Any, name: str = "A", *, square: bool = False, half: bool = False) -> Tensor:

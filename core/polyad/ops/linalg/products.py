@@ -7,12 +7,12 @@ from ...dtypes import BOOL, FLOATING
 from ...errors import DTypeError, ShapeError
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
-from .. import slicing
-from ..arithmetic import _mul, conjugate
-from ..combinatorics import powers_of
-from ..linear_algebra import _gemm, matmul
-from ..products import check_same_dtype, common_shape, cross_along
-from ..shape import _expand, _permute, _reshape, _unsqueeze
+from ..indexing import slicing
+from ..pointwise.arithmetic import _mul, conjugate
+from ..products.matmul import _gemm, matmul
+from ..products.mm import check_same_dtype, common_shape, cross_along
+from ..shaping.combinatorics import powers_of
+from ..shaping.reshape import _expand, _permute, _reshape, _unsqueeze
 
 matmul = alias("matmul", matmul, namespace="linalg")
 

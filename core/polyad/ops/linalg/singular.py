@@ -14,8 +14,8 @@ from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, NotSupported
 from ...layout import Shape
 from ...tensor import Tensor
-from ..selection import _where, maximum
-from ..slicing import _select, diag_embed, narrow
+from ..indexing.slicing import _select, diag_embed, narrow
+from ..pointwise.selection import _where, maximum
 from .operands import (
     adjoint,
     adjoint_times,

@@ -15,9 +15,9 @@ from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, OptionError, ShapeError
 from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..creation import full
-from ..sequences import eye
-from ..truth import anywhere
+from ..creation.factories import full
+from ..creation.sequences import eye
+from ..reductions.any_all import anywhere
 from .factorizations import _linalg_lu_factor_ex, _linalg_lu_solve, _linalg_qr
 from .operands import (
     adjoint,

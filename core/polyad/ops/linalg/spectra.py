@@ -18,10 +18,10 @@ from ...dispatch.promotion import Typing
 from ...errors import AutogradError, OptionError
 from ...layout import Shape
 from ...tensor import Tensor
-from ..selection import maximum
-from ..sequences import eye
-from ..slicing import diag_embed
-from ..truth import anywhere
+from ..creation.sequences import eye
+from ..indexing.slicing import diag_embed
+from ..pointwise.selection import maximum
+from ..reductions.any_all import anywhere
 from .operands import (
     adjoint,
     adjoint_times,

@@ -10,8 +10,8 @@ from ...dispatch.op import function, gradient, primitive
 from ...errors import ShapeError
 from ...layout import Shape
 from ...tensor import Tensor
-from ..sequences import eye
-from ..slicing import diag_embed
+from ..creation.sequences import eye
+from ..indexing.slicing import diag_embed
 from .operands import (
     adjoint,
     adjoint_times,

@@ -21,20 +21,3 @@ Functions that have a name here beside another (``special.expit`` is ``sigmoid``
 To add one: its table in ``tools/special_tables.py``, the composite and its gradient in the module of its kind, samples
 in ``polyad_conformance/samples/special``, whose references come from mpmath.
 """
-
-from __future__ import annotations
-
-from . import bessel, entropy, error_functions, gamma, incomplete_gamma, polynomials, zeta
-from .error_functions import erf, erfc
-
-__all__ = [
-    "bessel",
-    "entropy",
-    "erf",
-    "erfc",
-    "error_functions",
-    "gamma",
-    "incomplete_gamma",
-    "polynomials",
-    "zeta",
-]

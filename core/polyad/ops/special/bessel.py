@@ -46,14 +46,14 @@ from ...expansions import (
     Y1_NEAR,
 )
 from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub, sgn
-from ..exponential import exp, log
-from ..half_types import in_float32
-from ..powers import rsqrt, sqrt
-from ..selection import _where, maximum, minimum
-from ..shape_rules import same
-from ..trigonometry import cos, sin
-from ..undifferentiable import no_derivative
+from ..declaring.half_types import in_float32
+from ..declaring.no_derivative import no_derivative
+from ..declaring.shape_rules import same
+from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub, sgn
+from ..pointwise.exponential import exp, log
+from ..pointwise.powers import rsqrt, sqrt
+from ..pointwise.selection import _where, maximum, minimum
+from ..pointwise.trigonometry import cos, sin
 from .series import beyond, chebyshev
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -9,11 +9,11 @@ from ...dispatch.forward import elementwise
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub
-from ..creation import ones_like
-from ..exponential import log, log1p
-from ..selection import _where
-from ..shape_rules import broadcast, same
+from ..creation.factories import ones_like
+from ..declaring.shape_rules import broadcast, same
+from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.exponential import log, log1p
+from ..pointwise.selection import _where
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

@@ -13,12 +13,12 @@ from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...expansions import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
 from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub
-from ..exponential import exp, log, log1p
-from ..half_types import in_float32
-from ..powers import sqrt, square
-from ..selection import _clamp, _where, minimum
-from ..shape_rules import same
+from ..declaring.half_types import in_float32
+from ..declaring.shape_rules import same
+from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.exponential import exp, log, log1p
+from ..pointwise.powers import sqrt, square
+from ..pointwise.selection import _clamp, _where, minimum
 from .series import chebyshev, gaussian
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)

@@ -25,13 +25,13 @@ from ...expansions import (
     STIRLING,
 )
 from ...tensor import Tensor, check_tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub
-from ..exponential import log
-from ..half_types import in_float32
-from ..rounding import _round
-from ..selection import _where
-from ..shape_rules import same
-from ..trigonometry import sin, tan
+from ..declaring.half_types import in_float32
+from ..declaring.shape_rules import same
+from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.exponential import log
+from ..pointwise.rounding import _round
+from ..pointwise.selection import _where
+from ..pointwise.trigonometry import sin, tan
 from .series import beyond, chebyshev, polynomial
 from .zeta import hurwitz
 

@@ -19,14 +19,14 @@ from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import floating_only, not_complex
 from ...expansions import LOG1P_REST, STIRLING, TEMME
 from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub
-from ..creation import full_like
-from ..exponential import exp, expm1, log
-from ..half_types import in_float32
-from ..powers import _pow, rsqrt, sqrt
-from ..selection import _clamp, _where, maximum, minimum
-from ..shape_rules import broadcast
-from ..undifferentiable import no_derivative
+from ..creation.factories import full_like
+from ..declaring.half_types import in_float32
+from ..declaring.no_derivative import no_derivative
+from ..declaring.shape_rules import broadcast
+from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.exponential import exp, expm1, log
+from ..pointwise.powers import _pow, rsqrt, sqrt
+from ..pointwise.selection import _clamp, _where, maximum, minimum
 from .error_functions import _scaled_complement
 from .gamma import lgamma, log_gamma_of_positive, log_gamma_of_successor
 from .series import chebyshev, is_double, polynomial

@@ -21,15 +21,15 @@ from ...dispatch.promotion import not_complex, promoted_float
 from ...errors import OptionError
 from ...expansions import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _sub
-from ..creation import full_like, tensor
-from ..half_types import in_float32
-from ..rounding import trunc
-from ..selection import _clamp, _where
-from ..shape import broadcast_tensors
-from ..shape_rules import broadcast
-from ..trigonometry import acos, cos, sin
-from ..undifferentiable import no_derivative
+from ..creation.factories import full_like, tensor
+from ..declaring.half_types import in_float32
+from ..declaring.no_derivative import no_derivative
+from ..declaring.shape_rules import broadcast
+from ..pointwise.arithmetic import _add, _div, _mul, _sub
+from ..pointwise.rounding import trunc
+from ..pointwise.selection import _clamp, _where
+from ..pointwise.trigonometry import acos, cos, sin
+from ..shaping.reshape import broadcast_tensors
 from .series import is_double
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from ...dtypes import float64
 from ...expansions import Series
 from ...tensor import Tensor
-from ..arithmetic import _add, _mul, _sub
-from ..exponential import exp
-from ..rounding import _round
-from ..selection import _clamp
+from ..pointwise.arithmetic import _add, _mul, _sub
+from ..pointwise.exponential import exp
+from ..pointwise.rounding import _round
+from ..pointwise.selection import _clamp
 
 
 def is_double(x: Tensor) -> bool:

@@ -13,14 +13,14 @@ from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...expansions import EULER_MACLAURIN
 from ...tensor import Tensor
-from ..arithmetic import _add, _div, _mul, _neg, _sub
-from ..creation import tensor
-from ..half_types import in_float32
-from ..powers import _pow
-from ..rounding import ceil, floor
-from ..selection import _where
-from ..shape_rules import broadcast
-from ..undifferentiable import no_derivative
+from ..creation.factories import tensor
+from ..declaring.half_types import in_float32
+from ..declaring.no_derivative import no_derivative
+from ..declaring.shape_rules import broadcast
+from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.powers import _pow
+from ..pointwise.rounding import ceil, floor
+from ..pointwise.selection import _where
 from .series import is_double
 
 if TYPE_CHECKING:

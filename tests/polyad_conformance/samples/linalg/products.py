@@ -7,7 +7,7 @@ import numpy as np
 from polyad.dtypes import complex128, float16, float32, float64, int64
 
 from ...sample import BOOL, FLOATS, ErrorCase, Sample, as_sum
-from ..products import crossed, crossed_magnitude
+from ..products.mm import crossed, crossed_magnitude
 
 FEW = (int64, float16, float32, float64, complex128)
 

@@ -1,0 +1,1 @@
+"""Losses whose decomposition costs more than a pass over the data."""

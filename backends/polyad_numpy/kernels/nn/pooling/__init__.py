@@ -1,0 +1,1 @@
+"""Pooling over windows of one to three dimensions."""

@@ -1,0 +1,137 @@
+"""Arithmetic of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.dtypes import INTEGER
+from polyad.errors import DivisionByZero
+
+from ...fused import fused
+from ...ufunc import elementwise, ufunc
+from .selection import choose
+
+
+def _division(op: str, function: np.ufunc) -> Kernel:
+    """A quotient or remainder that refuses integers divided by zero, of which NumPy makes 0."""
+    kernel = ufunc(function)
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        made = kernel.specialize(types)
+        if next(entry.dtype for entry in types if isinstance(entry, TensorType)).category != INTEGER:
+            return made
+        assert made is not None
+
+        def checked(a: Any, b: Any, out: Any = None) -> Any:
+            if not (b.all() if isinstance(b, np.ndarray) else b) and (not isinstance(a, np.ndarray) or a.size):
+                raise DivisionByZero(
+                    f"{op}: an integer is divided by zero",
+                    fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",
+                )
+            return made(a, b, out=out)
+
+        return checked
+
+    return Kernel(kernel.function, out=True, specialize=specialize)
+
+
+def _trunc_divide(a: Any, b: Any) -> Any:
+    result = np.true_divide(a, b)
+    return np.trunc(result, result) if result.dtype.kind == "f" else result
+
+
+def _sign(a: Any, out: Any = None) -> Any:
+    kind = a.dtype.kind
+    if kind == "b":
+        return np.logical_or(a, a, out)
+    if kind in "iu":
+        return np.sign(a, out)
+    # Comparisons are faster than NumPy's sign, and nan is neither more nor less than 0.
+    sign = np.asarray(np.greater(a, 0)).view(np.int8)
+    np.subtract(sign, np.asarray(np.less(a, 0)).view(np.int8), sign)
+    if out is None:
+        return sign.astype(a.dtype)
+    np.copyto(out, sign)
+    return out
+
+
+def _sgn() -> Kernel:
+    """`sign`, but complex numbers are left to the decomposition: NumPy's sign of an infinite one is no nan."""
+    kernel = elementwise(_sign, 1)
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        return None if types[0].dtype.is_complex else kernel.specialize(types)
+
+    return Kernel(kernel.function, out=True, specialize=specialize)
+
+
+def _lerp(a: Any, end: Any, weight: Any) -> Any:
+    step = np.asarray(np.subtract(end, a))
+    if weight < 0.5:
+        return np.add(a, np.multiply(step, weight, step), step)
+    return np.subtract(end, np.multiply(step, 1 - weight, step), step)
+
+
+def _lerp_by_elements(a: Any, end: Any, weight: Any) -> Any:
+    # From the end with the smaller share: a + weight * step, or end + (weight - 1) * step.
+    near_end = np.asarray(np.greater_equal(weight, 0.5))
+    np.logical_or(near_end, np.less_equal(weight, -0.5), near_end)
+    made = np.asarray(np.subtract(end, a))
+    share = near_end.astype(weight.dtype)
+    np.subtract(weight, share, share)
+    if share.shape != made.shape:
+        made = np.multiply(made, share)
+    else:
+        np.multiply(made, share, made)
+    return np.add(made, choose(near_end, end, a).view(a.dtype), made)
+
+
+def _lerp_kernel() -> Kernel:
+    by_number, by_elements = fused(_lerp), fused(_lerp_by_elements)
+
+    def specialize(types: Signature) -> Any:
+        kernel = by_elements if isinstance(types[2], TensorType) else by_number
+        assert kernel.specialize is not None
+        return kernel.specialize(types)
+
+    return Kernel(by_number.function, specialize=specialize)
+
+
+def _addcmul(a: Any, b: Any, c: Any, value: Any) -> Any:
+    product = np.asarray(np.multiply(b, c))
+    if value != 1:
+        np.multiply(product, value, product)
+    return np.add(a, product)
+
+
+def _addcdiv(a: Any, b: Any, c: Any, value: Any) -> Any:
+    quotient = np.asarray(np.true_divide(b, c))
+    if value != 1:
+        np.multiply(quotient, value, quotient)
+    return np.add(a, quotient)
+
+
+KERNELS = {
+    "add": ufunc(np.add),
+    "sub": ufunc(np.subtract),
+    "mul": ufunc(np.multiply),
+    "div": ufunc(np.true_divide),
+    "floor_divide": _division("floor_divide", np.floor_divide),
+    "trunc_divide": fused(_trunc_divide),
+    "remainder": _division("remainder", np.remainder),
+    "fmod": _division("fmod", np.fmod),
+    "neg": ufunc(np.negative),
+    "abs": ufunc(np.absolute),
+    "sign": elementwise(_sign, 1),
+    "sgn": _sgn(),
+    "conj": ufunc(np.conjugate),
+    "lerp": _lerp_kernel(),
+    "addcmul": fused(_addcmul),
+    "addcdiv": fused(_addcdiv),
+}

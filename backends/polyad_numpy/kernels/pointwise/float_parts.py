@@ -1,0 +1,59 @@
+"""Signs, exponents and neighbours of floating point numbers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+from polyad.backend.interface import Signature
+
+from ...fused import fused
+from ...order import arranged
+from ...quiet import quiet
+from ...ufunc import ufunc
+
+LARGEST_EXPONENT = 5000
+"""Beyond this every result is 0 or infinite, whatever the dtype."""
+
+
+def _ldexp(a: Any, exponent: Any) -> Any:
+    if (np.isfinite(exponent) & (np.rint(exponent) == exponent)).all():
+        return np.ldexp(a, np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT).astype(np.int32))
+    return np.multiply(a, np.exp2(exponent))
+
+
+@functools.cache
+def _has_no_exponent(dtype: Any) -> bool:
+    """Whether this C library's exponent of infinities and nan is 0, which is its own affair."""
+    return not np.frexp(np.array([np.inf, -np.inf, np.nan, -np.nan] * 16, dtype))[1].any()
+
+
+@quiet
+def _frexp(a: Any) -> tuple[Any, Any]:
+    mantissa, exponent = (np.asarray(part) for part in np.frexp(a))
+    if not _has_no_exponent(a.dtype):
+        exponent = np.where(np.isfinite(a), exponent, np.int32(0))
+    return arranged(mantissa, a), arranged(exponent, a)
+
+
+def _no_integers(kernel: Kernel) -> Kernel:
+    """*kernel*, for floating point alone."""
+
+    def specialize(types: Signature) -> Any:
+        assert kernel.specialize is not None
+        return kernel.specialize(types) if types[0].dtype.is_floating_point else None
+
+    return Kernel(kernel.function, out=kernel.out, specialize=specialize)
+
+
+KERNELS = {
+    # Up to NumPy 2.4 its signbit writes nonsense to an out with gaps.
+    "signbit": _no_integers(ufunc(np.signbit, out=False, warns=False, to_bool=True)),
+    "copysign": ufunc(np.copysign, warns=False),
+    "nextafter": ufunc(np.nextafter),
+    "ldexp": fused(_ldexp),
+    "frexp": Kernel(_frexp),
+}

@@ -1,0 +1,105 @@
+"""Matrix products, through NumPy's BLAS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.dtypes import bfloat16, bool_, float16
+
+from ...quiet import thread
+from ...workers import spread
+
+_dot, _matmul = np.dot, np.matmul
+
+
+THREADED = 1 << 18
+"""From how many multiplications on BLAS starts threads for a product of two matrices."""
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """The products of a batch of matrices, row-major: by itself ``numpy.matmul`` lays them out as the operands are.
+
+    Matrices for which BLAS would start its threads one by one are shared out among the workers instead, who multiply
+    each in one.
+    """
+    rows, columns = a.shape[-2], b.shape[-1]
+    batch, work = a.shape[:-2], rows * columns * a.shape[-1]
+    if work < THREADED or batch != b.shape[:-2] or math.prod(batch) < 2 or a.shape[-1] != b.shape[-2]:
+        return thread.run(_matmul, a, b, order="C")
+    out = np.empty((*batch, rows, columns), np.result_type(a, b))
+    if out.dtype.kind not in "fc":  # BLAS has no part in it
+        return thread.run(_matmul, a, b, out)
+    # Along the longer of the first dimensions, so that there is something for everyone.
+    lead: tuple[slice, ...] = (slice(None),) if len(batch) > 1 and batch[0] < batch[1] else ()
+
+    def multiply(first: int, end: int) -> None:
+        part = (*lead, slice(first, end))
+        _matmul(a[part], b[part], out[part])
+
+    spread(multiply, batch[len(lead)], cost=work * math.prod(batch))
+    return out
+
+
+def gemm(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+    if transpose_a:
+        a = a.T if a.ndim == 2 else a.swapaxes(-1, -2)
+    if transpose_b:
+        b = b.T if b.ndim == 2 else b.swapaxes(-1, -2)
+    # dot has a third of matmul's overhead on small matrices and calls the same BLAS.
+    if a.ndim == 2 and b.ndim == 2:
+        return thread.run(_dot, a, b)
+    return matmul(a, b)
+
+
+def vector_product(a: Any, b: Any) -> Any:
+    if a.ndim <= 2 and b.ndim <= 2:
+        return np.asarray(thread.run(_dot, a, b))
+    return thread.run(_matmul, a, b, order="C")
+
+
+def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
+    """Half types are multiplied in float32, and bool not at all."""
+
+    def half(a: Any, b: Any, *transposed: bool) -> Any:
+        product = multiply(a.astype(np.float32), b.astype(np.float32), *transposed)
+        return thread.run(product.astype, a.dtype)
+
+    def specialize(types: Signature) -> Any:
+        kind = types[0]
+        assert isinstance(kind, TensorType)
+        return half if kind.dtype in (float16, bfloat16) else None if kind.dtype is bool_ else multiply
+
+    return specialize
+
+
+def linear(a: Any, weight: Any, bias: Any) -> Any:
+    out = gemm(a, weight, False, True)
+    if bias is not None:
+        out += bias
+    return out
+
+
+def _specialize_linear(types: Signature) -> Any:
+    kind = types[0]
+    assert isinstance(kind, TensorType)
+    if kind.dtype in (float16, bfloat16):
+
+        def in_float32(a: Any, weight: Any, bias: Any) -> Any:
+            wide = None if bias is None else bias.astype(np.float32)
+            return thread.run(linear(a.astype(np.float32), weight.astype(np.float32), wide).astype, a.dtype)
+
+        return in_float32
+    return None if kind.dtype is bool_ else linear
+
+
+KERNELS = {
+    "gemm": Kernel(gemm, specialize=_in_float32(gemm)),
+    "vector_product": Kernel(vector_product, specialize=_in_float32(vector_product)),
+    "linear": Kernel(linear, specialize=_specialize_linear),
+}

@@ -1,0 +1,168 @@
+"""Reductions. Each kernel is made for its dtype, so that a call decides nothing: small reductions are mostly overhead.
+Results are row-major, whatever the order of the input, as PyTorch's are.
+
+float16 and bfloat16 accumulate in float32; integers and bool add and multiply in int64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.dtypes import BOOL, INTEGER, DType, bfloat16
+from polyad.interop.numpy import numpy_dtype
+
+from ...quiet import quiet
+
+Call = Callable[..., Any]
+
+
+def dtype_of(types: Signature) -> DType:
+    kind = types[0]
+    assert isinstance(kind, TensorType)
+    return kind.dtype
+
+
+def accumulator(dtype: DType) -> Any:
+    """The NumPy dtype in which elements of *dtype* add up; None for their own."""
+    if dtype.category <= INTEGER:
+        return np.int64
+    return np.float32 if dtype.itemsize == 2 else None
+
+
+def axis_of(array: Any, dims: tuple[int, ...]) -> Any:
+    # One pass over the memory instead of a loop nest: None where everything is reduced, an int where one dimension is.
+    count = len(dims)
+    return None if count == array.ndim else dims[0] if count == 1 else dims
+
+
+def _adding(reduce: Call) -> Call:
+    def specialize(types: Signature) -> Call:
+        dtype = dtype_of(types)
+        wide = accumulator(dtype)
+        narrow = numpy_dtype(dtype) if dtype.itemsize == 2 and dtype.category > INTEGER else None
+
+        def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+            return np.asarray(reduce(array, axis_of(array, dims), wide, None, keepdim), None, order="C")
+
+        def in_float32(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+            return np.asarray(reduce(array, axis_of(array, dims), wide, None, keepdim)).astype(narrow, order="C")
+
+        if dtype.category == BOOL and reduce is np.add.reduce:
+            return _count_true
+        return quiet(kernel if narrow is None else in_float32)
+
+    return specialize
+
+
+def _count_true(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+    # count_nonzero without an axis is many times faster than adding.
+    if len(dims) == array.ndim:
+        total = np.asarray(np.count_nonzero(array), np.int64)
+        return total.reshape((1,) * array.ndim) if keepdim else total
+    return np.asarray(np.add.reduce(array, axis_of(array, dims), np.int64, None, keepdim), order="C")
+
+
+def _mean(types: Signature) -> Call:
+    dtype = dtype_of(types)
+    wide, narrow = accumulator(dtype), numpy_dtype(dtype)
+    reduce = np.add.reduce
+
+    def mean(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+        if len(dims) == array.ndim:
+            return np.asarray(reduce(array, None, wide, None, keepdim) / array.size, narrow)
+        total = reduce(array, axis_of(array, dims), wide, None, keepdim)
+        total /= math.prod([array.shape[dim] for dim in dims])
+        return np.asarray(total, narrow, order="C")
+
+    return quiet(mean)
+
+
+def _extreme(reduce: Call) -> Call:
+    def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+        return np.asarray(reduce(array, axis_of(array, dims), None, None, keepdim), order="C")
+
+    return quiet(kernel)
+
+
+def _extreme_of_all(reduce: Call) -> Call:
+    return quiet(lambda array: np.asarray(reduce(array, None)))
+
+
+def argmax(array: Any, dim: int | None, keepdim: bool) -> Any:
+    return np.asarray(array.argmax(dim, keepdims=keepdim))
+
+
+def argmin(array: Any, dim: int | None, keepdim: bool) -> Any:
+    return np.asarray(array.argmin(dim, keepdims=keepdim))
+
+
+def _variance(types: Signature) -> Call | None:
+    dtype = dtype_of(types)
+    if dtype.is_complex:
+        return None
+    narrow = numpy_dtype(dtype)
+    half = dtype.itemsize == 2
+
+    def var(array: Any, dims: tuple[int, ...], correction: float, keepdim: bool) -> Any:
+        if half:
+            array = array.astype(np.float32)
+        count = math.prod([array.shape[dim] for dim in dims])
+        axis = axis_of(array, dims)
+        centred = np.asarray(array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count))
+        np.multiply(centred, centred, centred)
+        total = np.add.reduce(centred, axis, None, None, keepdim)
+        return np.asarray(total / array.dtype.type(max(count - correction, 0)), narrow, order="C")
+
+    return quiet(var)
+
+
+def _euclidean(types: Signature) -> Call | None:
+    dtype = dtype_of(types)
+    if dtype.is_complex or dtype.itemsize == 2:
+        return None
+
+    def norm(array: Any, ord: float, dims: tuple[int, ...], keepdim: bool) -> Any:
+        if len(dims) == array.ndim and not keepdim and array.flags.c_contiguous:
+            flat = array.reshape(-1)
+            return np.asarray(np.sqrt(flat.dot(flat)))
+        return np.asarray(np.sqrt(np.add.reduce(array * array, axis_of(array, dims), None, None, keepdim)))
+
+    return quiet(norm)
+
+
+def _bfloat_kept(kernel: Call) -> Kernel:
+    """A reduction by comparison; bfloat16, whose comparisons NumPy knows only one by one, goes through float32."""
+
+    def specialize(types: Signature) -> Call:
+        if dtype_of(types) is not bfloat16:
+            return kernel
+        narrow = numpy_dtype(bfloat16)
+
+        def in_float32(array: Any, *params: Any) -> Any:
+            result = kernel(array.astype(np.float32), *params)
+            return result if result.dtype == np.int64 else result.astype(narrow)
+
+        return in_float32
+
+    return Kernel(kernel, specialize=specialize)
+
+
+KERNELS = {
+    "sum": Kernel(np.add.reduce, specialize=_adding(np.add.reduce)),
+    "prod": Kernel(np.multiply.reduce, specialize=_adding(np.multiply.reduce)),
+    "mean": Kernel(np.mean, specialize=_mean),
+    "amax": _bfloat_kept(_extreme(np.maximum.reduce)),
+    "amin": _bfloat_kept(_extreme(np.minimum.reduce)),
+    "max_all": _bfloat_kept(_extreme_of_all(np.maximum.reduce)),
+    "min_all": _bfloat_kept(_extreme_of_all(np.minimum.reduce)),
+    "argmax": _bfloat_kept(argmax),
+    "argmin": _bfloat_kept(argmin),
+    "var": Kernel(np.var, specialize=_variance),
+    "norm2": Kernel(np.linalg.norm, specialize=_euclidean),
+}

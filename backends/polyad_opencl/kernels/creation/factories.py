@@ -1,0 +1,59 @@
+"""Sequences."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from polyad.backend import Kernel
+from polyad.device import Device
+from polyad.dtypes import INTEGER, DType, float32, float64, int64
+
+from ...array import Array, new
+from ...runtime.device import opened
+from ...source.walking import cut, local_size
+from ..memory.conversion import copy
+
+
+@cache
+def _sequence(device: Any, dtype: DType) -> Any:
+    """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
+    kind, letter = ("long", "q") if dtype is int64 else ("double", "d") if device.has_fp64 else ("float", "f")
+    result = "float" if dtype is float32 else kind
+    source = f"""#pragma OPENCL FP_CONTRACT OFF
+__kernel void sequence(__global {result} *restrict out, long count, long chunk, {kind} first, {kind} step)
+{{
+    for (long start = (long)get_global_id(0) * chunk; start < count; start += (long)get_global_size(0) * chunk) {{
+        const long end = min(start + chunk, count);
+        for (long i = start; i < end; ++i) {{
+            const {kind} distance = ({kind})i * step;
+            out[i] = ({result})(distance + first);
+        }}
+    }}
+}}
+"""
+    return device.kernel(source, "sequence", "pqq" + 2 * letter, what=f"arange {dtype.name}", local=local_size(device))
+
+
+def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Array:
+    on = opened(device)
+    whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
+    kind = int64 if whole else float32 if dtype is float32 or not on.has_fp64 else float64
+    made = new(on, (count,), kind)
+    if count:
+        items, chunk = cut(on, count)
+        first, each = (_wrapped(start), _wrapped(step)) if whole else (start, step)
+        _sequence(on, kind)(items, made.buffer, count, chunk, first, each)
+    if kind is dtype:
+        return made
+    out = new(on, (count,), dtype)
+    copy(out, made)
+    return out
+
+
+def _wrapped(number: int) -> int:
+    """The int64 that *number* is modulo 2**64."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+KERNELS = {"arange": Kernel(arange)}

@@ -1,0 +1,591 @@
+"""Making tensors: from Python data, filled with one value, in sequences."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...backend import registry
+from ...dispatch.effects import Effect
+from ...dispatch.op import composite, function, primitive
+from ...dispatch.promotion import keyed_dtype
+from ...dispatch.views import layout_of
+from ...dispatch.wrapped import Wrapped
+from ...dtypes import DType, dtype_of_number, get_default_dtype
+from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
+from ...memory_formats import (
+    MemoryFormat,
+    check_format,
+    check_layout,
+    contiguous_format,
+    copy_strides,
+    format_strides,
+    preserve_format,
+)
+from ...state import state, warn_user
+from ...tensor import Tensor, check_tensor
+from ..shaping.strided import reach, strided_array
+
+if TYPE_CHECKING:
+    from ...device import Device
+
+    Number = bool | int | float | complex
+
+
+def _given_shape(shape: Shape, *rest: Any) -> Shape:
+    return shape
+
+
+def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
+    return (count,)
+
+
+@composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
+def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
+    """A tensor filled with one number: tier 0's allocate and fill."""
+    kind = registry.tensor_type(dtype, device, not shape)
+    if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
+        return Tensor._of(kind.backend.zeros(shape, dtype, device), kind)
+    from ..memory.conversion import check_fits
+
+    check_fits("full", value, dtype)
+    array = kind.backend.empty(shape, dtype, device)
+    kind.backend.fill(array, value)
+    return Tensor._of(array, kind)
+
+
+@primitive(dtype=keyed_dtype, shape=_count, keyed=("dtype", "device"), method=False)
+def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Tensor:
+    """start + step * i for i in [0, count)."""
+
+
+def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
+    return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
+
+
+def _made_like(input: Tensor, made: Tensor, requires_grad: bool) -> Tensor:
+    return _made(input._made_like(made) if isinstance(input, Wrapped) else made, requires_grad)
+
+
+@function(method=False)
+def full(
+    size: int | Sequence[int],
+    fill_value: Number | Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless one is given.
+
+    Raises RuntimeError for a negative size.
+
+    >>> import polyad
+    >>> polyad.full((2,), 7)
+    tensor([7, 7])
+    """
+    check_layout(layout, "full")
+    shape = check_sizes(normalize_shape((size,) if isinstance(size, int) else size, "full"), "full")
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if type(fill_value) not in (bool, int, float, complex):
+        raise wrong_type("full", "fill_value", fill_value, "a number")
+    return _made(
+        _full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)),
+        requires_grad,
+    )
+
+
+@function(method=False)
+def zeros(
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A tensor of zeros, float32 (the default dtype) unless *dtype* is given.
+
+    >>> import polyad
+    >>> polyad.zeros(2, 2)
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
+    check_layout(layout, "zeros")
+    shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
+    return _made(_full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+
+
+@function(method=False)
+def ones(
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A tensor of ones, float32 (the default dtype) unless *dtype* is given.
+
+    >>> import polyad
+    >>> polyad.ones(2)
+    tensor([1., 1.])
+    """
+    check_layout(layout, "ones")
+    shape = check_sizes(normalize_shape(size, "ones"), "ones")
+    return _made(_full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+
+
+@function(method=False)
+def empty(
+    *size: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: MemoryFormat = contiguous_format,
+    out: Tensor | None = None,
+) -> Tensor:
+    """A tensor whose elements are not set, in memory as *memory_format* says.
+
+    >>> import polyad
+    >>> polyad.empty(2, 3).shape
+    polyad.Size([2, 3])
+    >>> polyad.empty(2, 3, 4, 5, memory_format=polyad.channels_last).stride()
+    (60, 1, 15, 3)
+    """
+    check_layout(layout, "empty")
+    shape = check_sizes(normalize_shape(size, "empty"), "empty")
+    if check_format(memory_format, "empty") is preserve_format:
+        raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
+    strides = format_strides(shape, memory_format, "empty")
+    return _made(
+        _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    )
+
+
+def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
+    if state.modes:
+        return EMPTY.through_modes(shape, strides, dtype, device)  # type: ignore[no-any-return]
+    return _allocated(shape, strides, dtype, device)
+
+
+def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
+    kind = registry.tensor_type(dtype, device, not shape)
+    return Tensor._of(strided_array(kind, shape, strides), kind)
+
+
+EMPTY = Effect("empty", _allocate, _allocated)
+
+
+def _place_like(
+    op: str, input: Tensor, dtype: DType | None, layout: Any, device: Any, memory_format: MemoryFormat
+) -> tuple[Shape, Strides, DType, Device]:
+    """(shape, strides, dtype, device) of a tensor made like *input* unless other things are asked for."""
+    kind = check_tensor(input, op, "input")._type
+    check_layout(layout, op)
+    shape, strides, _ = layout_of(input)
+    strides = copy_strides(shape, strides, check_format(memory_format, op), op)
+    return shape, strides, dtype or kind.dtype, kind.device if device is None else registry.resolve_device(device)
+
+
+@composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
+def _full_strided(shape: Shape, strides: Strides, value: Any, dtype: DType, device: Device) -> Tensor:
+    """As `_full`, lying in dense memory with *strides*."""
+    made = _allocated(shape, strides, dtype, device)
+    made._type.backend.fill(made._array, value)
+    return made
+
+
+@function(method=False)
+def full_like(
+    input: Tensor,
+    fill_value: Number | Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """A tensor filled with *fill_value*, with input's shape, dtype, device and order in memory unless others are given.
+
+    >>> import polyad
+    >>> polyad.full_like(polyad.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    shape, strides, dtype, where = _place_like("full_like", input, dtype, layout, device, memory_format)
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if strides == contiguous_strides(shape):
+        return _made_like(input, _full(shape, fill_value, dtype, where), requires_grad)
+    if fill_value:
+        from ..memory.conversion import check_fits
+
+        check_fits("full_like", fill_value, dtype)
+    return _made_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad)
+
+
+@function(method=False)
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """Zeros with input's shape, dtype, device and order in memory.
+
+    >>> import polyad
+    >>> polyad.zeros_like(polyad.ones(2))
+    tensor([0., 0.])
+    """
+    check_tensor(input, "zeros_like", "input")
+    return full_like(
+        input,
+        0,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
+    )
+
+
+@function(method=False)
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """Ones with input's shape, dtype, device and order in memory.
+
+    >>> import polyad
+    >>> polyad.ones_like(polyad.zeros(2))
+    tensor([1., 1.])
+    """
+    check_tensor(input, "ones_like", "input")
+    return full_like(
+        input,
+        1,
+        dtype=dtype,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        memory_format=memory_format,
+    )
+
+
+@function(method=False)
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """A tensor with input's shape, dtype, device and order in memory whose elements are not set.
+
+    >>> import polyad
+    >>> polyad.empty_like(polyad.zeros(2, 3)).shape
+    polyad.Size([2, 3])
+    """
+    made = _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format))
+    return _made_like(input, made, requires_grad)
+
+
+@function(method=False)
+def arange(
+    start: float | Tensor,
+    end: float | Tensor | None = None,
+    step: float | Tensor = 1,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
+
+    Raises ValueError for a step of 0, one that leads away from *end*, and numbers that are not finite.
+
+    >>> import polyad
+    >>> polyad.arange(1, 6, 2)
+    tensor([1, 3, 5])
+    """
+    import math
+
+    if end is None:
+        start, end = 0, start
+    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
+        raise OptionError(
+            f"arange: step {step} does not lead from {start} to {end}",
+            fix="give finite numbers and a step of the right sign that is not 0",
+        )
+    if dtype is None:
+        dtype = (
+            get_default_dtype()
+            if not all(isinstance(value, numbers.Integral) for value in (start, end, step))
+            else dtype_of_number(int)
+        )
+    return _made(
+        _arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad
+    )
+
+
+@function(method=False)
+def range(
+    start: float | Tensor = 0,
+    end: float | Tensor | None = None,
+    step: float | Tensor = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """start, start + step, ... up to and with *end*, in the default floating dtype; deprecated: use `arange`.
+
+    Raises RuntimeError for a step of 0 or one that leads away from *end*, TypeError without *end*.
+
+    >>> import polyad
+    >>> polyad.range(1, 2, 0.5)
+    tensor([1.0000, 1.5000, 2.0000])
+    """
+    import math
+
+    warn_user("range: deprecated, since it includes its end; use arange, which excludes it", UserWarning)
+    if end is None:
+        raise ArgumentTypeError("range: end is missing", fix="pass start and end")
+    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
+        raise ShapeError(
+            f"range: step {step} does not lead from {start} to {end}",
+            fix="give finite numbers and a step of the right sign that is not 0",
+        )
+    count = math.floor((end - start) / step) + 1
+    made = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))
+    return _made(made, requires_grad)
+
+
+@function(method=False)
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor holding a copy of *data*: numbers, nested lists, a NumPy array or a tensor.
+
+    The dtype follows the data (float: the default dtype, int: int64) unless given. Raises ValueError for ragged lists
+    and TypeError for data that is not numeric.
+
+    >>> import polyad
+    >>> polyad.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    from ...interop.reading import host_data
+
+    if isinstance(data, Tensor):
+        made = data.detach().to(dtype=dtype, device=device, copy=True)
+        return _made(made.clone() if made._storage is not None else made, requires_grad)
+    where = registry.resolve_device(device)
+    values, found = host_data(data, dtype, copy=bool(state.modes))  # what a mode sees is not the caller's memory
+    return _made(_bring(values, found, where), requires_grad)
+
+
+def _bring(values: Any, dtype: DType, device: Device) -> Tensor:
+    """A tensor with a copy of the host's *values*."""
+    if state.modes:
+        return TENSOR.through_modes(values, dtype, device)  # type: ignore[no-any-return]
+    return _brought(values, dtype, device)
+
+
+def _brought(values: Any, dtype: DType, device: Device) -> Tensor:
+    kind = registry.tensor_type(dtype, device, values.ndim == 0)
+    return Tensor._of(kind.backend.from_host(values, dtype, device), kind)
+
+
+TENSOR = Effect("tensor", _bring, _brought)
+
+
+@function(method=False)
+def scalar_tensor(s: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of one number, in the default dtype unless one is given.
+
+    >>> import polyad
+    >>> polyad.scalar_tensor(2)
+    tensor(2.)
+    """
+    return full((), s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+@function(method=False)
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """*data* as a tensor, without a copy where possible: a tensor itself, a NumPy array's own memory; see `tensor`.
+
+    >>> import polyad
+    >>> x = polyad.ones(2)
+    >>> polyad.as_tensor(x) is x
+    True
+    """
+    if isinstance(data, Tensor):
+        return data.to(dtype=dtype, device=device)
+    from ...interop.numpy import shared_with
+
+    shared = shared_with(data)
+    if shared is None:
+        return tensor(data, dtype=dtype, device=device)
+    return shared.to(dtype=dtype, device=registry.resolve_device(device))
+
+
+@function(method=False)
+def asarray(
+    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
+
+    The memory of an object with Python's buffer protocol, such as ``bytes``, is read as *dtype* (the default dtype
+    unless one is given), not converted to it.
+
+    Raises ValueError if copy is False and the conversion needs one.
+
+    >>> import polyad
+    >>> polyad.asarray([1, 2], dtype=polyad.float32)
+    tensor([1., 2.])
+    >>> polyad.asarray(bytearray([1, 0, 2, 0]), dtype=polyad.int16)
+    tensor([1, 2], dtype=polyad.int16)
+    """
+    from ...interop.numpy import buffer_of, frombuffer, is_numpy, shared_with
+
+    found = obj if isinstance(obj, Tensor) else shared_with(obj)
+    memory = None if found is not None or is_numpy(obj) else buffer_of(obj)
+    if memory is not None:
+        if memory.readonly and copy is not False:
+            memory = memoryview(bytearray(memory))
+        found = frombuffer(memory, dtype=dtype or get_default_dtype())
+    if found is None:
+        if copy is False:
+            raise ArgumentError(
+                f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
+            )
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    if copy:
+        return tensor(found, dtype=dtype, device=device, requires_grad=requires_grad)
+    made = found.to(dtype=dtype, device=device)
+    if copy is False and made is not found:
+        raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
+    return _made(made.detach(), True) if requires_grad and not made.requires_grad else made
+
+
+@function(method=False)
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of *size* whose elements, not set, lie in memory with *stride*.
+
+    Raises RuntimeError for negative sizes or strides, or if they differ in number.
+
+    >>> import polyad
+    >>> polyad.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    from ..indexing.slicing import as_strided
+
+    check_layout(layout, "empty_strided")
+    shape = check_sizes(normalize_shape((size,), "empty_strided"), "empty_strided")
+    strides = normalize_shape((stride,), "empty_strided")
+    if len(shape) != len(strides) or any(one < 0 for one in strides):
+        raise ShapeError(
+            f"empty_strided: stride {strides} does not fit size {shape}", fix="give one stride of 0 or more a size"
+        )
+    memory = empty((reach(shape, strides),), dtype=dtype, device=device)
+    return _made(as_strided(memory, shape, strides).detach(), requires_grad)
+
+
+# ---------------------------------------------------------------------------------------------------- new_zeros, ...
+
+
+def new_full(
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`polyad.full` with this tensor's dtype and device unless others are given."""
+    made = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    return _made_like(self, made, requires_grad)
+
+
+def new_zeros(
+    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.zeros` with this tensor's dtype and device unless others are given."""
+    return _made_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+
+
+def new_ones(
+    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.ones` with this tensor's dtype and device unless others are given."""
+    return _made_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+
+
+def new_empty(
+    self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`polyad.empty` with this tensor's dtype and device unless others are given."""
+    return _made_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+
+
+def new_empty_strided(
+    self: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """`polyad.empty_strided` with this tensor's dtype and device unless others are given."""
+    made = empty_strided(
+        size,
+        stride,
+        dtype=dtype or self.dtype,
+        layout=layout,
+        device=device or self.device,
+        pin_memory=pin_memory,
+    )
+    return _made_like(self, made, requires_grad)
+
+
+METHODS = {
+    "new_full": new_full,
+    "new_zeros": new_zeros,
+    "new_ones": new_ones,
+    "new_empty": new_empty,
+    "new_empty_strided": new_empty_strided,
+}
+"""Methods that are no functions of the package."""

@@ -1,0 +1,119 @@
+"""Sliding windows: reading kernel sizes, strides and paddings as users give them, and the size of the result.
+
+Convolution and pooling share this, over one to three spatial dimensions. Errors are RuntimeErrors, as PyTorch's are for
+these arguments; TypeError for what is no int.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ArgumentTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from ...layout import Shape, Strides
+    from ...tensor import Tensor
+
+Sizes = tuple[int, ...]
+"""One number a spatial dimension, outermost first."""
+
+AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
+"""What the spatial dimensions are called."""
+
+BATCHES = {1: "(N, C, L)", 2: "(N, C, H, W)", 3: "(N, C, D, H, W)"}
+IMAGES = {1: "(C, L)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
+
+
+def per_axis(value: Any, op: str, name: str, count: int, least: int = 0) -> Sizes:
+    """An int, or one or *count* of them, as *count* numbers; raises for other things and below *least*."""
+    if value.__class__ is int:
+        made = (value,) * count
+    else:
+        made = _ints(value, op, name, count)
+        if len(made) != count:
+            if len(made) != 1:
+                raise ShapeError(
+                    f"{op}: {name} {made} has {len(made)} numbers, not {'1' if count == 1 else f'1 or {count}'}",
+                    fix="give one number, or one for each spatial dimension",
+                )
+            made *= count
+    if min(made) < least:
+        raise ShapeError(f"{op}: {name} {made} must be at least {least}", fix=f"choose {name} >= {least}")
+    return made
+
+
+def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    try:
+        if any(isinstance(one, bool) for one in given):
+            raise TypeError
+        return tuple([operator.index(one) for one in given])
+    except TypeError:
+        several = {1: "a tuple of one int", 2: "a pair of ints"}.get(count, f"{count} ints")
+        raise ArgumentTypeError(
+            f"{op}: {name} is {value!r}, neither an int nor {several}",
+            fix=f"write {name}=1" + (f" or {name}={(1,) * count}" if count > 1 else ""),
+        ) from None
+
+
+def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> int:
+    """How many windows fit along one dimension; with *ceil_mode* one more that starts inside may reach out."""
+    free = size + 2 * padding - dilation * (kernel - 1) - 1
+    if not ceil_mode:
+        return free // stride + 1
+    count = -(-free // stride) + 1
+    return count - 1 if (count - 1) * stride >= size + padding else count
+
+
+def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
+    """*input* with a batch dimension, (N, C, *spatial): a single image becomes a batch of one.
+
+    Raises RuntimeError for other ranks than *count* + 2 and *count* + 1.
+    """
+    shape = input._array.shape
+    if len(shape) == count + 2:
+        return input
+    if len(shape) == count + 1:
+        from ..shaping.reshape import _reshape_view
+
+        return _reshape_view(input, (1, *shape))
+    raise ShapeError(
+        f"{op}: input has {len(shape)} dimensions, not {count + 2} or {count + 1}",
+        operands={"input": input},
+        fix=f"give {BATCHES[count]} or {IMAGES[count]}",
+    )
+
+
+def arranged(result: Tensor, *batches: Tensor) -> Tensor:
+    """*result* (N, C, *spatial) with channels innermost in memory if one of *batches* lies so, as PyTorch has it."""
+    for batch in batches:
+        array = batch._array
+        strides = array.strides
+        if strides[1] <= strides[-1] and _has_channels_last(array.shape, strides):
+            from ..memory.conversion import _copy
+            from ..shaping.reshape import _permute
+
+            rank = len(strides)
+            made = _copy(_permute(result, (0, *range(2, rank), 1)))
+            return _permute(made, (0, rank - 1, *range(1, rank - 1)))
+    return result
+
+
+def _has_channels_last(shape: Shape, strides: Strides) -> bool:
+    """Whether PyTorch takes these strides for channels-last ones; where both orders fit, they are row-major."""
+    least = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if not shape[dim] or not strides[1] or strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * max(shape[dim], 1)
+    return True
+
+
+def unbatched(result: Tensor, ndim: int, count: int = 2) -> Tensor:
+    """*result* without its batch dimension if the input, with *ndim* dimensions, had none."""
+    if ndim == count + 2:
+        return result
+    from ..shaping.reshape import _reshape_view
+
+    return _reshape_view(result, result._array.shape[1:])

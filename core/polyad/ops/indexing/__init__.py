@@ -1,0 +1,1 @@
+"""Elements by their places: x[...], slices, gather and scatter, index_add, masks."""

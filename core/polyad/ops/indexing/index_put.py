@@ -1,0 +1,321 @@
+"""``x[i, j]`` with index tensors and masks, as values: reading, writing, adding.
+
+Canonical indices are a list with an entry a dimension: None for all of it, an int64 tensor, or a mask for as many
+dimensions as it has. The broadcast shape of the tensors takes the place of their dimensions if these are neighbours,
+else it comes first, as NumPy has it. subscript.py reads what stands between the brackets.
+
+An index out of range raises IndexError that names its place, value and range (`polyad.backend.bounds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...backend.interface import Signature
+from ...dispatch.forward import linear_in
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import Typing, first
+from ...dtypes import INTEGER, bool_, int64, uint8
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...layout import Shape, broadcast_shapes
+from ...state import warn_user
+from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full
+from ..memory.conversion import check_fits
+from ..shaping.reshape import _expand, _permute, _reshape
+from .index_select import _index_add, _index_select, _nonzero, _scatter, _zeros_like, check_index
+
+if TYPE_CHECKING:
+    Number = bool | int | float | complex
+
+
+@composite(dtype=first, grad_name="IndexBackward0", method=False)
+def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """``input[indices]``: each entry stands for the next dimension (a mask for as many as it has), None for all of it.
+
+    The broadcast shape of the index tensors takes the place of their dimensions if these are neighbours, else it comes
+    first. Negative indices count from the end.
+    """
+    dims, linear, shape = _linear(input, indices)
+    rest = [dim for dim in range(input.ndim) if dim not in dims]
+    moved = _permute(input, (*dims, *rest))
+    sizes = moved._array.shape[len(dims) :]
+    rows = _index_select(_reshape(moved, (_product(moved._array.shape[: len(dims)]), *sizes)), linear, 0)
+    result = _reshape(rows, (*shape, *sizes))
+    if dims[-1] - dims[0] != len(dims) - 1 or dims[0] == 0:
+        return result
+    count, ahead = len(shape), dims[0]
+    order = (*range(count, count + ahead), *range(count), *range(count + ahead, result.ndim))
+    return _permute(result, order).contiguous()
+
+
+def _product(sizes: Sequence[int]) -> int:
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int], Tensor, Shape]:
+    """The indexed dimensions, positions in them as if they were one, flat, and the index tensors' broadcast shape."""
+    dims: list[int] = []
+    parts: list[Tensor] = []
+    dim = 0
+    for number, index in enumerate(indices):
+        if index is None:
+            dim += 1
+        elif index._type.dtype is bool_:
+            for part in _nonzero(index).unbind(1):
+                dims.append(dim)
+                parts.append(part)
+                dim += 1
+        else:
+            parts.append(_wrapped(index, input._array.shape[dim], number, dim))
+            dims.append(dim)
+            dim += 1
+    shape = broadcast_shapes(*[part._array.shape for part in parts])
+    linear = None
+    for part, at in zip(parts, dims, strict=True):
+        linear = part if linear is None else linear * input._array.shape[at] + part
+    assert linear is not None
+    return dims, _reshape(_expand(linear, shape), (_product(shape),)), shape
+
+
+def _wrapped(index: Tensor, size: int, number: int, dim: int) -> Tensor:
+    """Negative indices counted from the front, all of them checked; waits for the index's values."""
+    from ...backend.bounds import out_of_range
+    from ..pointwise.selection import _where
+
+    index = index.to(int64)
+    wrong = _nonzero((index < -size) | (index >= size))
+    if wrong._array.shape[0]:
+        place = wrong[0].tolist()
+        raise out_of_range("index", f"indices[{number}]", place, index[tuple(place)].item(), size, wraps=True, dim=dim)
+    return _where(index < 0, index + size, index)
+
+
+def _values_like_input(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None, None, types[0].dtype), (types[0].dtype,))
+
+
+@composite(dtype=_values_like_input, grad_name="IndexPutBackward0", method=False)
+def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor | Number, accumulate: bool) -> Tensor:
+    """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
+    dims, linear, shape = _linear(input, indices)
+    rest = [dim for dim in range(input.ndim) if dim not in dims]
+    order = (*dims, *rest)
+    moved = _permute(input, order)
+    sizes = moved._array.shape[len(dims) :]
+    flat = _reshape(moved, (_product(moved._array.shape[: len(dims)]), _product(sizes)))
+    if not isinstance(values, Tensor):
+        values = _full((), values, input._type.dtype, input._type.device)
+    rows = _rows_of(values, dims, shape, sizes)
+    if accumulate:
+        flat = _index_add(flat, linear, rows, 0)
+    else:
+        flat = _scatter(flat, _expand(linear.unsqueeze(1), rows._array.shape), rows, 0)
+    back = tuple([order.index(dim) for dim in range(input.ndim)])
+    return _permute(_reshape(flat, moved._array.shape), back).contiguous()
+
+
+def _rows_of(values: Tensor, dims: list[int], shape: Shape, sizes: Shape) -> Tensor:
+    """The values in the shape (positions, elements a position), from the shape that the subscript has."""
+    if dims[-1] - dims[0] != len(dims) - 1 or dims[0] == 0:
+        full = _expand(values, (*shape, *sizes))
+    else:
+        ahead, count = dims[0], len(shape)
+        full = _expand(values, (*sizes[:ahead], *shape, *sizes[ahead:]))
+        full = _permute(full, (*range(ahead, ahead + count), *range(ahead), *range(ahead + count, full.ndim)))
+    return _reshape(full, (_product(shape), _product(sizes)))
+
+
+gradient(
+    _index,
+    input=lambda g, input_shape, indices: _index_put(_zeros_like(g, input_shape), indices, g, not _only_masks(indices)),
+)
+linear_in(_index, "input")
+gradient(
+    _index_put,
+    input=lambda g, indices, accumulate: g if accumulate else _index_put(g, indices, 0, False),
+    values=lambda g, values_shape, indices: _summed_to(_index(g, indices), values_shape),
+)
+linear_in(_index_put, "input", "values")
+
+
+def _only_masks(indices: Sequence[Tensor | None]) -> bool:
+    """Whether each element is named once: nothing is to be added up."""
+    return all(index is None or index._type.dtype is bool_ for index in indices)
+
+
+def _summed_to(gradient: Tensor, shape: Shape) -> Tensor:
+    """The gradient of values that may have more dimensions than their place, ones in front."""
+    from ..reductions.sums import sum_to
+
+    extra = len(shape) - gradient.ndim
+    return _reshape(sum_to(gradient, shape[extra:]), shape) if extra > 0 else gradient
+
+
+def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor | None]:
+    """The entries of a subscript, checked against the shape of *input* and in canonical form: int64, bool or None."""
+    if not isinstance(indices, (tuple, list)):
+        raise ArgumentTypeError(
+            f"{op}: indices is {type(indices).__name__}, not a tuple of tensors",
+            operands={"indices": indices},
+            fix="write (index,)",
+        )
+    shape = input._array.shape
+    found: list[Tensor | None] = []
+    shapes: list[Shape] = []
+    dim = 0
+    for number, index in enumerate(indices):
+        if index is None:
+            dim += 1
+            found.append(None)
+            continue
+        dtype = check_tensor(index, op, f"indices[{number}]")._type.dtype
+        if dtype is bool_ or dtype is uint8:
+            covered = shape[dim : dim + index.ndim]
+            if covered != index._array.shape:
+                raise IndexOutOfRange(
+                    f"{op}: the mask {tuple(index.shape)} does not match the dimensions {covered} that it stands for",
+                    operands={"input": input, f"indices[{number}]": index},
+                    fix="a mask has the sizes of the dimensions that it indexes",
+                )
+            dim += index.ndim
+            if dtype is uint8:
+                warn_user(f"{op}: a uint8 tensor is read as a mask, as PyTorch still does; use bool", UserWarning)
+                index = index != 0
+            found.append(index)
+            continue
+        if dtype.category != INTEGER:
+            raise IndexOutOfRange(
+                f"{op}: indices[{number}] is {dtype.name}; index tensors are integers, masks are bool",
+                operands={"input": input, f"indices[{number}]": index},
+                fix="convert it with .long(), or compare to get a mask",
+            )
+        dim += 1
+        shapes.append(index._array.shape)
+        found.append(index if dtype is int64 else index.to(int64))
+    if dim > len(shape):
+        raise IndexOutOfRange(
+            f"{op}: {dim} indices for {len(shape)} dimensions", operands={"input": input}, fix="give fewer indices"
+        )
+    if len(shapes) > 1:
+        try:
+            broadcast_shapes(*shapes)
+        except ShapeError:
+            raise IndexOutOfRange(
+                f"{op}: the index tensors {', '.join(str(tuple(one)) for one in shapes)} do not broadcast",
+                operands={"input": input},
+                fix="give index tensors whose shapes broadcast",
+            ) from None
+    return found
+
+
+@function()
+def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with *values*, broadcast, written at ``input[indices]``, or added there with *accumulate*.
+
+    Raises IndexError for an index out of range, RuntimeError for values that do not broadcast.
+
+    >>> import polyad
+    >>> polyad.zeros(3).index_put((polyad.tensor([0, 0]),), polyad.tensor([1.0, 2.0]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    check_tensor(input, "index_put", "input")
+    return _index_put(input, index_tensors("index_put", input, indices), values, bool(accumulate))
+
+
+def index_put_(self: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
+    """In-place form of `index_put`."""
+    return write_at("index_put_", self, index_tensors("index_put_", self, indices), values, bool(accumulate))
+
+
+def place_ndim(input: Tensor, indices: Sequence[Tensor | None]) -> int:
+    """How many dimensions ``input[indices]`` has."""
+    taken = sum([0 if index is None else index.ndim if index._type.dtype is bool_ else 1 for index in indices])
+    # A mask becomes one dimension.
+    made = [1 if index._type.dtype is bool_ else index.ndim for index in indices if index is not None]
+    return input.ndim - taken + max(made, default=0)
+
+
+def _fills_a_mask(indices: Sequence[Tensor | None], values: Tensor) -> bool:
+    """Whether one value goes to where one mask holds, which PyTorch carries out as masked_fill, with any dtype."""
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0]._type.dtype is bool_ and values.numel() == 1
+
+
+def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Tensor:
+    """Write *values* into *target* at canonical *indices*."""
+    from ...dispatch.inplace import inplace
+    from ...dispatch.op import op_of
+
+    if not isinstance(values, Tensor):
+        check_fits(name, values, target._type.dtype)
+    elif values._type.dtype.category <= target._type.dtype.category:
+        pass
+    elif not accumulate and not values._type.dtype.is_complex and _fills_a_mask(indices, values):
+        values = values.to(target._type.dtype)
+    else:
+        raise DTypeError(
+            f"{name}: the values are {values.dtype.name}, which self ({target.dtype.name}) cannot hold",
+            operands={"self": target, "values": values},
+            fix="convert the values, or self, first",
+        )
+    return inplace(name, _index_put, op_of(_index_put), target, indices, values, accumulate)
+
+
+# ---------------------------------------------------------------------------------------------------- flat positions
+
+
+@function()
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements of the flattened *input* at *index*, in its shape; negative ones count from the end.
+
+    Raises IndexError for an index out of range.
+
+    >>> import polyad
+    >>> polyad.take(polyad.tensor([[1, 2], [3, 4]]), polyad.tensor([0, -1]))
+    tensor([1, 4])
+    """
+    check_tensor(input, "take", "input")
+    check_index("take", input, 0, index)
+    flat = _reshape(input, (input.numel(),))
+    return _index(flat, index_tensors("take", flat, [index]))
+
+
+@function(inplace=True)
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """*input* with the elements of *source* written at the flat positions *index*, or added there with *accumulate*;
+    negative ones count from the end.
+
+    Raises IndexError for an index out of range or a source with another number of elements, RuntimeError for one of
+    another dtype.
+
+    >>> import polyad
+    >>> polyad.put(polyad.tensor([[1, 2], [3, 4]]), polyad.tensor([0, -1]), polyad.tensor([7, 8]))
+    tensor([[7, 2],
+            [3, 8]])
+    """
+    check_tensor(input, "put", "input")
+    check_index("put", input, 0, index)
+    check_tensor(source, "put", "source")
+    if source._type.dtype is not input._type.dtype:
+        raise DTypeError(
+            "put: source must have input's dtype", operands={"input": input, "source": source}, fix="convert it first"
+        )
+    count = index.numel()
+    if source.numel() != count:
+        raise IndexOutOfRange(
+            f"put: source has {source.numel()} elements, index {count}",
+            operands={"index": index, "source": source},
+            fix="give an element for each index",
+        )
+    flat = _reshape(input, (input.numel(),))
+    places = index_tensors("put", flat, [_reshape(index, (count,))])
+    return _reshape(_index_put(flat, places, _reshape(source, (count,)), bool(accumulate)), input._array.shape)
+
+
+METHODS = {"index_put_": index_put_}
+"""Methods that are not made from a declaration."""

@@ -1,0 +1,137 @@
+"""Reading and writing where a mask holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...backend.interface import Signature
+from ...dispatch.forward import linear_in
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import Typing
+from ...dtypes import INTEGER, bool_
+from ...errors import DTypeError, ShapeError
+from ...layout import broadcast_shapes
+from ...tensor import Tensor, check_tensor
+from ..declaring.shape_rules import broadcast
+from ..memory.conversion import check_fits
+from ..pointwise.selection import _where
+from ..shaping.reshape import _expand, _reshape
+from .index_put import _index
+from .index_select import _nonzero, _scatter
+from .slicing import _slice
+
+if TYPE_CHECKING:
+    Number = bool | int | float | complex
+
+
+def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
+    dtype, value = types[0].dtype, types[2]
+    if isinstance(value, type):
+        return Typing((None, bool_, None), (dtype,))
+    if value.dtype.is_complex and not dtype.is_complex:
+        raise DTypeError(f"masked_fill: the value is {value.dtype.name}, input {dtype.name}", fix="convert one of them")
+    return Typing((None, bool_, dtype), (dtype,))
+
+
+@composite(dtype=_filled, shape=broadcast, method=False)
+def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+    """*value* where mask, else input."""
+    return _where(mask, value, input).to(input._type.dtype)
+
+
+gradient(
+    _masked_fill,
+    input=lambda g, mask: _masked_fill(g, mask, 0),
+    value=lambda g, mask: g * mask,
+)
+linear_in(_masked_fill, "input", "value")
+
+
+def _check_mask(op: str, input: Tensor, mask: Any) -> None:
+    check_tensor(input, op, "input")
+    if check_tensor(mask, op, "mask")._type.dtype is not bool_:
+        raise DTypeError(
+            f"{op}: mask is {mask.dtype.name}, not bool", operands={"mask": mask}, fix="compare first: mask != 0"
+        )
+
+
+@function(inplace=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
+    """*input* with *value* (a number or a 0-d tensor) where *mask* holds; shapes broadcast, the dtype stays input's, to
+    which the value is converted.
+
+    Raises RuntimeError for a mask that is not bool, a value that is complex or out of range where input's dtype is
+    not, or shapes that do not broadcast.
+
+    >>> import polyad
+    >>> polyad.masked_fill(polyad.tensor([1.0, 2.0]), polyad.tensor([True, False]), 0)
+    tensor([0., 2.])
+    """
+    _check_mask("masked_fill", input, mask)
+    if isinstance(value, Tensor) and value.ndim:
+        raise ShapeError(
+            f"masked_fill: value has {value.ndim} dimensions",
+            operands={"value": value},
+            fix="give a number, or use where",
+        )
+    dtype = input._type.dtype
+    if isinstance(value, Tensor) and value._type.dtype.category > dtype.category == INTEGER:
+        check_fits("masked_fill", value.item(), dtype)
+    if not isinstance(value, Tensor):
+        check_fits("masked_fill", value, dtype)
+        if isinstance(value, float) and dtype.category == INTEGER:
+            value = int(value)
+    return _masked_fill(input, mask, value)
+
+
+@function()
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where *mask* holds, in one dimension; shapes broadcast.
+
+    Raises RuntimeError for a mask that is not bool or shapes that do not broadcast.
+
+    >>> import polyad
+    >>> polyad.masked_select(polyad.tensor([1, 2, 3]), polyad.tensor([True, False, True]))
+    tensor([1, 3])
+    """
+    _check_mask("masked_select", input, mask)
+    shape = broadcast_shapes(input._array.shape, mask._array.shape)
+    if not shape:
+        input, mask, shape = input.reshape(1), mask.reshape(1), (1,)
+    return _index(_expand(input, shape), [_expand(mask, shape)])
+
+
+@function(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """*input* with the first elements of *source*, in order, where *mask* holds; input and mask broadcast.
+
+    Raises RuntimeError for a mask that is not bool, a source of another dtype or with fewer elements than mask names,
+    and shapes that do not broadcast.
+
+    >>> import polyad
+    >>> mask = polyad.tensor([True, False, True])
+    >>> polyad.masked_scatter(polyad.zeros(3), mask, polyad.tensor([1.0, 2.0, 3.0]))
+    tensor([1., 0., 2.])
+    """
+    _check_mask("masked_scatter", input, mask)
+    if check_tensor(source, "masked_scatter", "source")._type.dtype is not input._type.dtype:
+        raise DTypeError(
+            "masked_scatter: source must have input's dtype",
+            operands={"input": input, "source": source},
+            fix="convert source",
+        )
+    shape = broadcast_shapes(input._array.shape, mask._array.shape)
+    flat = _reshape(_expand(mask, shape), (math.prod(shape),))
+    places = _nonzero(flat).reshape(-1)
+    count = places._array.shape[0]
+    if source.numel() < count:
+        raise ShapeError(
+            f"masked_scatter: mask names {count} elements, source has {source.numel()}",
+            operands={"mask": mask, "source": source},
+            fix="give an element for each",
+        )
+    values = _slice(_reshape(source, (source.numel(),)), 0, 0, count, 1)
+    made = _reshape(_expand(input, shape), (math.prod(shape),))
+    return _reshape(_scatter(made, places, values, 0), shape)

@@ -1,0 +1,309 @@
+"""``x[...]`` and ``x[...] = value``: what may stand between the brackets, read as PyTorch reads it.
+
+    int, 0-d integer tensor     that position; the dimension goes
+    slice with positive step    a range
+    ...                         all dimensions not named otherwise; a second one stands for none
+    None                        a new dimension of size 1
+    integer tensor, list        those positions; several of them broadcast together
+    mask (bool, or old uint8)   the positions where it holds; stands for as many dimensions as it has
+    True, False                 a new dimension of size 1 or 0
+
+Everything in the first four rows is one view. Tensors and masks then index that view (advanced_indexing.py), so that an
+int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...dispatch.inplace import check_writable
+from ...dispatch.op import view
+from ...dispatch.views import Layout, alias
+from ...dispatch.wrapped import Wrapped
+from ...dtypes import BOOL, INTEGER, bool_, uint8
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...state import state
+from ...tensor import Tensor
+from ..memory.conversion import copy_, fill_
+from ..shaping.reshape import _reshape
+from .index_put import _index, index_tensors, place_ndim, write_at
+from .slicing import _select, _slice
+
+Entry = int | tuple[int, int, int] | None
+"""What becomes of a dimension: a position, (start, size, step), or None for a new dimension before it."""
+
+_NUMBERS = (bool, int, float, complex)
+
+
+@view(grad_name="SliceBackward0")
+def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
+    """Positions, ranges and new dimensions; dimensions without an entry stay."""
+    shape: list[int] = []
+    strides: list[int] = []
+    offset, dim = input.offset, 0
+    for entry in entries:
+        if entry is None:
+            shape.append(1)
+            strides.append(input.shape[dim] * input.strides[dim] if dim < len(input.shape) else 1)
+            continue
+        stride = input.strides[dim]
+        dim += 1
+        if isinstance(entry, tuple):
+            start, size, step = entry
+            shape.append(size)
+            strides.append(stride * step)
+            offset += start * stride
+        else:
+            offset += entry * stride
+    return Layout((*shape, *input.shape[dim:]), (*strides, *input.strides[dim:]), offset)
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """``self[index]``: a view for ints, slices, ``...`` and None; a copy where tensors, lists or masks index.
+
+    Raises IndexError for positions out of range, too many indices or a mask of the wrong shape, TypeError for anything
+    that is no index, ValueError for a slice with a step that is not positive.
+
+    >>> import polyad
+    >>> x = polyad.arange(6).reshape(2, 3)
+    >>> x[1], x[:, ::2], x[..., polyad.tensor([2, 0])]
+    (tensor([3, 4, 5]), tensor([[0, 2],
+            [3, 5]]), tensor([[2, 0],
+            [5, 3]]))
+    """
+    kind = index.__class__
+    if kind is int:
+        shape = self._array.shape
+        if shape and -shape[0] <= index < shape[0]:
+            if index < 0:
+                index += shape[0]
+            if self._node is None and not state.modes:
+                # Rows are what programs take most: the view without an op in between.
+                first, *rest = self._array.strides
+                size, place = self._type.dtype.itemsize, self._view
+                offset = index * first // size if place is None else place.offset + index * first // size
+                return alias(self, shape[1:], tuple([stride // size for stride in rest]), offset)
+            return _select(self, 0, index)
+    elif kind is slice and self._array.shape:
+        return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
+    seen, indices = _read(self, index)
+    return seen if indices is None else _index(seen, indices)
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """``self[index] = value``: writes a number, a tensor that broadcasts, or data that `polyad.tensor` takes.
+
+    Raises what reading raises; RuntimeError for a value that does not broadcast, and on a leaf that requires a
+    gradient.
+
+    >>> import polyad
+    >>> x = polyad.zeros(2, 3)
+    >>> x[0] = 1
+    >>> x[x == 0] = polyad.tensor(2.0)
+    >>> x
+    tensor([[1., 1., 1.],
+            [2., 2., 2.]])
+    """
+    check_writable("__setitem__", self, one_value=True)  # an expanded tensor has parts that can be written
+    if not isinstance(value, (Tensor, *_NUMBERS)):
+        from ..creation.factories import tensor
+
+        value = tensor(value, dtype=self.dtype, device=self.device)
+    if index is False:
+        return  # nothing is named, so PyTorch does not even ask whether the value fits
+    target, indices = _read(self, index)
+    if isinstance(value, Tensor):
+        if value._type.device != target._type.device and not value.ndim:
+            value = value.to(target._type.device)
+        value = _without_leading_ones(value, target.ndim if indices is None else place_ndim(target, indices))
+    if indices is not None:
+        write_at("__setitem__", target, indices, value, False)
+    elif isinstance(value, Tensor):
+        copy_(target, value)
+    else:
+        fill_(target, value)
+
+
+def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """PyTorch and NumPy both let a value have more dimensions than its place, if they are ones in front."""
+    shape = value._array.shape
+    if len(shape) <= ndim:
+        return value
+    extra = len(shape) - ndim
+    return _reshape(value, shape[extra:]) if all(size == 1 for size in shape[:extra]) else value
+
+
+def _range(index: slice, size: int, operand: Tensor, dim: int) -> tuple[int, int, int]:
+    try:
+        start, stop, step = index.indices(size)
+    except ValueError:
+        start, stop, step = 0, 0, 0
+    except TypeError:
+        raise ArgumentTypeError(
+            f"index: the slice {index} of dimension {dim} has a bound that is not an int",
+            operands={"input": operand},
+            fix="give ints or None",
+        ) from None
+    if step <= 0:
+        raise ArgumentError(
+            f"index: the step of the slice {index} of dimension {dim} is not positive",
+            operands={"input": operand},
+            fix="use flip to reverse a dimension",
+        )
+    return start, max(0, -((start - stop) // step)), step
+
+
+def _consumed(item: Any) -> int:
+    """How many dimensions an item of a subscript stands for."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and item._type.dtype in (bool_, uint8):
+        return item.ndim
+    return 1
+
+
+def _canonical(item: Any, operand: Tensor) -> Any:
+    """An item as int, bool, slice, None, Ellipsis or tensor."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
+        return item
+    if isinstance(item, Tensor):
+        dtype = item._type.dtype
+        if item.ndim or dtype.category > INTEGER:
+            return item
+        if isinstance(item, Wrapped) and dtype.category == INTEGER and dtype is not uint8:
+            return item  # an index for each sample of a batch: no position, but a tensor of them
+        return bool(item.item()) if dtype.category == BOOL or dtype is uint8 else int(item.item())
+    if isinstance(item, (list, tuple, range)) or hasattr(item, "__array__"):
+        if getattr(item, "shape", None) == ():
+            return _canonical(item.item(), operand)  # a NumPy number
+        return _from_data(item, operand)
+    if hasattr(item, "__index__") and not isinstance(item, type):
+        return item.__index__()
+    raise ArgumentTypeIndexError(
+        f"index: {item!r} is {type(item).__name__}, which is no index",
+        operands={"input": operand},
+        fix="use ints, slices, None, ..., bools, integer or bool tensors, or lists of them",
+    )
+
+
+class ArgumentTypeIndexError(IndexOutOfRange, ArgumentTypeError):
+    """Something between the brackets that is no index: PyTorch raises IndexError, Python's own containers TypeError."""
+
+
+def _from_data(item: Any, operand: Tensor) -> Tensor:
+    from ...dtypes import int64
+    from ..creation.factories import tensor
+
+    try:
+        made = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
+    except (TypeError, ValueError, ShapeError, DTypeError) as error:
+        raise ArgumentTypeIndexError(
+            f"index: {item!r} cannot be read as an index tensor",
+            operands={"input": operand},
+            fix="a list holds ints or bools; for several indices use a tuple: x[0, :]",
+        ) from error
+    return made.to(int64) if not made.numel() and made.dtype is not bool_ else made
+
+
+def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
+    """The view that the subscript's basic part makes of *self*, and the index tensors that apply to it, None if there
+    are none.
+    """
+    shape = self._array.shape
+    items = [_canonical(item, self) for item in (index if isinstance(index, tuple) else (index,))]
+    named = sum([_consumed(item) for item in items])
+    if named > len(shape):
+        raise IndexOutOfRange(
+            f"index: {named} indices for {len(shape)} dimensions",
+            operands={"input": self},
+            fix="give fewer indices" if shape else "use .item() to read a 0-d tensor",
+        )
+    entries: list[Entry] = []
+    tensors: list[Any] = []
+    dim, kept, spent, advanced, plain = 0, len(shape) - named, False, False, True
+    ellipsis_seen = False
+
+    def keep(count: int) -> None:
+        nonlocal dim
+        for _ in range(count):
+            entries.append((0, shape[dim], 1))
+            dim += 1
+
+    for item in items:
+        if item is Ellipsis:
+            # PyTorch lets each ellipsis stand for all that is not named; after a second one there is nothing left.
+            spent = ellipsis_seen and kept > 0
+            if not ellipsis_seen:
+                keep(kept)
+                tensors += [None] * kept
+            ellipsis_seen = True
+        elif spent:
+            raise IndexOutOfRange(
+                "index: more than one ellipsis",
+                operands={"input": self},
+                fix="write ... once",
+            )
+        elif item is None or isinstance(item, bool):
+            plain = False
+            entries.append(None)
+            if item is None:
+                tensors.append(None)
+            else:
+                advanced = True
+                tensors.append(_mask_of(item, self))
+        elif isinstance(item, int):
+            plain = False
+            size = shape[dim]
+            if not -size <= item < size:
+                raise IndexOutOfRange(
+                    f"index: {item} is not in [{-size}, {size}) of dimension {dim}",
+                    operands={"input": self},
+                    fix="use an index within the dimension" if size else "the dimension is empty",
+                )
+            entries.append(item + size if item < 0 else item)
+            dim += 1
+        elif isinstance(item, slice):
+            part = _range(item, shape[dim], self, dim)
+            plain = plain and part == (0, shape[dim], 1)
+            entries.append(part)
+            tensors.append(None)
+            dim += 1
+        else:
+            advanced = True
+            tensors.append(item)
+            keep(_consumed(item))
+    if not advanced:
+        return _subscript(self, tuple(entries)), None
+    seen = self if plain else _subscript(self, tuple(entries))
+    return seen, index_tensors("index", seen, tensors)
+
+
+def _mask_of(value: bool, operand: Tensor) -> Tensor:
+    from ..creation.factories import _full
+
+    return _full((1,), value, bool_, operand._type.device)
+
+
+def delitem(self: Tensor, index: Any) -> None:
+    """Raises TypeError: elements of a tensor cannot be deleted."""
+    raise ArgumentTypeError(
+        "del: elements of a tensor cannot be deleted",
+        operands={"self": self},
+        fix="take what shall stay: x[keep], or cat the parts before and after",
+    )
+
+
+def backwards(self: Tensor) -> Tensor:
+    """``reversed(self)``: a copy with the first dimension in reverse order; itself if 0-d.
+
+    >>> import polyad
+    >>> reversed(polyad.tensor([1, 2, 3]))
+    tensor([3, 2, 1])
+    """
+    from ..shaping.joining import _flip
+
+    return _flip(self, (0,)) if self._array.shape else self
+
+
+METHODS = {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "__reversed__": backwards}
+"""The operators."""

@@ -1,0 +1,79 @@
+"""What other libraries ask of a tensor: the DLPack and array API protocols. NumPy's own stand in tensor.py.
+
+The work is done in `polyad.interop.dlpack` and `polyad.array_api`, which are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...dispatch.effects import Effect
+from ...errors import ArgumentError
+from ...state import state
+from ...tensor import Tensor
+
+
+def __dlpack__(
+    self: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule of the tensor's memory; see `polyad.interop.dlpack.export`."""
+    if state.modes:
+        return EXPORT.through_modes(self, stream, max_version, dl_device, copy)
+    from ...interop.dlpack import export
+
+    return export(self, stream, max_version, dl_device, copy)
+
+
+EXPORT = Effect(
+    "__dlpack__",
+    lambda tensor, stream, max_version, dl_device, copy: tensor.__dlpack__(
+        stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+    ),
+    reads=True,
+)
+
+
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """(DLPack device type, index)."""
+    from ...interop.dlpack import device_of
+
+    return device_of(self)
+
+
+def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
+    """The module that has the array API standard's functions for tensors, `polyad.array_api`.
+
+    Raises ValueError for a version of the standard that it does not implement.
+
+    >>> import polyad
+    >>> xp = polyad.ones(2).__array_namespace__()
+    >>> xp.sum(polyad.ones(2))
+    tensor(2.)
+    """
+    from ... import array_api
+
+    if api_version is not None and api_version not in array_api.VERSIONS:
+        raise ArgumentError(
+            f"__array_namespace__: version {api_version!r} of the array API standard is not implemented",
+            fix=f"ask for one of {', '.join(array_api.VERSIONS)}",
+        )
+    return array_api
+
+
+def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+    """The tensor on *device*, itself if it is there: the array API standard's name for ``to(device)``."""
+    moved: Tensor = self.to(device)
+    return moved
+
+
+METHODS = {
+    "to_device": to_device,
+    "__array_namespace__": __array_namespace__,
+    "__dlpack__": __dlpack__,
+    "__dlpack_device__": __dlpack_device__,
+}

@@ -1,0 +1,87 @@
+"""Where a tensor is: questions about its device, and PyTorch's shortcuts to move it there.
+
+`Tensor.to` moves anywhere; `cpu` stands beside it in conversion.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...backend import registry
+from ...device import Device
+from ...dispatch.op import function
+from ...errors import DeviceError
+from ...memory_formats import MemoryFormat, preserve_format
+from ...tensor import Tensor, check_tensor
+
+
+def cuda(
+    self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: MemoryFormat = preserve_format
+) -> Tensor:
+    """The tensor on a cuda device: itself if it is there, else a copy.
+
+    *device* is an index, a device or None for the current one. Raises RuntimeError if it is no cuda device or does not
+    exist.
+
+    >>> import polyad
+    >>> x = polyad.zeros(1)
+    >>> y = x.cuda() if polyad.cuda.is_available() else x
+    """
+    check_tensor(self, "cuda", "self")
+    if isinstance(device, int) and not isinstance(device, bool):
+        device = Device("cuda", device)
+    found = registry.resolve_device("cuda" if device is None else device)
+    if found.type != "cuda":
+        raise DeviceError(f"cuda: {found} is no cuda device", fix='pass an index, "cuda:0" or None')
+    result: Tensor = self.to(found, memory_format=memory_format)
+    return result
+
+
+@function()
+def get_device(input: Tensor) -> int:
+    """The index of the tensor's device, -1 on the cpu.
+
+    >>> import polyad
+    >>> polyad.get_device(polyad.zeros(1, device="cpu"))
+    -1
+    """
+    device = check_tensor(input, "get_device", "input").device
+    return -1 if device.index is None else device.index
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor where transfers to an accelerator start from: itself, since no backend asks for page-locked memory.
+
+    Raises RuntimeError for a tensor that is not on the cpu.
+
+    >>> import polyad
+    >>> x = polyad.zeros(1, device="cpu")
+    >>> x.pin_memory() is x
+    True
+    """
+    if check_tensor(self, "pin_memory", "self").device.type != "cpu":
+        raise DeviceError("pin_memory: only memory of the cpu is pinned", operands={"self": self}, fix="leave it out")
+    return self
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the tensor lies in page-locked memory: False.
+
+    >>> import polyad
+    >>> polyad.zeros(1).is_pinned()
+    False
+    """
+    check_tensor(self, "is_pinned", "self")
+    return False
+
+
+def _on(device_type: str) -> Any:
+    def on(tensor: Tensor) -> bool:
+        return tensor.device.type == device_type
+
+    on.__doc__ = f"Whether the tensor is on a device of type {device_type!r}."
+    return on
+
+
+METHODS = {"cuda": cuda, "is_pinned": is_pinned, "pin_memory": pin_memory}
+PROPERTIES = {"is_cuda": _on("cuda"), "is_cpu": _on("cpu")}

@@ -1,0 +1,292 @@
+"""The memory behind a tensor: looking at it, and giving a tensor other memory.
+
+`set_` and `resize_` change what a tensor object shows; other tensors over the old memory keep it. PyTorch's ``resize_``
+grows the storage itself, so that aliases share the new memory; here a tensor that outgrows its storage gets one of its
+own, with the old contents in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dispatch.effects import Effect
+from ...dispatch.op import function
+from ...dispatch.views import layout_of
+from ...dispatch.wrapped import check_own_memory
+from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
+from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
+from ...state import state
+from ...storage import Storage, ViewOf
+from ...tensor import Tensor, check_tensor
+from ..shaping.strided import reach
+
+
+class UntypedStorage:
+    """The memory behind a tensor, without a dtype: what all tensors that share it have in common.
+
+    Two are equal if they are the same memory. Made by ``Tensor.untyped_storage()``.
+    """
+
+    __slots__ = ("_kind", "_storage")
+
+    def __init__(self, storage: Storage, kind: Any) -> None:
+        self._storage, self._kind = storage, kind
+
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+        return self._kind.device
+
+    def nbytes(self) -> int:
+        """The size of the memory in bytes."""
+        return self._storage.nbytes
+
+    size = __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """The address (or handle number) of the first byte; 0 if there is none."""
+        return self._kind.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0
+
+    def resize_(self, size: int) -> None:
+        """Not supported: raises NotImplementedError."""
+        raise NotSupported(
+            "resize_: memory that tensors share keeps its size", fix="use Tensor.resize_, or make a new tensor"
+        )
+
+    def _same(self) -> Storage:
+        return self._storage.origin or self._storage
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self._same() is other._same()
+
+    def __hash__(self) -> int:
+        return id(self._same())
+
+    def __repr__(self) -> str:
+        return f"<storage of {self.nbytes()} bytes on {self.device}>"
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory behind the tensor, which its views share: its size and address.
+
+    >>> import polyad
+    >>> x = polyad.zeros(4)
+    >>> x[1:].untyped_storage() == x.untyped_storage(), x[1:].untyped_storage().nbytes()
+    (True, 16)
+    """
+    return UntypedStorage(self._storage or self._make_storage(), self._type)
+
+
+# ---------------------------------------------------------------------------------------------------- other memory
+
+
+def set_(
+    self: Tensor,
+    source: Tensor | UntypedStorage | None = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """Let this tensor show the memory of *source*, a tensor or a storage: all of it, or a layout; nothing without one.
+
+    Raises RuntimeError for another dtype or device, or a layout that leaves the storage; on a leaf that requires a
+    gradient.
+
+    >>> import polyad
+    >>> x, y = polyad.zeros(2), polyad.arange(3.0)
+    >>> _ = x.set_(y)
+    >>> _ = y.mul_(2)
+    >>> x
+    tensor([0., 2., 4.])
+    """
+    kind = check_tensor(self, "set_", "self")._type
+    if isinstance(source, UntypedStorage):
+        room = source.nbytes() // kind.dtype.itemsize
+        shape = normalize_shape((size,), "set_") if size is not None else (room - storage_offset,)
+        whole = _over(source._storage, kind, (room,), (1,), 0)
+        return _set(self, _window(whole, shape, stride, storage_offset))
+    if source is None:
+        from ..creation.factories import empty
+
+        return _set(self, empty(0, dtype=kind.dtype, device=kind.device))
+    if check_tensor(source, "set_", "source")._type.dtype is not kind.dtype:
+        raise DTypeError(
+            f"set_: a tensor of {kind.dtype.name} cannot show memory of {source.dtype.name}",
+            operands={"self": self, "source": source},
+            fix="set_(source.view(dtype)) reads it as another dtype",
+        )
+    if source._type.device != kind.device:
+        raise DeviceError(
+            "set_: self and source are on different devices",
+            operands={"self": self, "source": source},
+            fix="move one of them with .to(device)",
+        )
+    if size is None:
+        return _set(self, source.detach())
+    return _set(self, _window(source.detach(), normalize_shape((size,), "set_"), stride, storage_offset))
+
+
+def _window(whole: Tensor, shape: Shape, stride: Sequence[int] | None, offset: int) -> Tensor:
+    return whole.as_strided(shape, contiguous_strides(shape) if stride is None else stride, offset)
+
+
+def _over(storage: Storage, kind: Any, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    out = Tensor._of(kind.backend.as_strided(storage.root, kind.dtype, shape, strides, offset), kind.nd)
+    out._storage, out._view = storage, ViewOf(None, offset)
+    return out
+
+
+def _set(self: Tensor, shown: Tensor) -> Tensor:
+    if state.modes:
+        return SET.through_modes(self, shown)  # type: ignore[no-any-return]
+    return _show(self, shown)
+
+
+def _show(self: Tensor, shown: Tensor) -> Tensor:
+    check_own_memory("set_", self)
+    if self._node is not None and state.grad_enabled:
+        raise AutogradError(
+            "set_: a tensor that requires a gradient cannot be given other memory",
+            operands={"self": self},
+            fix="work under polyad.no_grad(), or use copy_",
+        )
+    storage = shown._storage or shown._make_storage()
+    self._array, self._type, self._storage = shown._array, shown._type, storage
+    self._view = None if shown._view is None else ViewOf(None, shown._view.offset)
+    return self
+
+
+SET = Effect("set_", _set, _show)
+
+
+# ---------------------------------------------------------------------------------------------------- other size
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+    """Give this tensor another size, row-major over the same memory, its elements taken in the order of memory; new
+    elements are not set.
+
+    A tensor that outgrows its storage gets memory of its own, with the old storage's contents in front. Raises
+    RuntimeError for a tensor that requires a gradient and for negative sizes.
+
+    >>> import polyad
+    >>> polyad.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    check_tensor(self, "resize_", "self")
+    shape = check_sizes(normalize_shape(sizes, "resize_"), "resize_")
+    if check_format(memory_format, "resize_") is preserve_format:
+        raise ShapeError("resize_: preserve_format is not for another size", operands={"self": self}, fix="name one")
+    strides = format_strides(shape, memory_format, "resize_")
+    return _resize(self, shape, strides)
+
+
+def _resize(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
+    if state.modes:
+        return RESIZE_.through_modes(self, shape, strides)  # type: ignore[no-any-return]
+    return _resized(self, shape, strides)
+
+
+def _resized(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
+    check_own_memory("resize_", self)
+    if self._node is not None:
+        raise AutogradError(
+            "resize_: a tensor that requires a gradient cannot be resized",
+            operands={"self": self},
+            fix="use reshape, pad or narrow, which have gradients",
+        )
+    if shape == self._array.shape and strides == layout_of(self).strides:
+        return self
+    kind = self._type.nd if shape else self._type.zd
+    storage = self._storage or self._make_storage()
+    offset = self.storage_offset()
+    backend, needed = kind.backend, offset + reach(shape, strides)
+    if needed * kind.dtype.itemsize > storage.nbytes:
+        old = storage.nbytes // kind.dtype.itemsize
+        memory = backend.empty((needed,), kind.dtype, kind.device)
+        root = backend.root(memory)
+        backend.copy(
+            backend.as_strided(root, kind.dtype, (old,), (1,), 0),
+            backend.as_strided(storage.root, kind.dtype, (old,), (1,), 0),
+        )
+        storage = Storage(memory, backend, kind.dtype.itemsize)
+    array = backend.as_strided(storage.root, kind.dtype, shape, strides, 0 if 0 in shape else offset)
+    return _show(self, _shown(array, kind, storage, offset))
+
+
+def _shown(array: Any, kind: Any, storage: Storage, offset: int) -> Tensor:
+    made = Tensor._of(array, kind)
+    made._storage, made._view = storage, ViewOf(None, offset)
+    return made
+
+
+RESIZE_ = Effect("resize_", _resize, _resized)
+
+
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+    """Give this tensor the size of another; see ``resize_``.
+
+    >>> import polyad
+    >>> polyad.arange(6).resize_as_(polyad.zeros(2, 2)).shape
+    polyad.Size([2, 2])
+    """
+    shape = check_tensor(the_template, "resize_as_", "the_template").shape
+    return resize_(self, shape, memory_format=memory_format)
+
+
+# ---------------------------------------------------------------------------------------------------- comparing, naming
+
+
+@function()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape.
+
+    >>> import polyad
+    >>> polyad.zeros(2).is_same_size(polyad.ones(2))
+    True
+    """
+    left, right = check_tensor(input, "is_same_size", "input"), check_tensor(other, "is_same_size", "other")
+    return bool(left._array.shape == right._array.shape)
+
+
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
+    """The same memory and history in an object of a subclass of Tensor. Raises TypeError for another class.
+
+    >>> import polyad
+    >>> class Measured(polyad.Tensor):
+    ...     pass
+    >>> type(polyad.zeros(2).as_subclass(Measured)).__name__
+    'Measured'
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise ArgumentTypeError(
+            f"as_subclass: {cls!r} is no subclass of Tensor",
+            operands={"self": self},
+            fix="derive the class from Tensor",
+        )
+    made = check_tensor(self, "as_subclass", "self")._alias(cls)
+    made._node = self._node
+    if self._node is not None:
+        from ...autograd.node import Leaf, make_node
+
+        if isinstance(self._node, Leaf):
+            # The leaf's node stays the leaf's alone.
+            made._node = make_node("AliasBackward0", [(self._node, _same, ())], self._array.shape, self._type)
+    return made
+
+
+def _same(gradient: Tensor) -> Tensor:
+    return gradient
+
+
+METHODS = {
+    "as_subclass": as_subclass,
+    "resize_": resize_,
+    "resize_as_": resize_as_,
+    "set_": set_,
+    "untyped_storage": untyped_storage,
+}
+"""Methods that are no functions of the package."""

@@ -1,0 +1,514 @@
+"""Attention: weighted averages of values, with weights from how queries and keys agree (Vaswani et al. 2017).
+
+`_attention` is one op, so that a backend need not hold the scores of all heads at once; it returns the logarithms of
+the sums beside the averages, and from these the gradient makes the weights again. A query that may attend to no key
+gets 0, here as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...dispatch.forward import by_body
+from ...dispatch.op import composite, function, joint_gradient
+from ...dispatch.promotion import Typing
+from ...dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
+from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
+from ...layout import Shape, broadcast_shapes
+from ...state import warn_user
+from ...tensor import Tensor, check_tensor
+from ..creation.factories import ones, zeros
+from ..pointwise.selection import _where
+from ..products.matmul import linear, matmul
+from ..shaping.joining import cat
+from .activation.softmax import softmax
+from .dropout import dropout
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...backend.interface import Signature
+
+_HALF = (float16, bfloat16)
+
+
+def _wide(input: Tensor) -> Tensor:
+    return input.to(float32) if input._type.dtype in _HALF else input
+
+
+def _with_sums(types: Signature, params: Mapping[str, Any]) -> Typing:
+    dtype = types[0].dtype
+    return Typing((None,) * len(types), (dtype, float32 if dtype in _HALF else dtype))
+
+
+def _averages(query: Shape, key: Shape, value: Shape, *rest: Any) -> tuple[Shape, Shape]:
+    lead = broadcast_shapes(query[:-2], key[:-2], value[:-2])
+    return (*lead, query[-2], value[-1]), (*lead, query[-2])
+
+
+def _scores(query: Tensor, key: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
+    """How queries and keys agree (..., L, S); minus infinity where a query may not attend to a key."""
+    scores = matmul(_wide(query) * scale, _wide(key).transpose(-2, -1))
+    if attn_mask is not None:
+        if attn_mask._type.dtype is bool_:
+            scores = _where(attn_mask, scores, -math.inf)
+        else:
+            scores = scores + _wide(attn_mask)
+    if is_causal:
+        earlier = ones(scores._array.shape[-2:], dtype=bool_, device=scores.device).tril()
+        scores = _where(earlier, scores, -math.inf)
+    return scores
+
+
+def _weights(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Softmax of the scores over the keys, 0 where there is none to attend to; and the logarithms of the sums, which
+    are infinite there.
+    """
+    if not scores._array.shape[-1]:
+        return scores, scores.new_full(scores._array.shape[:-1], math.inf)
+    top = scores.detach().amax(-1, keepdim=True)
+    top = _where(top == -math.inf, 0.0, top)
+    powers = (scores - top).exp()
+    total = powers.sum(-1, keepdim=True)
+    none = total == 0
+    logarithms = _where(none, math.inf, total.log() + top).squeeze(-1)
+    return powers / _where(none, 1.0, total), logarithms
+
+
+@composite(
+    dtype=_with_sums,
+    shape=_averages,
+    outputs=("out", "sums"),
+    method=False,
+    grad_name="ScaledDotProductAttentionBackward0",
+)
+def _attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    """Averages (..., L, V) of *value* (..., S, V) by softmax of ``scale * query @ key.T``, and log-sums (..., L)."""
+    weights, sums = _weights(_scores(query, key, attn_mask, is_causal, scale))
+    return matmul(weights, _wide(value)).to(query.dtype), sums
+
+
+def _like_operands(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None,) * len(types), (types[1].dtype, types[2].dtype, types[3].dtype))
+
+
+def _gradient_shapes(grad: Shape, query: Shape, key: Shape, value: Shape, *rest: Any) -> tuple[Shape, Shape, Shape]:
+    lead = grad[:-2]
+    return (*lead, *query[-2:]), (*lead, *key[-2:]), (*lead, *value[-2:])
+
+
+@composite(
+    dtype=_like_operands,
+    shape=_gradient_shapes,
+    outputs=("grad_query", "grad_key", "grad_value"),
+    method=False,
+)
+def _attention_backward(
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    sums: Tensor,
+    is_causal: bool,
+    scale: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of `attention`, with all dimensions of batches; *sums* are what it gave."""
+    wide = _wide(grad)
+    weights, _ = _weights(_scores(query, key, attn_mask, is_causal, scale))
+    of_weights = matmul(wide, _wide(value).transpose(-2, -1))
+    weighted = weights * of_weights
+    of_scores = (weighted - weights * weighted.sum(-1, keepdim=True)) * scale
+    return (
+        matmul(of_scores, _wide(key)).to(query.dtype),
+        matmul(of_scores.transpose(-2, -1), _wide(query)).to(key.dtype),
+        matmul(weights.transpose(-2, -1), wide).to(value.dtype),
+    )
+
+
+joint_gradient(
+    _attention,
+    "query",
+    "value",
+    lambda grads, query, key, value, attn_mask, sums, is_causal, scale: _attention_backward(
+        grads[0], query, key, value, attn_mask, sums.detach(), is_causal, scale
+    ),
+)
+by_body(_attention)
+
+
+def _check_operands(op: str, query: Tensor, key: Tensor, value: Tensor) -> dict[str, Any]:
+    operands = {"query": query, "key": key, "value": value}
+    for name, tensor in operands.items():
+        check_tensor(tensor, op, name)
+    dtype = query._type.dtype
+    if not dtype == key._type.dtype == value._type.dtype:
+        raise DTypeError(f"{op}: query, key and value differ in dtype", operands=operands, fix="convert them to one")
+    if dtype.category != FLOATING:
+        raise UnsupportedDType(
+            f"{op}: query is {dtype.name}, not floating point", operands=operands, fix="convert it: query.float()"
+        )
+    shapes = [query._array.shape, key._array.shape, value._array.shape]
+    if min(map(len, shapes)) < 2:
+        raise ShapeError(
+            f"{op}: query, key and value need at least two dimensions", operands=operands, fix="give (..., L, E)"
+        )
+    if shapes[0][-1] != shapes[1][-1]:
+        raise ShapeError(
+            f"{op}: query {tuple(shapes[0])} and key {tuple(shapes[1])} differ in their last dimension",
+            operands=operands,
+            fix="give query (..., L, E) and key (..., S, E)",
+        )
+    if shapes[1][-2] != shapes[2][-2]:
+        raise ShapeError(
+            f"{op}: key has {shapes[1][-2]} positions, value {shapes[2][-2]}",
+            operands=operands,
+            fix="give key (..., S, E) and value (..., S, V)",
+        )
+    return operands
+
+
+@function(namespace="nn.functional")
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """Averages of *value* with the weights ``softmax(scale * query @ key.T)`` (Vaswani et al. 2017).
+
+    Shapes: query (..., L, E), key (..., S, E), value (..., S, V): the result is (..., L, V); batches broadcast. With
+    *enable_gqa*, query (..., H, L, E) may have a multiple of the heads of key and value. attn_mask broadcasts to
+    (..., L, S): bool, True where a query attends to a key, or floating point, which is added to the scores. With
+    *is_causal* query i attends to keys up to i. *scale* is 1 / sqrt(E) by default. Weights are dropped with probability
+    *dropout_p*. Floating point; half types are computed in float32. A query that attends to no key gets 0.
+
+    Raises RuntimeError for shapes and dtypes that do not fit, or a mask beside is_causal.
+
+    >>> import polyad
+    >>> query, key = polyad.tensor([[1.0, 0.0]]), polyad.tensor([[9.0, 0.0], [0.0, 9.0]])
+    >>> polyad.nn.functional.scaled_dot_product_attention(query, key, polyad.tensor([[1.0], [2.0]]))
+    tensor([[1.0017]])
+    """
+    op = "scaled_dot_product_attention"
+    operands = _check_operands(op, query, key, value)
+    if attn_mask is not None:
+        if is_causal:
+            raise ShapeError(
+                f"{op}: attn_mask and is_causal are two masks", operands=operands, fix="put both into attn_mask"
+            )
+        _check_mask(op, query, key, attn_mask, operands)
+    if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
+        raise ShapeError(f"{op}: dropout_p {dropout_p!r} is not in [0, 1]", operands=operands, fix="0 turns it off")
+    grouped = enable_gqa and not query._array.shape[-3:-2] == key._array.shape[-3:-2] == value._array.shape[-3:-2]
+    if grouped:
+        query, key, value, attn_mask = _in_groups(op, query, key, value, attn_mask, operands)
+    lead = (query._array.shape[:-2], key._array.shape[:-2], value._array.shape[:-2])
+    try:
+        broadcast_shapes(*lead)
+    except ShapeError as error:
+        raise ShapeError(
+            f"{op}: batches {', '.join(str(tuple(one)) for one in lead)} do not broadcast",
+            operands=operands,
+            fix="make them agree, or use enable_gqa=True for fewer heads in key and value",
+        ) from error
+    size = query._array.shape[-1]
+    factor = float(scale) if scale is not None else 1 / math.sqrt(size) if size else 1.0
+    if dropout_p or (attn_mask is not None and attn_mask.requires_grad):
+        weights, _ = _weights(_scores(query, key, attn_mask, is_causal, factor))
+        made = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
+    else:
+        made = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
+    return made.flatten(-4, -3) if grouped else made
+
+
+def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dict[str, Any]) -> None:
+    dtype = check_tensor(mask, op, "attn_mask")._type.dtype
+    operands = {**operands, "attn_mask": mask}
+    if dtype.category != BOOL and dtype is not query._type.dtype and dtype is not float32:
+        raise DTypeError(
+            f"{op}: attn_mask is {dtype.name}, neither bool nor query's {query._type.dtype.name}",
+            operands=operands,
+            fix="compare it: attn_mask != 0, or convert it to query's dtype",
+        )
+    wanted = (query._array.shape[-2], key._array.shape[-2])
+    shape = mask._array.shape
+    fits = len(shape) >= 2 and all(size in (1, want) for size, want in zip(shape[-2:], wanted, strict=True))
+    if not fits or len(shape) > max(query.ndim, key.ndim):
+        raise ShapeError(
+            f"{op}: attn_mask {tuple(shape)} does not broadcast to (..., {wanted[0]}, {wanted[1]})",
+            operands=operands,
+            fix="give a row for each query and a column for each key",
+        )
+
+
+def _in_groups(
+    op: str, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, operands: dict[str, Any]
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Queries (..., heads of keys, group, L, E) beside keys and values (..., heads, 1, S, E)."""
+    if min(query.ndim, key.ndim, value.ndim) < 3:
+        raise IndexOutOfRange(
+            f"{op}: enable_gqa needs a dimension of heads", operands=operands, fix="give (..., heads, L, E)"
+        )
+    heads, of_keys, of_values = (tensor._array.shape[-3] for tensor in (query, key, value))
+    if not of_keys or not of_values or heads % of_keys or heads % of_values:
+        raise ShapeError(
+            f"{op}: {heads} heads of query are no multiple of {of_keys} of key and {of_values} of value",
+            operands=operands,
+            fix="give key and value heads that divide those of query",
+        )
+    if of_keys != of_values:
+        most = math.lcm(of_keys, of_values)
+        key = key.repeat_interleave(most // of_keys, -3)
+        value = value.repeat_interleave(most // of_values, -3)
+        of_keys = most
+    group = heads // of_keys
+    if mask is not None and mask.ndim > 2:
+        many = mask._array.shape[-3]
+        mask = mask.unflatten(-3, (of_keys, group)) if many == heads and many > 1 else mask.unsqueeze(-3)
+    return query.unflatten(-3, (of_keys, group)), key.unsqueeze(-3), value.unsqueeze(-3), mask
+
+
+# ------------------------------------------------------------------------------------------------ several heads
+
+
+def _refused(what: str, fix: str, **operands: Any) -> ShapeError:
+    return ShapeError(
+        f"multi_head_attention_forward: {what}",
+        operands={name: value for name, value in operands.items() if value is not None},
+        fix=fix,
+    )
+
+
+def _added(name: str, mask: Tensor | None, query: Tensor, beside: Tensor | None) -> Tensor | None:
+    """A mask of bool (True: do not attend) or numbers as numbers to add to the scores."""
+    if mask is None:
+        return None
+    dtype = check_tensor(mask, "multi_head_attention_forward", name)._type.dtype
+    if dtype is not bool_ and dtype.category != FLOATING:
+        raise DTypeError(
+            f"multi_head_attention_forward: {name} is {dtype.name}, neither bool nor floating point",
+            operands={name: mask},
+            fix=f"compare it: {name} != 0",
+        )
+    if beside is not None and beside._type.dtype is not dtype:
+        warn_user(
+            f"multi_head_attention_forward: {name} and the other mask differ in dtype, which is deprecated", UserWarning
+        )
+    if dtype is not bool_:
+        return mask
+    return zeros(mask._array.shape, dtype=query.dtype, device=query.device).masked_fill(mask, -math.inf)
+
+
+def _check_inputs(
+    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, heads: int
+) -> bool:
+    """Whether there is a batch. Raises for numbers of dimensions that do not go together."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        check_tensor(tensor, "multi_head_attention_forward", name)
+    given = {"query": query, "key": key, "value": value}
+    if query.ndim not in (2, 3):
+        raise _refused(f"query has {query.ndim} dimensions, not 2 or 3", "give (L, N, E) or (L, E)", query=query)
+    if not query.ndim == key.ndim == value.ndim:
+        raise _refused("query, key and value differ in their numbers of dimensions", "give all (L, N, E)", **given)
+    if padding is not None and padding.ndim != query.ndim - 1:
+        raise _refused(
+            f"key_padding_mask has {padding.ndim} dimensions, not {query.ndim - 1}",
+            "give (N, S), or (S,) beside inputs without a batch",
+            key_padding_mask=padding,
+            **given,
+        )
+    if mask is not None and mask.ndim not in (2, 3):
+        raise _refused(f"attn_mask has {mask.ndim} dimensions, not 2 or 3", "give (L, S)", attn_mask=mask, **given)
+    return query.ndim == 3
+
+
+def _projected(
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor, ...], bias: Tensor | None, size: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The three inputs times the weights, of which there is one of all three or one each."""
+    if len(weights) == 1 and query is key and key is value:
+        first, second, third = linear(query, weights[0], bias).chunk(3, -1)
+        return first, second, third
+    parts = weights[0].split(size) if len(weights) == 1 else weights
+    biases = (None,) * 3 if bias is None else bias.split(size)
+    first, second, third = (
+        linear(tensor, part, shift) for tensor, part, shift in zip((query, key, value), parts, biases, strict=True)
+    )
+    return first, second, third
+
+
+@function(namespace="nn.functional")
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads (Vaswani et al. 2017, section 3.2.2): inputs are projected, attended to head by head,
+    and the heads projected together. Returns the result and, with *need_weights*, the weights.
+
+    Shapes: query (L, N, E), key and value (S, N, *), or all without N; the result is as query. in_proj_weight (3 E, E)
+    holds the projections of query, key and value, or with *use_separate_proj_weight* q_proj_weight (E, E),
+    k_proj_weight (E, *) and v_proj_weight (E, *) do; in_proj_bias (3 E,), out_proj_weight (E, E), out_proj_bias (E,).
+    bias_k and bias_v (1, 1, E) are one more key and value, and *add_zero_attn* adds one of zeros. static_k and static_v
+    (N * heads, S, E / heads) stand in for the projected key and value. attn_mask (L, S) or (N * heads, L, S) and
+    key_padding_mask (N, S) are True, or minus infinity, where there is no attention. The weights are (N, L, S), or
+    without *average_attn_weights* (N, heads, L, S). *is_causal* says that attn_mask is causal.
+
+    Raises RuntimeError for shapes and dtypes that do not fit, and for is_causal without an attn_mask.
+
+    >>> import polyad
+    >>> x, eye = polyad.tensor([[[1.0, 0.0]], [[0.0, 1.0]]]), polyad.eye(2)
+    >>> out, weights = polyad.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 2, 1, polyad.cat([eye, eye, eye]), None, None, None, False, 0.0, eye, None
+    ... )
+    >>> weights
+    tensor([[[0.6698, 0.3302],
+             [0.3302, 0.6698]]])
+    """
+    batched = _check_inputs(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        alike = query is key and key is value
+        query = query.unsqueeze(1)
+        key, value = (query, query) if alike else (key.unsqueeze(1), value.unsqueeze(1))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    steps, count, size = query._array.shape
+    if is_causal and attn_mask is None:
+        raise _refused("is_causal says what attn_mask is, and there is none", "pass attn_mask", query=query)
+    if size != embed_dim_to_check:
+        raise _refused(f"query has {size} features, not {embed_dim_to_check}", "give query (L, N, E)", query=query)
+    if num_heads < 1:
+        raise _refused(f"num_heads is {num_heads}", "give 1 or more heads", query=query)
+    width = size // num_heads
+    if width * num_heads != size:
+        raise _refused(f"{size} features cannot be split into {num_heads} heads", "choose a divisor", query=query)
+    same = slice(0, 2 if use_separate_proj_weight else 3)
+    if key._array.shape[same] != value._array.shape[same]:
+        raise _refused("key and value do not agree", "give both as (S, N, E)", key=key, value=value)
+    weights: tuple[Tensor | None, ...] = (in_proj_weight,)
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        missing = [name for name, one in zip("qkv", weights, strict=True) if one is None]
+        if missing:
+            raise _refused(f"use_separate_proj_weight needs {missing[0]}_proj_weight", "pass it", query=query)
+    elif in_proj_weight is None:
+        raise _refused("in_proj_weight is missing", "pass it, or use_separate_proj_weight=True", query=query)
+    given = {
+        "in_proj_weight": (None if use_separate_proj_weight else in_proj_weight, (3 * size, size)),
+        "in_proj_bias": (in_proj_bias, (3 * size,)),
+        "out_proj_weight": (out_proj_weight, (size, size)),
+        "out_proj_bias": (out_proj_bias, (size,)),
+    }
+    for name, (tensor, shape) in given.items():
+        if tensor is not None and tensor._array.shape != shape:
+            raise _refused(f"{name} is not {shape}", f"query has {size} features", query=query, **{name: tensor})
+    padding = _added("key_padding_mask", key_padding_mask, query, attn_mask)
+    only_causal = is_causal and padding is None and not need_weights
+    added = None if only_causal else _added("attn_mask", attn_mask, query, None)
+
+    q, k, v = _projected(query, key, value, weights, in_proj_bias, size)  # type: ignore[arg-type]
+
+    if attn_mask is not None:
+        wanted: tuple[int, ...] = (steps, key._array.shape[0])
+        if attn_mask.ndim == 3:
+            wanted = (count * num_heads, *wanted)
+        if attn_mask._array.shape != wanted:
+            raise _refused(f"attn_mask {tuple(attn_mask.shape)} is not {wanted}", "expand it", attn_mask=attn_mask)
+        if added is not None and added.ndim == 2:
+            added = added.unsqueeze(0)
+
+    further = 0
+    if (bias_k is None) != (bias_v is None):
+        raise _refused("bias_k and bias_v go together", "pass both or none", bias_k=bias_k, bias_v=bias_v)
+    if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            raise _refused("bias_k and bias_v do not go with static keys", "leave them out", bias_k=bias_k)
+        k, v = cat([k, bias_k.expand(1, count, size)]), cat([v, bias_v.expand(1, count, size)])
+        further += 1
+
+    q = q.reshape(steps, count * num_heads, width).transpose(0, 1)
+    k = _static("static_k", static_k, k, count * num_heads, width)
+    v = _static("static_v", static_v, v, count * num_heads, width)
+    if add_zero_attn:
+        nothing = zeros((count * num_heads, 1, width), dtype=k.dtype, device=k.device)
+        k, v = cat([k, nothing], 1), cat([v, nothing], 1)
+        further += 1
+    length = k._array.shape[1]
+
+    if padding is not None:
+        if padding._array.shape != (count, length - further):
+            raise _refused(
+                f"key_padding_mask {tuple(padding.shape)} is not {(count, length - further)}",
+                "give one number a key",
+                key_padding_mask=key_padding_mask,
+            )
+        padding = padding.reshape(count, 1, 1, -1).expand(count, num_heads, 1, length - further)
+        padding = padding.reshape(count * num_heads, 1, length - further)
+        added = padding if added is None else added + padding
+    if further and added is not None:
+        beyond = zeros((*added._array.shape[:-1], further), dtype=added.dtype, device=added.device)
+        added = cat([added, beyond], -1)
+    if not training:
+        dropout_p = 0.0
+
+    if need_weights:
+        scores = matmul(q * math.sqrt(1 / width), k.transpose(1, 2))
+        shares = softmax(scores if added is None else scores + added, -1)
+        if dropout_p:
+            shares = dropout(shares, dropout_p)
+        out = matmul(shares, v)
+    else:
+        shape = (count, num_heads, -1, width)
+        if added is not None:
+            whole = added._array.shape[0] == 1
+            added = added.unsqueeze(0) if whole else added.reshape(count, num_heads, -1, length)
+        out = scaled_dot_product_attention(
+            q.reshape(shape), k.reshape(shape), v.reshape(shape), added, dropout_p, only_causal
+        ).reshape(count * num_heads, steps, width)
+    out = linear(out.transpose(0, 1).reshape(steps * count, size), out_proj_weight, out_proj_bias)
+    out = out.reshape(steps, count, out._array.shape[1])
+    if not need_weights:
+        return (out if batched else out.squeeze(1)), None
+    shares = shares.reshape(count, num_heads, steps, length)
+    if average_attn_weights:
+        shares = shares.mean(1)
+    return (out, shares) if batched else (out.squeeze(1), shares.squeeze(0))
+
+
+def _static(name: str, static: Tensor | None, projected: Tensor, heads: int, width: int) -> Tensor:
+    """Keys or values (N * heads, S, width): those projected from (S, N, E), unless others are given."""
+    if static is None:
+        return projected.reshape(projected._array.shape[0], heads, width).transpose(0, 1)
+    shape = check_tensor(static, "multi_head_attention_forward", name)._array.shape
+    if len(shape) != 3 or (shape[0], shape[2]) != (heads, width):
+        raise _refused(f"{name} {tuple(shape)} is not ({heads}, S, {width})", "reshape it", **{name: static})
+    return static

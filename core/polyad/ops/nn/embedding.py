@@ -1,0 +1,392 @@
+"""Vectors looked up by number, one by one or in bags, and numbers as unit vectors.
+
+Gradients of tables are dense: ``sparse=True`` is taken for what it is, a wish, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...autograd.grad_mode import no_grad
+from ...backend.bounds import ElementOutOfRange
+from ...dispatch.forward import linear_in, multilinear
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import first
+from ...dtypes import INTEGER, int64
+from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from ...layout import Shape
+from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full, arange
+from ..indexing.index_select import _index_add, _index_select, _nonzero, _scatter, check_index, typed_like_input
+from ..linalg.norms import vector_norm
+from ..pointwise.selection import _where
+from ..reductions.any_all import anywhere
+from ..shaping.joining import cat
+from ..shaping.reshape import _reshape
+
+
+def _looked_up(weight: Shape, input: Shape, *rest: Any) -> Shape:
+    return (*input, *weight[1:])
+
+
+@composite(dtype=typed_like_input(index=1), shape=_looked_up, method=False)
+def _embedding(weight: Tensor, input: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
+    """The rows of *weight* (rows, size) that *input* names; the row *padding_idx* (-1: none) gets no gradient, and with
+    *by_frequency* the others theirs divided by how often they are named.
+    """
+    rows = _index_select(weight, _reshape(input, (input.numel(),)), 0)
+    return _reshape(rows, (*input._array.shape, *weight._array.shape[1:]))
+
+
+def _embedded_rows(g: Shape, input: Shape, rows: int, *rest: Any) -> Shape:
+    return (rows, g[-1])
+
+
+@composite(dtype=typed_like_input(index=1), shape=_embedded_rows, method=False)
+def _embedding_backward(g: Tensor, input: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
+    """The gradient of an embedding's *rows* weights."""
+    index = _reshape(input, (input.numel(),))
+    flat = _reshape(g, (input.numel(), g._array.shape[-1]))
+    if padding_idx >= 0 or by_frequency:
+        flat = _scaled(flat, index, rows, padding_idx, by_frequency)
+    return _index_add(_full((rows, flat._array.shape[1]), 0, g._type.dtype, g._type.device), index, flat, 0)
+
+
+def _scaled(g: Tensor, index: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
+    """The gradients (*, size) that arrive at the rows *index* (*), with what padding and frequency make of them."""
+    if padding_idx >= 0:
+        g = g * (index != padding_idx).unsqueeze(-1)
+    if by_frequency:
+        flat = _reshape(index, (index.numel(),))
+        counts = _index_add(_full((rows,), 0, int64, g._type.device), flat, flat * 0 + 1, 0)
+        g = g / _reshape(_index_select(counts, flat, 0), tuple(index._array.shape)).unsqueeze(-1).to(g._type.dtype)
+    return g
+
+
+gradient(
+    _embedding,
+    weight=lambda g, weight_shape, input, padding_idx, by_frequency: _embedding_backward(
+        g, input, weight_shape[0], padding_idx, by_frequency
+    ),
+)
+linear_in(_embedding, "weight")
+gradient(
+    _embedding_backward,
+    g=lambda g, input, rows, padding_idx, by_frequency: _scaled(
+        _embedding(g, input, -1, False), input.to(int64), rows, padding_idx, by_frequency
+    ),
+)
+linear_in(_embedding_backward, "g")
+
+
+def _check_table(op: str, weight: Tensor, input: Tensor, padding_idx: int | None) -> int:
+    """The row that gets no gradient, -1 for none. Raises unless *weight* is a matrix and *input* names rows."""
+    check_tensor(weight, op, "weight")
+    check_index(op, weight, 0, input, "input")
+    if weight.ndim != 2:
+        raise ShapeError(
+            f"{op}: weight has {weight.ndim} dimensions, not two", operands={"weight": weight}, fix="reshape it"
+        )
+    rows: int = weight._array.shape[0]
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise ElementOutOfRange(
+            f"{op}: padding_idx = {padding_idx} is not in [{-rows}, {rows})",
+            operands={"weight": weight},
+            fix="name a row",
+        )
+    return padding_idx % rows
+
+
+def _renormalize(op: str, weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Shorten, in place, the rows that *input* names and that are longer than *max_norm*."""
+    if not weight.is_floating_point():
+        raise DTypeError(
+            f"{op}: max_norm changes weight, which is {weight._type.dtype.name}",
+            operands={"weight": weight},
+            fix="use a floating point weight",
+        )
+    with no_grad():
+        index = input.reshape(-1).to(int64)
+        rows = _index_select(weight, index, 0)
+        lengths = vector_norm(rows, norm_type, 1, keepdim=True)
+        # What names a row twice writes the same numbers twice.
+        weight.index_copy_(0, index, _where(lengths > max_norm, rows * (max_norm / (lengths + 1e-7)), rows))
+
+
+@function(namespace="nn.functional")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of *weight* (rows, size) that the integers *input* (*) name: (*, size).
+
+    The row *padding_idx* gets no gradient. With *max_norm*, rows that are looked up and whose *norm_type*-norm is
+    larger are shortened to it first, in *weight* itself. With *scale_grad_by_freq* a row's gradient is divided by how
+    often it is looked up. The gradient is dense whatever *sparse* says.
+
+    Raises IndexError for an index out of range, RuntimeError for an input that is not integer or a weight that is no
+    matrix.
+
+    >>> import polyad
+    >>> polyad.nn.functional.embedding(polyad.tensor([1, 0]), polyad.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    padding = _check_table("embedding", weight, input, padding_idx)
+    if max_norm is not None:
+        _renormalize("embedding", weight, input, max_norm, norm_type)
+    return _embedding(weight, input, padding, bool(scale_grad_by_freq))
+
+
+# ------------------------------------------------------------------------------------------------ bags
+
+
+def _bags(offsets: Tensor, count: int) -> Tensor:
+    """The bag (count,) that each index is in, from where bags start."""
+    marks = _full((count + 1,), 0, int64, offsets._type.device)
+    return _index_add(marks, offsets, offsets * 0 + 1, 0).cumsum(0).narrow(0, 0, count) - 1
+
+
+def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> tuple[Tensor, int]:
+    """Where bags start and the last one ends; raises unless they begin at 0 and go up within *input*."""
+    if not isinstance(offsets, Tensor) or offsets.ndim != 1:
+        raise ArgumentError(
+            f"{op}: offsets must be a vector beside an input of one dimension",
+            operands={"input": input, "offsets": offsets},
+            fix="say where each bag starts, or give input as (bags, size)",
+        )
+    if offsets._type.dtype.category != INTEGER:
+        raise DTypeError(
+            f"{op}: offsets are {offsets._type.dtype.name}, not integers",
+            operands={"offsets": offsets},
+            fix="convert them: offsets.long()",
+        )
+    places, count = offsets._array.shape[0], input.numel()
+    operands = {"input": input, "offsets": offsets}
+    if include_last and not places:
+        raise ShapeError(f"{op}: offsets without the last one", operands=operands, fix="end them with input's length")
+    offsets = offsets.to(int64)
+    if not places:
+        return offsets, 0
+    first_start, end = int(offsets[0].item()), int(offsets[-1].item())
+    if first_start != 0:
+        raise ShapeError(
+            f"{op}: offsets[0] = {first_start} is not 0", operands=operands, fix="the first bag starts at 0"
+        )
+    if end > count or bool((offsets.narrow(0, 1, places - 1) < offsets.narrow(0, 0, places - 1)).any()):
+        starts = offsets.tolist()
+        place, least = next(
+            (place, starts[place - 1]) for place in range(1, places) if not starts[place - 1] <= starts[place] <= count
+        )
+        raise ElementOutOfRange(
+            f"{op}: offsets[{place}] = {starts[place]} is not in [{least}, {count}]",
+            operands=operands,
+            fix="offsets go up, to at most input's length",
+        )
+    return (offsets.narrow(0, 0, places - 1), end) if include_last else (offsets, count)
+
+
+def _bag_shape(weight: Shape, index: Shape, bag: Shape, factors: Shape | None, bags: int, *rest: Any) -> Shape:
+    return (bags, weight[1])
+
+
+@composite(dtype=first, shape=_bag_shape, method=False, grad_name="EmbeddingBagBackward0")
+def _bag_sum(
+    weight: Tensor, index: Tensor, bag: Tensor, factors: Tensor | None, bags: int, by_frequency: bool
+) -> Tensor:
+    """The sums of the rows ``weight[index]``, times *factors*, that are in each of *bags*: *bag* says in which, in
+    order.
+    """
+    rows = _index_select(weight, index, 0)
+    if factors is not None:
+        rows = rows * factors.unsqueeze(1)
+    zeros = _full((bags, weight._array.shape[1]), 0, rows._type.dtype, rows._type.device)
+    return _index_add(zeros, bag, rows, 0)
+
+
+def _bag_sum_weight(
+    g: Tensor, weight_shape: Shape, index: Tensor, bag: Tensor, factors: Tensor | None, by_frequency: bool
+) -> Tensor:
+    rows = _index_select(g, bag, 0)
+    if factors is not None:
+        rows = rows * factors.unsqueeze(1)
+    return _embedding_backward(rows, index, weight_shape[0], -1, by_frequency)
+
+
+gradient(
+    _bag_sum,
+    weight=_bag_sum_weight,
+    factors=lambda g, weight, index, bag: (_index_select(g, bag, 0) * _index_select(weight, index, 0)).sum(1),
+)
+multilinear(_bag_sum, "weight", "factors")
+
+
+def _bag_max_shape(weight: Shape, index: Shape, bag: Shape, bags: int) -> Shape:
+    return (bags, weight[1])
+
+
+def _bag_starts(bag: Tensor, bags: int) -> tuple[Tensor, Tensor]:
+    """How many indices each bag has, and where they begin."""
+    counts = _index_add(_full((bags,), 0, int64, bag._type.device), bag, bag * 0 + 1, 0)
+    return counts, counts.cumsum(0) - counts
+
+
+@composite(dtype=first, shape=_bag_max_shape, method=False, grad_name="EmbeddingBagBackward0")
+def _bag_max(weight: Tensor, index: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """The largest of the rows ``weight[index]`` in each of *bags*, element by element; 0 for an empty bag."""
+    counts, starts = _bag_starts(bag, bags)
+    widest = int(counts.max().item()) if bags else 0
+    if not widest:
+        return weight.new_zeros((bags, weight._array.shape[1]))
+    steps = arange(widest, device=index.device)
+    places = (starts.unsqueeze(1) + steps).clamp(max=index._array.shape[0] - 1)
+    rows = _index_select(weight, _index_select(index, places.reshape(-1), 0), 0)
+    padded = rows.reshape(bags, widest, weight._array.shape[1])
+    largest = padded.masked_fill((steps >= counts.unsqueeze(1)).unsqueeze(2), -math.inf).amax(1)
+    return largest.masked_fill((counts == 0).unsqueeze(1), 0)
+
+
+def _bag_max_weight(g: Tensor, weight: Tensor, index: Tensor, bag: Tensor, bags: int, out: Tensor) -> Tensor:
+    """The gradient goes to the first of the largest; nan, which equals nothing, is the largest of all."""
+    rows = _index_select(weight.detach(), index, 0)
+    found = (rows == _index_select(out.detach(), bag, 0)) | (rows != rows)
+    so_far = found.to(int64).cumsum(0)
+    before = cat([so_far.new_zeros((1, rows._array.shape[1])), so_far])
+    before = _index_select(_index_select(before, _bag_starts(bag, bags)[1], 0), bag, 0)
+    share = _index_select(g, bag, 0) * (found & (so_far - before == 1))
+    return _embedding_backward(share, index, weight._array.shape[0], -1, False)
+
+
+gradient(_bag_max, weight=_bag_max_weight)
+
+
+@function(namespace="nn.functional")
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The ``"sum"``, ``"mean"`` or ``"max"`` of the rows of *weight* (rows, size) in each bag of indices: (bags, size).
+
+    Shapes: input (bags, size of a bag), or all bags in one row with *offsets* (bags,) to say where each starts (and
+    with *include_last_offset* where the last ends); per_sample_weights as input, factors for a sum. Indices equal to
+    *padding_idx* are left out. An empty bag gives 0. The rest as in `embedding`.
+
+    Raises ValueError for another mode and for inputs and offsets that do not go together, RuntimeError for offsets
+    and dtypes that do not fit, IndexError for an index out of range, NotImplementedError for weights of samples in
+    another mode than sum.
+
+    >>> import polyad
+    >>> table = polyad.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> polyad.nn.functional.embedding_bag(polyad.tensor([0, 1, 2]), table, polyad.tensor([0, 2]))
+    tensor([[2., 3.],
+            [5., 6.]])
+    """
+    op = "embedding_bag"
+    padding = _check_table(op, weight, input, padding_idx)
+    operands = {"input": input, "weight": weight}
+    if not weight.is_floating_point():
+        raise DTypeError(
+            f"{op}: weight is {weight._type.dtype.name}, not floating point", operands=operands, fix="weight.float()"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ArgumentError(f"{op}: mode {mode!r} is unknown", fix='use "sum", "mean" or "max"')
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ArgumentError(
+            f"{op}: {'sparse' if sparse else 'scale_grad_by_freq'} does not go with the largest", fix="leave it out"
+        )
+    if per_sample_weights is not None:
+        if check_tensor(per_sample_weights, op, "per_sample_weights")._array.shape != input._array.shape:
+            raise ArgumentError(
+                f"{op}: per_sample_weights {tuple(per_sample_weights.shape)} are not of input's shape",
+                operands={**operands, "per_sample_weights": per_sample_weights},
+                fix="give one for each index",
+            )
+        if mode != "sum":
+            raise NotSupported(f'{op}: per_sample_weights go with mode="sum", not {mode!r}', fix='use mode="sum"')
+        if per_sample_weights._type.dtype is not weight._type.dtype:
+            raise DTypeError(
+                f"{op}: per_sample_weights is {per_sample_weights._type.dtype.name}, weight {weight._type.dtype.name}",
+                operands={**operands, "per_sample_weights": per_sample_weights},
+                fix="convert it: per_sample_weights.to(weight.dtype)",
+            )
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ArgumentError(
+                f"{op}: an input of two dimensions has a bag a row, and no offsets",
+                operands={**operands, "offsets": offsets},
+                fix="flatten() input, or leave out offsets",
+            )
+        size = input._array.shape[1]
+        starts, end = arange(input._array.shape[0], device=input.device) * size, input.numel()
+    elif input.ndim == 1:
+        starts, end = _check_offsets(op, offsets, input, include_last_offset)
+    else:
+        raise ArgumentError(f"{op}: input has {input.ndim} dimensions", operands=operands, fix="give 1 or 2")
+    if max_norm is not None:
+        _renormalize(op, weight, input, max_norm, norm_type)
+    index = input.reshape(-1).to(int64).narrow(0, 0, end)
+    bags = starts._array.shape[0]
+    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1).narrow(0, 0, end)
+    bag = _bags(starts, end)
+    if padding >= 0:
+        kept = (index != padding).nonzero().reshape(-1)
+        index, bag = index.index_select(0, kept), bag.index_select(0, kept)
+        factors = None if factors is None else factors.index_select(0, kept)
+    if mode == "max":
+        return _bag_max(weight, index, bag, bags)
+    total = _bag_sum(weight, index, bag, factors, bags, bool(scale_grad_by_freq))
+    if mode == "sum":
+        return total
+    counts, _ = _bag_starts(bag, bags)
+    return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
+
+
+@function(namespace="nn.functional")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """int64 zeros of shape (*, num_classes) with a 1 where the integers *tensor* (*) say; -1 takes the largest of them
+    plus one.
+
+    Raises IndexError, which is a RuntimeError too, for a class out of range; RuntimeError if there is nothing to count
+    classes from.
+
+    >>> import polyad
+    >>> polyad.nn.functional.one_hot(polyad.tensor([0, 2]), 3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    check_index("one_hot", tensor, 0, tensor, "tensor")
+    if not tensor.numel() and num_classes <= 0:
+        raise ShapeError(
+            "one_hot: no elements to count classes from", operands={"tensor": tensor}, fix="give num_classes"
+        )
+    if num_classes == -1:
+        num_classes = max(int(tensor.max().item()), 0) + 1
+    outside = (tensor < 0) | (tensor >= num_classes)
+    if anywhere(outside):
+        wrong = _nonzero(outside)
+        place = tuple(wrong[0].tolist())
+        where = ", ".join(map(str, place))
+        raise ElementOutOfRange(
+            f"one_hot: tensor{f'[{where}]' if place else ''} = {tensor[place].item()} is not in [0, {num_classes})",
+            operands={"tensor": tensor},
+            fix="class numbers start at 0 and are below num_classes",
+        )
+    zeros = _full((*tensor._array.shape, num_classes), 0, int64, tensor._type.device)
+    return _scatter(zeros, tensor.unsqueeze(-1), 1, tensor.ndim)

@@ -1,0 +1,297 @@
+"""Patches and channels: images cut into overlapping patches and put together again, channels moved to pixels and back.
+
+`im2col` and `col2im` are each other's gradients, and work in any number of spatial dimensions; PyTorch shows them for
+two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...dispatch.forward import linear_in
+from ...dispatch.op import composite, function, gradient
+from ...errors import ArgumentTypeError, ShapeError
+from ...layout import Shape, contiguous_strides
+from ...tensor import Tensor, check_tensor
+from ..declaring.windows import Sizes, arranged, per_axis, window_count
+from ..memory.conversion import _copy
+from .padding import _pad_constant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    PerAxis = int | Sequence[int]
+
+_HALF = 2
+"""Bytes of a dtype whose sums are taken in float32."""
+
+
+def _counts(size: Shape, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
+    return tuple([window_count(*one) for one in zip(size, kernel, stride, padding, dilation, strict=True)])
+
+
+def _columns_shape(input: Shape, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Shape:
+    counts = _counts(input[2:], kernel, dilation, padding, stride)
+    return (input[0], input[1] * math.prod(kernel), math.prod(counts))
+
+
+def _images_shape(input: Shape, size: Sizes, kernel: Sizes, *rest: Any) -> Shape:
+    return (input[0], input[1] // math.prod(kernel), *size)
+
+
+@composite(shape=_columns_shape, method=False)
+def _im2col(input: Tensor, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
+    """The windows of (N, C, *spatial) as columns: (N, C * kernel positions, windows)."""
+    images, channels, *size = input._array.shape
+    counts = _counts(tuple(size), kernel, dilation, padding, stride)
+    if any(padding):
+        input = _pad_constant(input, (0, 0, 0, 0, *[side for amount in padding for side in (amount, amount)]), 0)
+    ahead, pitches = input.stride()[:2], input.stride()[2:]
+    windows = input.as_strided(
+        (images, channels, *kernel, *counts),
+        (
+            *ahead,
+            *[spacing * pitch for spacing, pitch in zip(dilation, pitches, strict=True)],
+            *[step * pitch for step, pitch in zip(stride, pitches, strict=True)],
+        ),
+        input.storage_offset(),
+    )
+    return _copy(windows).reshape(images, channels * math.prod(kernel), math.prod(counts))
+
+
+@composite(shape=_images_shape, method=False)
+def _col2im(input: Tensor, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
+    """Columns (N, C * kernel positions, windows) added up at their windows' places in (N, C, *size)."""
+    from ..creation.factories import zeros
+
+    images, depth = input._array.shape[:2]
+    channels = depth // math.prod(kernel)
+    counts = _counts(size, kernel, dilation, padding, stride)
+    wide = input.float() if input._type.dtype.is_floating_point and input._type.dtype.itemsize == _HALF else input
+    parts = wide.reshape(images, channels, *kernel, *counts)
+    whole = [have + 2 * amount for have, amount in zip(size, padding, strict=True)]
+    out = zeros(images, channels, *whole, dtype=wide.dtype, device=input.device)
+    pitches = contiguous_strides((images, channels, *whole))
+    steps = [step * pitch for step, pitch in zip(stride, pitches[2:], strict=True)]
+    for position in itertools.product(*map(range, kernel)):
+        start = sum([at * spacing * pitch for at, spacing, pitch in zip(position, dilation, pitches[2:], strict=True)])
+        place = out.as_strided((images, channels, *counts), (*pitches[:2], *steps), start)
+        place.add_(parts[(slice(None), slice(None), *position)])
+    if any(padding):
+        out = _pad_constant(out, (0, 0, 0, 0, *[side for amount in padding for side in (-amount, -amount)]), 0)
+    return out.to(input.dtype)
+
+
+gradient(
+    _im2col,
+    input=lambda g, input_shape, kernel, dilation, padding, stride: _col2im(
+        g, input_shape[2:], kernel, dilation, padding, stride
+    ),
+)
+linear_in(_im2col, "input")
+gradient(
+    _col2im,
+    input=lambda g, kernel, dilation, padding, stride: _im2col(g, kernel, dilation, padding, stride),
+)
+linear_in(_col2im, "input")
+
+
+def _settings(op: str, input: Any, *given: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:
+    check_tensor(input, op, "input")
+    kernel, dilation, padding, stride = given
+    return (
+        per_axis(kernel, op, "kernel_size", 2, 1),
+        per_axis(dilation, op, "dilation", 2, 1),
+        per_axis(padding, op, "padding", 2),
+        per_axis(stride, op, "stride", 2, 1),
+    )
+
+
+def _checked_counts(op: str, input: Tensor, size: Shape, settings: tuple[Sizes, Sizes, Sizes, Sizes]) -> Sizes:
+    counts = _counts(size, *settings)
+    if min(counts) < 1:
+        raise ShapeError(
+            f"{op}: no window of {settings[0]} dilated by {settings[1]} fits {tuple(size)} padded by {settings[2]}",
+            operands={"input": input},
+            fix="use a smaller kernel_size, or more padding",
+        )
+    return counts
+
+
+@function(method=False, namespace="nn.functional")
+def unfold(
+    input: Tensor, kernel_size: PerAxis, dilation: PerAxis = 1, padding: PerAxis = 0, stride: PerAxis = 1
+) -> Tensor:
+    """Cuts images into overlapping patches, each a column.
+
+    Shapes: input (N, C, H, W) or (C, H, W) of any dtype -> (N, C * KH * KW, OH * OW) or without N, where
+    OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1, OW likewise. Settings are an int or (vertical,
+    horizontal); the padding is zero. `fold` adds patches up again.
+
+    Raises RuntimeError for shapes and settings that do not fit, TypeError for settings that are no ints.
+
+    >>> import polyad
+    >>> polyad.nn.functional.unfold(polyad.arange(6.0).reshape(1, 2, 3), (2, 2))
+    tensor([[0., 1.],
+            [1., 2.],
+            [3., 4.],
+            [4., 5.]])
+    """
+    settings = _settings("unfold", input, kernel_size, dilation, padding, stride)
+    shape = input._array.shape
+    if len(shape) not in (3, 4) or 0 in shape[-3:]:
+        raise ShapeError(
+            f"unfold: input is {tuple(shape)}, not (N, C, H, W) or (C, H, W) without empty dimensions",
+            operands={"input": input},
+            fix="give images",
+        )
+    _checked_counts("unfold", input, shape[-2:], settings)
+    if len(shape) == 3:
+        return _im2col(input.unsqueeze(0), *settings).squeeze(0)
+    return _im2col(input, *settings)
+
+
+@function(method=False, namespace="nn.functional")
+def fold(
+    input: Tensor,
+    output_size: PerAxis,
+    kernel_size: PerAxis,
+    dilation: PerAxis = 1,
+    padding: PerAxis = 0,
+    stride: PerAxis = 1,
+) -> Tensor:
+    """Adds patches up to images: the transpose of `unfold`. Where patches overlap, the result is their sum.
+
+    Shapes: input (N, C * KH * KW, OH * OW) or without N -> (N, C, *output_size) or without N; see `unfold`.
+
+    Raises RuntimeError for shapes and settings that do not fit, TypeError for settings that are no ints.
+
+    >>> import polyad
+    >>> polyad.nn.functional.fold(polyad.ones(1, 4, 2), (2, 3), (2, 2))
+    tensor([[[[1., 2., 1.],
+              [1., 2., 1.]]]])
+    """
+    settings = _settings("fold", input, kernel_size, dilation, padding, stride)
+    size = per_axis(output_size, "fold", "output_size", 2, 1)
+    shape, positions = input._array.shape, math.prod(settings[0])
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise ShapeError(
+            f"fold: input is {tuple(shape)}, not (N, C * KH * KW, windows) or (C * KH * KW, windows)",
+            operands={"input": input},
+            fix="give what unfold gives",
+        )
+    if shape[-2] % positions:
+        raise ShapeError(
+            f"fold: input has {shape[-2]} rows, no multiple of the {positions} elements of kernel_size {settings[0]}",
+            operands={"input": input},
+            fix="give C * KH * KW rows",
+        )
+    counts = _checked_counts("fold", input, size, settings)
+    if shape[-1] != math.prod(counts):
+        raise ShapeError(
+            f"fold: input has {shape[-1]} columns, but {counts} windows fit output_size {size}: {math.prod(counts)}",
+            operands={"input": input},
+            fix=f"give {math.prod(counts)} columns, or another output_size",
+        )
+    if len(shape) == 2:
+        return _col2im(input.unsqueeze(0), size, *settings).squeeze(0)
+    return _col2im(input, size, *settings)
+
+
+# ------------------------------------------------------------------------------------------------ channels and pixels
+
+
+def _factor(op: str, input: Any, name: str, value: Any, least_dims: int) -> int:
+    check_tensor(input, op, "input")
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ArgumentTypeError(f"{op}: {name} is {value!r}, not an int", operands={"input": input}, fix="pass an int")
+    if value < 1:
+        raise ShapeError(f"{op}: {name} {value} must be at least 1", operands={"input": input}, fix="use 1 or more")
+    if input.ndim < least_dims:
+        raise ShapeError(
+            f"{op}: input has {input.ndim} dimensions, fewer than {least_dims}",
+            operands={"input": input},
+            fix="give (..., C, H, W)",
+        )
+    return value
+
+
+def _finished(result: Tensor, input: Tensor) -> Tensor:
+    """A batch of images in memory as *input*."""
+    return arranged(result, input) if len(input._array.shape) == 4 else result
+
+
+@function(method=False, namespace="nn.functional")
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Moves channels into pixels: r * r channels become an image r times as high and wide.
+
+    Shapes: input (..., C * r * r, H, W) -> (..., C, H * r, W * r), any dtype. Raises RuntimeError where the channels do
+    not divide, TypeError for a factor that is no int.
+
+    >>> import polyad
+    >>> polyad.nn.functional.pixel_shuffle(polyad.arange(4).reshape(4, 1, 1), 2)
+    tensor([[[0, 1],
+             [2, 3]]])
+    """
+    r = _factor("pixel_shuffle", input, "upscale_factor", upscale_factor, 3)
+    *batch, channels, height, width = input._array.shape
+    if channels % (r * r):
+        raise ShapeError(
+            f"pixel_shuffle: {channels} channels are no multiple of upscale_factor squared, {r * r}",
+            operands={"input": input},
+            fix="use a factor whose square divides the channels",
+        )
+    each, at = channels // (r * r), len(batch)
+    parts = input.reshape(*batch, each, r, r, height, width)
+    order = (*range(at), at, at + 3, at + 1, at + 4, at + 2)
+    return _finished(_copy(parts.permute(order)).reshape(*batch, each, height * r, width * r), input)
+
+
+@function(method=False, namespace="nn.functional")
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Moves pixels into channels: the inverse of `pixel_shuffle`.
+
+    Shapes: input (..., C, H * r, W * r) -> (..., C * r * r, H, W), any dtype. Raises RuntimeError where the sizes do
+    not divide, TypeError for a factor that is no int.
+
+    >>> import polyad
+    >>> polyad.nn.functional.pixel_unshuffle(polyad.arange(4).reshape(1, 2, 2), 2).flatten()
+    tensor([0, 1, 2, 3])
+    """
+    r = _factor("pixel_unshuffle", input, "downscale_factor", downscale_factor, 3)
+    *batch, channels, height, width = input._array.shape
+    if height % r or width % r:
+        raise ShapeError(
+            f"pixel_unshuffle: height {height} and width {width} must be multiples of downscale_factor {r}",
+            operands={"input": input},
+            fix="pad or crop the images",
+        )
+    at = len(batch)
+    parts = input.reshape(*batch, channels, height // r, r, width // r, r)
+    order = (*range(at), at, at + 2, at + 4, at + 1, at + 3)
+    return _finished(_copy(parts.permute(order)).reshape(*batch, channels * r * r, height // r, width // r), input)
+
+
+@function(method=False, namespace="nn.functional")
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Interleaves groups of channels: channel c of group g becomes channel c * groups + g.
+
+    Shapes: input (N, C, *) with at least one dimension more -> the same, any dtype. Raises RuntimeError for groups that
+    do not divide the channels, TypeError for groups that are no int.
+
+    >>> import polyad
+    >>> polyad.nn.functional.channel_shuffle(polyad.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+    groups = _factor("channel_shuffle", input, "groups", groups, 3)
+    images, channels, *rest = input._array.shape
+    if channels % groups:
+        raise ShapeError(
+            f"channel_shuffle: {channels} channels are no multiple of {groups} groups",
+            operands={"input": input},
+            fix="use a number of groups that divides the channels",
+        )
+    parts = input.reshape(images, groups, channels // groups, *rest)
+    return _finished(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)

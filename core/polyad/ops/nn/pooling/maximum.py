@@ -1,0 +1,209 @@
+"""The largest element of each window.
+
+`max_pool_with_indices` says where each maximum was; its gradient puts gradients there. `max_pool` needs no indices, and
+its backward op finds the places again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....dispatch.forward import forward, linear_in
+from ....dispatch.op import composite, function, gradient, primitive
+from ....dispatch.promotion import Typing, first
+from ....dtypes import int64
+from ....layout import Shape
+from ....tensor import Tensor
+from ...creation.factories import zeros
+from ...declaring.windows import Sizes
+from .geometry import check_real, pool, pooled_shape, window_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ....backend.interface import Signature
+
+    PerAxis = int | Sequence[int]
+
+
+def _pooled_twice(input: Shape, *params: Any) -> tuple[Shape, Shape]:
+    shape = pooled_shape(input, *params)
+    return shape, shape
+
+
+def _ordered(types: Signature, params: Mapping[str, Any]) -> Typing:
+    dtype = types[0].dtype
+    check_real("max_pool", dtype)
+    return Typing((None,) * len(types), (dtype,))
+
+
+def _ordered_with_indices(types: Signature, params: Mapping[str, Any]) -> Typing:
+    return Typing((None,), (*_ordered(types, params).outputs, int64))
+
+
+@primitive(
+    dtype=_ordered_with_indices,
+    shape=_pooled_twice,
+    outputs=("out", "indices"),
+    method=False,
+    grad_name="MaxPoolWithIndicesBackward0",
+)
+def _max_pool_with_indices(
+    input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    """The largest element of each window and its place in the flattened image; padding is never chosen."""
+
+
+def placed(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
+    """Each element of *g* at its index in a flattened image of *shape*, added up."""
+    images, channels, *size = shape
+    area = 1
+    for one in size:
+        area *= one
+    flat = zeros(images, channels, area, dtype=g.dtype, device=g.device)
+    return flat.scatter_add(2, indices.flatten(2), g.flatten(2)).reshape(shape)
+
+
+def taken(input: Tensor, indices: Tensor) -> Tensor:
+    """The elements at *indices* of the flattened images."""
+    return input.flatten(2).gather(2, indices.flatten(2)).reshape(indices.shape)
+
+
+gradient(_max_pool_with_indices, input=lambda grads, indices, input_shape: placed(grads[0], indices, input_shape))
+forward(_max_pool_with_indices, lambda input_t, indices: (taken(input_t, indices), None))
+
+
+@composite(dtype=_ordered, shape=pooled_shape, method=False, grad_name="MaxPoolBackward0")
+def _max_pool(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Tensor:
+    """The largest element of each window."""
+    return _max_pool_with_indices(input, kernel, stride, padding, dilation, ceil_mode)[0]
+
+
+def _second_shape(grad: Shape, input: Shape, *rest: Any) -> Shape:
+    return input
+
+
+@composite(dtype=first, shape=_second_shape, method=False)
+def _max_pool_backward(
+    grad: Tensor,
+    input: Tensor,
+    output: Tensor,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+) -> Tensor:
+    """Each element of grad at the place in input where its window's maximum, in output, was found."""
+    indices = _max_pool_with_indices(input, kernel, stride, padding, dilation, ceil_mode)[1]
+    return placed(grad, indices, tuple(input.shape))
+
+
+def _chosen(
+    g: Tensor, input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+) -> Tensor:
+    return taken(g, _max_pool_with_indices(input.detach(), kernel, stride, padding, dilation, ceil_mode)[1])
+
+
+gradient(_max_pool_backward, grad=_chosen)
+linear_in(_max_pool_backward, "grad")
+gradient(
+    _max_pool,
+    input=lambda g, input, out, kernel, stride, padding, dilation, ceil_mode: _max_pool_backward(
+        g, input.detach(), out.detach(), kernel, stride, padding, dilation, ceil_mode
+    ),
+)
+forward(
+    _max_pool,
+    lambda input_t, input, kernel, stride, padding, dilation, ceil_mode: _chosen(
+        input_t, input, kernel, stride, padding, dilation, ceil_mode
+    ),
+)
+
+
+def _pool_largest(
+    op: str,
+    count: int,
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: Any,
+    return_indices: Any,
+) -> Any:
+    settings = (*window_arguments(op, count, input, kernel_size, stride, padding, dilation), bool(ceil_mode))
+    check_real(op, input._type.dtype)
+    call = _max_pool_with_indices if return_indices else _max_pool
+    return pool(
+        op, count, input, lambda batch: call(batch, *settings), lambda shape: pooled_shape(shape, *settings), True
+    )
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool1d(
+    input: Tensor,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window of a sequence: `max_pool2d` with one spatial dimension.
+
+    Shapes: input (N, C, L) or (C, L) -> the same with OL.
+
+    >>> import polyad
+    >>> polyad.nn.functional.max_pool1d(polyad.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
+    return _pool_largest("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool2d(
+    input: Tensor,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window.
+
+    Shapes: input (N, C, H, W) or (C, H, W) of a real dtype -> the same with
+    OH = (H + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1, rounded down, or up with *ceil_mode* as long
+    as the window starts inside; OW likewise. *stride* is *kernel_size* unless given. With *return_indices* the result
+    is (maxima, int64 places in the flattened image). NaN wins over every number.
+
+    Raises RuntimeError for sizes that do not fit, TypeError for settings that are no ints.
+
+    >>> import polyad
+    >>> polyad.nn.functional.max_pool2d(polyad.arange(16.0).reshape(1, 1, 4, 4), 2)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
+    """
+    return _pool_largest("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@function(method=False, namespace="nn.functional")
+def max_pool3d(
+    input: Tensor,
+    kernel_size: PerAxis,
+    stride: PerAxis | None = None,
+    padding: PerAxis = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window of a volume: `max_pool2d` with three spatial dimensions.
+
+    Shapes: input (N, C, D, H, W) or (C, D, H, W) -> the same with OD, OH and OW.
+
+    >>> import polyad
+    >>> polyad.nn.functional.max_pool3d(polyad.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
+    return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)

@@ -1,0 +1,1 @@
+"""Sums of products: matmul, mm, addmm, einsum, tensordot."""

@@ -1,0 +1,149 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...dispatch.forward import affine, multilinear
+from ...dispatch.op import composite, function, gradient, primitive
+from ...dispatch.promotion import promoted
+from ...errors import ShapeError
+from ...tensor import check_tensor
+from ..declaring import shape_rules
+from ..pointwise.arithmetic import _conj, conjugate
+
+if TYPE_CHECKING:
+    from ...layout import Shape
+    from ...tensor import Tensor
+
+
+@primitive(dtype=promoted, shape=shape_rules.gemm, grad_name="MmBackward0", title="matmul")
+def _gemm(input: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
+    """Batched matrix product of operands with two or more dimensions, either of them transposed in its last two."""
+
+
+def _gemm_grad_input(g: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
+    other = _conj(other) if other._type.dtype.is_complex else other
+    return _gemm(other, g, transpose_other, True) if transpose_input else _gemm(g, other, False, not transpose_other)
+
+
+def _gemm_grad_other(g: Tensor, input: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
+    input = _conj(input) if input._type.dtype.is_complex else input
+    return _gemm(g, input, True, transpose_input) if transpose_other else _gemm(input, g, not transpose_input, False)
+
+
+gradient(_gemm, input=_gemm_grad_input, other=_gemm_grad_other)
+multilinear(_gemm, "input", "other")
+
+
+@function()
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The matrix product; 1-d operands are vectors, dimensions before the last two are batches and broadcast.
+
+    Raises RuntimeError when inner sizes differ or an operand is 0-d.
+
+    >>> import polyad
+    >>> polyad.matmul(polyad.tensor([[1.0, 2.0]]), polyad.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
+    return _matmul(input, other)
+
+
+def _matmul(input: Tensor, other: Tensor) -> Tensor:
+    try:
+        left, right = len(input._array.shape), len(other._array.shape)
+    except AttributeError:
+        check_tensor(input, "matmul", "input")
+        check_tensor(other, "matmul", "other")
+        raise
+    if left >= 2 and right >= 2:
+        return _gemm(input, other, False, False)
+    if not left or not right:
+        raise ShapeError(
+            "matmul: both operands need at least one dimension",
+            operands={"input": input, "other": other},
+            fix="use * for a product with a scalar",
+        )
+    return _vector_product(input, other)
+
+
+@composite(dtype=promoted, shape=shape_rules.vector_product, grad_name="MvBackward0", method=False)
+def _vector_product(input: Tensor, other: Tensor) -> Tensor:
+    """The product where an operand is a vector; an op of its own, so that its result is no view of a matrix."""
+    shape_rules.vector_product(input._array.shape, other._array.shape)
+    left, right = input.ndim == 1, other.ndim == 1
+    result = _gemm(input.unsqueeze(0) if left else input, other.unsqueeze(1) if right else other, False, False)
+    if right:
+        result = result.squeeze(-1)
+    return result.squeeze(-1 if right else -2) if left else result
+
+
+def _vector_product_grad_input(g: Tensor, other: Tensor) -> Tensor:
+    if other.ndim == 1:
+        return g.unsqueeze(-1) * conjugate(other)
+    return _gemm(g.unsqueeze(-2), conjugate(other), False, True).squeeze(-2)
+
+
+def _vector_product_grad_other(g: Tensor, input: Tensor, other_shape: Shape) -> Tensor:
+    if input.ndim == 1:
+        g = g.unsqueeze(-1) if len(other_shape) == 1 else g.unsqueeze(-2)
+        return g * (conjugate(input) if len(other_shape) == 1 else conjugate(input).unsqueeze(-1))
+    return _gemm(conjugate(input), g.unsqueeze(-1), True, False).squeeze(-1)
+
+
+gradient(_vector_product, input=_vector_product_grad_input, other=_vector_product_grad_other)
+multilinear(_vector_product, "input", "other")
+
+
+@composite(dtype=promoted, grad_name="AddmmBackward0", method=False)
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """input @ weight.T + bias."""
+    product = _gemm(input, weight, False, True)
+    return product if bias is None else product + bias
+
+
+def _linear_grad_weight(g: Tensor, input: Tensor) -> Tensor:
+    if len(g._array.shape) > 2:
+        g, input = g.reshape(-1, g.shape[-1]), input.reshape(-1, input.shape[-1])
+    return _gemm(g, conjugate(input), True, False)
+
+
+gradient(
+    _linear,
+    input=lambda g, weight: _gemm(g, conjugate(weight), False, False),
+    weight=_linear_grad_weight,
+    bias=lambda g: g,
+)
+affine(_linear, "input", "weight", "bias")
+
+
+@function(method=False)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``: input (*, in), weight (out, in) or (in,), bias (out,); the result is (*, out).
+
+    Raises RuntimeError when in or out do not agree.
+
+    >>> import polyad
+    >>> polyad.nn.functional.linear(polyad.tensor([[1.0, 2.0]]), polyad.tensor([[3.0, 4.0]]))
+    tensor([[11.]])
+    """
+    check_tensor(input, "linear", "input")
+    check_tensor(weight, "linear", "weight")
+    if (
+        input.ndim == 0
+        or weight.ndim not in (1, 2)
+        or input.shape[-1] != weight.shape[-1]
+        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0]))
+    ):
+        operands = {"input": input, "weight": weight, "bias": bias}
+        inner = f": {input.shape[-1]} != {weight.shape[-1]}" if input.ndim and weight.ndim else ""
+        raise ShapeError(
+            f"linear: input {tuple(input.shape)} and weight {tuple(weight.shape)} do not agree{inner}",
+            operands={name: value for name, value in operands.items() if value is not None},
+            fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use "
+            f"Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
+        )
+    if weight.ndim == 1 or input.ndim == 1:
+        product = _matmul(input, weight.t() if weight.ndim == 2 else weight)
+        return product if bias is None else product + bias
+    return _linear(input, weight, bias)

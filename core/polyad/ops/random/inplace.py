@@ -1,0 +1,207 @@
+"""Writing random numbers into tensors: `uniform_`, `normal_`, `exponential_`, `cauchy_`, `random_`, ...
+
+Numbers are drawn as the functions of `polyad.ops.random.sampling` draw them, then written: element i is the i-th in
+row-major order, whatever the strides.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...dispatch.inplace import check_writable, write
+from ...dtypes import BOOL, FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
+from ...errors import DTypeError, ShapeError
+from ...random.generator import Generator, generator_or_default
+from ...tensor import Tensor
+from .sampling import (
+    _chances,
+    _chances_of,
+    _exponential,
+    _fits,
+    _floating,
+    _integers,
+    _normal,
+    _normal_numbers,
+    _probability,
+    _range,
+    _uniform,
+    _uniform_numbers,
+)
+
+
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers in [from_, to), all equally likely. Raises RuntimeError for integers and unless from_ <= to."""
+    check_writable("uniform_", self)
+    if from_ > to:
+        raise ShapeError(f"uniform_: from {from_} is above to {to}", operands={"self": self}, fix="exchange them")
+    kind = self._type
+    return write(
+        "uniform_",
+        self,
+        _uniform_numbers(
+            "uniform_",
+            self._array.shape,
+            from_,
+            to,
+            generator_or_default("uniform_", generator),
+            kind.dtype,
+            kind.device,
+        ),
+    )
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Write normally distributed numbers. Raises RuntimeError for integers and a negative std."""
+    check_writable("normal_", self)
+    if std < 0:
+        raise ShapeError(f"normal_: std {std} is negative", operands={"self": self}, fix="pass 0 or more")
+    kind = self._type
+    return write(
+        "normal_",
+        self,
+        _normal_numbers(
+            "normal_",
+            self._array.shape,
+            mean,
+            std,
+            generator_or_default("normal_", generator),
+            kind.dtype,
+            kind.device,
+        ),
+    )
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Write exponentially distributed numbers of rate *lambd*.
+
+    Raises RuntimeError unless self is floating point and lambd above 0.
+    """
+    check_writable("exponential_", self)
+    if lambd <= 0:
+        raise ShapeError(
+            f"exponential_: lambd {lambd} must be above 0", operands={"self": self}, fix="pass a rate above 0"
+        )
+    kind = self._type
+    return write(
+        "exponential_",
+        self,
+        _exponential(
+            self._array.shape,
+            lambd,
+            generator_or_default("exponential_", generator),
+            _floating("exponential_", kind.dtype),
+            kind.device,
+        ),
+    )
+
+
+_EXACT_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+
+
+def random_(
+    self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
+) -> Tensor:
+    """Write integers in [from_, to): ``random_(to)`` starts at 0, ``random_()`` takes all that the dtype holds exactly.
+
+    Raises RuntimeError unless from_ < to and the dtype holds both.
+    """
+    check_writable("random_", self)
+    kind = self._type
+    low, high = (0, from_) if to is None else (from_, to)
+    if high is None:
+        dtype = kind.dtype
+        signed = dtype.name.startswith("int")
+        high = (
+            2 ** _EXACT_BITS[dtype] + 1
+            if dtype.category == FLOATING
+            else 2
+            if dtype.category == BOOL
+            else 2 ** (8 * dtype.itemsize - signed)
+        )
+    bounds = _range("random_", low, high)
+    made = _integers(
+        self._array.shape,
+        *bounds,
+        generator_or_default("random_", generator),
+        _fits("random_", *bounds, kind.dtype),
+        kind.device,
+    )
+    return write("random_", self, made)
+
+
+def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Write 1 with probability *p* (a number, or a tensor that broadcasts), else 0.
+
+    Raises RuntimeError for p outside [0, 1].
+    """
+    check_writable("bernoulli_", self)
+    kind = self._type
+    source = generator_or_default("bernoulli_", generator)
+    if isinstance(p, Tensor):
+        return write("bernoulli_", self, _chances_of(p.detach().expand(self.shape).contiguous(), source).to(kind.dtype))
+    return write(
+        "bernoulli_",
+        self,
+        _chances(self._array.shape, _probability("bernoulli_", p), source, kind.device).to(kind.dtype),
+    )
+
+
+def _positive(op: str, name: str, value: float, target: Tensor) -> float:
+    if not value > 0:
+        raise ShapeError(
+            f"{op}: {name} {value} must be above 0", operands={"self": target}, fix=f"pass a {name} above 0"
+        )
+    return value
+
+
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Write Cauchy distributed numbers around *median* with half-width *sigma*.
+
+    Raises RuntimeError unless self is floating point and sigma above 0.
+    """
+    check_writable("cauchy_", self)
+    kind = self._type
+    _positive("cauchy_", "sigma", sigma, self)
+    wide = float64 if _floating("cauchy_", kind.dtype) is float64 else float32
+    source = generator_or_default("cauchy_", generator)
+    u = _uniform(self._array.shape, 0.0, 1.0, source, wide, kind.device)
+    return write("cauchy_", self, (((u - 0.5) * math.pi).tan() * sigma + median).to(kind.dtype))
+
+
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers whose logarithms are normally distributed with *mean* and *std*.
+
+    Raises RuntimeError unless self is floating point and std above 0.
+    """
+    check_writable("log_normal_", self)
+    kind = self._type
+    _positive("log_normal_", "std", std, self)
+    source = generator_or_default("log_normal_", generator)
+    dtype = _floating("log_normal_", kind.dtype)
+    return write("log_normal_", self, _normal(self._array.shape, mean, std, source, dtype, kind.device).exp())
+
+
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Write numbers of trials, 1 or more, up to the first success of probability *p*.
+
+    Raises RuntimeError unless 0 < p < 1, and for complex and bool tensors.
+    """
+    check_writable("geometric_", self)
+    kind = self._type
+    if not 0 < p < 1:
+        raise ShapeError(f"geometric_: p {p} is not in (0, 1)", operands={"self": self}, fix="pass a probability")
+    if kind.dtype.category not in (INTEGER, FLOATING):
+        raise DTypeError(
+            f"geometric_: {kind.dtype.name} cannot hold counts", operands={"self": self}, fix="use integers or floats"
+        )
+    source = generator_or_default("geometric_", generator)
+    wide = float64 if kind.dtype in (float64, int64) else float32
+    made = _exponential(self._array.shape, -math.log1p(-p), source, wide, kind.device).floor() + 1
+    return write("geometric_", self, made.to(kind.dtype))
+
+
+METHODS = {
+    method.__name__: method
+    for method in (uniform_, normal_, exponential_, random_, bernoulli_, cauchy_, log_normal_, geometric_)
+}
+"""In-place forms that are more than their function written over its operand."""

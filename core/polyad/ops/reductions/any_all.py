@@ -1,0 +1,121 @@
+"""Whether elements are zero: any, all, how many. nan is not zero.
+
+The functions have the names of Python's own, which this module therefore cannot use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...backend.interface import Signature
+from ...dispatch.effects import Effect
+from ...dispatch.op import composite, function, primitive
+from ...dispatch.promotion import Typing, to_int64
+from ...dtypes import bool_, uint8
+from ...layout import Shape, normalize_dims
+from ...state import state
+from ...tensor import Tensor, check_tensor
+from ..declaring.shape_rules import reduced
+from .sums import _sum
+
+if TYPE_CHECKING:
+    Dims = int | tuple[int, ...] | list[int] | None
+
+
+def _truth(types: Signature, params: Mapping[str, Any]) -> Typing:
+    """bool, but uint8 stays uint8 (with 0 and 1), as PyTorch's does."""
+    return Typing((None,), (uint8 if types[0].dtype is uint8 else bool_,))
+
+
+@primitive(dtype=_truth, shape=reduced, method=False)
+def _any(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """Whether an element is not zero; nan is not."""
+
+
+@primitive(dtype=_truth, shape=reduced, method=False)
+def _all(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """Whether no element is zero."""
+
+
+@function()
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether any element is not zero (nan is not), of all or over *dim* (of each by itself if that is empty); bool,
+    of uint8 uint8.
+
+    Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.any(polyad.tensor([[False, True], [False, False]]), 1)
+    tensor([ True, False])
+    """
+    check_tensor(input, "any", "input")
+    return _any(input, _named_dims(dim, input.ndim, "any"), keepdim)
+
+
+def _named_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
+    """As `normalize_dims`, but ``()`` means no dimension: any and all then tell of each element by itself."""
+    return () if isinstance(dim, (tuple, list)) and not dim else normalize_dims(dim, ndim, op)
+
+
+@function()
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Whether no element is zero, of all or over *dim* (of each by itself if that is empty); bool, of uint8 uint8.
+
+    Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.all(polyad.tensor([[False, True], [True, True]]), 1)
+    tensor([False,  True])
+    """
+    check_tensor(input, "all", "input")
+    return _all(input, _named_dims(dim, input.ndim, "all"), keepdim)
+
+
+def _counted(shape: Shape, dims: tuple[int, ...]) -> Shape:
+    return reduced(shape, dims, False)
+
+
+@composite(dtype=to_int64, shape=_counted, method=False)
+def _count_nonzero(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    """How many elements are not zero, over *dims*."""
+    return _sum(input != 0, dims, False)
+
+
+@function()
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many elements are not zero, of all or over *dim*; int64. Raises IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.count_nonzero(polyad.tensor([[0, 1], [2, 3]]), 0)
+    tensor([1, 2])
+    """
+    check_tensor(input, "count_nonzero", "input")
+    return _count_nonzero(input, normalize_dims(dim, input.ndim, "count_nonzero"))
+
+
+def anywhere(condition: Tensor) -> bool:
+    """Whether *condition* (bool) holds anywhere, also in other samples of a batch that `polyad.func.vmap` maps over.
+
+    For checks of arguments, and for loops that go on while an element needs it: what is decided by it must be right for
+    elements of which the condition does not hold, too.
+    """
+    if state.modes:
+        return ANYWHERE.through_modes(condition)  # type: ignore[no-any-return]
+    return bool(_any(condition, tuple(range(condition.ndim)), False).item())
+
+
+ANYWHERE = Effect("anywhere", anywhere, reads=True)
+
+
+@function()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one element of *input* is not zero: ``bool(input)``.
+
+    Raises RuntimeError unless there is exactly one element.
+
+    >>> import polyad
+    >>> polyad.is_nonzero(polyad.tensor([2.0]))
+    True
+    """
+    return bool(check_tensor(input, "is_nonzero", "input"))

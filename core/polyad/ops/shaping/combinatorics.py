@@ -1,0 +1,206 @@
+"""Tensors put together by a pattern: block diagonals, Cartesian products, combinations, powers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...dispatch.forward import linear_in
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import promoted
+from ...dtypes import FLOATING, int64
+from ...errors import ArgumentTypeError, ShapeError
+from ...layout import Shape
+from ...tensor import Tensor, check_tensor
+from ..creation.factories import _arange, _full
+from ..indexing.index_select import _index_add, _index_select
+from ..indexing.slicing import _select, _slice
+from ..pointwise.arithmetic import _add, _sub
+from ..products.mm import check_rank
+from ..reductions.cumulative import _cumprod, _cumsum
+from .joining import _cat, _flip, _stack
+from .reshape import _expand, _reshape, _unsqueeze
+
+
+def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
+    return {f"tensors[{place}]": check_tensor(one, op, f"tensors[{place}]") for place, one in enumerate(tensors)}
+
+
+def _block_shape(tensors: Sequence[Shape]) -> Shape:
+    return tuple([sum(sizes) for sizes in zip(*tensors, strict=True)])
+
+
+@composite(dtype=promoted, shape=_block_shape, method=False)
+def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """The matrices *tensors* one behind the other on the diagonal, zeros elsewhere."""
+    kind = tensors[0]._type
+    columns = sum([block._array.shape[1] for block in tensors])
+    rows, before = [], 0
+    for block in tensors:
+        height, width = block._array.shape
+        pads = [_full((height, size), 0, kind.dtype, kind.device) for size in (before, columns - before - width)]
+        rows.append(_cat([pads[0], block, pads[1]], 1))
+        before += width
+    return _cat(rows, 0)
+
+
+def _blocks(g: Tensor, tensors_shape: Sequence[Shape]) -> list[Tensor]:
+    made, row, column = [], 0, 0
+    for height, width in tensors_shape:
+        made.append(_slice(_slice(g, 0, row, height, 1), 1, column, width, 1))
+        row, column = row + height, column + width
+    return made
+
+
+gradient(_block_diag, tensors=_blocks)
+linear_in(_block_diag, "tensors")
+
+
+@function(method=False)
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given matrices on its diagonal and zeros elsewhere; vectors count as rows, 0-d as 1 x 1.
+
+    Dtypes promote. Raises RuntimeError for more than two dimensions.
+
+    >>> import polyad
+    >>> polyad.block_diag(polyad.tensor([[1], [2]]), polyad.tensor([3, 4]))
+    tensor([[1, 0, 0],
+            [2, 0, 0],
+            [0, 3, 4]])
+    """
+    operands = _given("block_diag", tensors)
+    if not operands:
+        from ..creation.factories import zeros
+
+        return zeros(1, 0)
+    for name, tensor in operands.items():
+        if tensor.ndim > 2:
+            raise ShapeError(
+                f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
+            )
+    return _block_diag([one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors])
+
+
+@function(method=False)
+def cartesian_prod(*tensors: Any) -> Tensor:
+    """All choices of one element from each vector, one a row, in the order of ``itertools.product``.
+
+    One vector comes back as it is. Raises RuntimeError for other than 1-d tensors, or two dtypes.
+
+    >>> import polyad
+    >>> polyad.cartesian_prod(polyad.tensor([1, 2]), polyad.tensor([5, 6]))
+    tensor([[1, 5],
+            [1, 6],
+            [2, 5],
+            [2, 6]])
+    """
+    from ..products.mm import check_same_dtype
+
+    operands = _given("cartesian_prod", tensors)
+    if not operands:
+        raise ShapeError("cartesian_prod: there is no tensor", fix="give at least one vector")
+    check_rank("cartesian_prod", 1, **operands)
+    check_same_dtype("cartesian_prod", **operands)
+    if len(tensors) == 1:
+        return operands["tensors[0]"]
+    shape = tuple([tensor._array.shape[0] for tensor in tensors])
+    count = len(shape)
+    grids = [
+        _expand(_reshape(tensor, (1,) * at + (shape[at],) + (1,) * (count - 1 - at)), shape)
+        for at, tensor in enumerate(tensors)
+    ]
+    total = 1
+    for size in shape:
+        total *= size
+    return _reshape(_stack(grids, count), (total, count))
+
+
+def _count(size: int, r: int, replace: bool) -> int:
+    return math.comb(size + r - 1, r) if replace else math.comb(size, r)
+
+
+def _chosen(input: Shape, r: int, replace: bool) -> Shape:
+    return (_count(input[0], r, replace), r)
+
+
+@composite(shape=_chosen, method=False)
+def _combinations(input: Tensor, r: int, replace: bool) -> Tensor:
+    """The choices of *r* > 0 elements of a vector, one a row."""
+    positions = _positions(input._array.shape[0], r, replace, input._type.device)
+    return _reshape(_index_select(input, _reshape(positions, (positions.numel(),)), 0), positions._array.shape)
+
+
+@function()
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of *r* elements of a vector, in order, one a row, as ``itertools.combinations`` gives them.
+
+    *with_replacement* lets an element be chosen again. Raises RuntimeError unless *input* is 1-d and r is 0 or more.
+
+    >>> import polyad
+    >>> polyad.combinations(polyad.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    check_rank("combinations", 1, input=input)
+    if isinstance(r, bool) or not isinstance(r, int):
+        raise ArgumentTypeError(f"combinations: r is {r!r}, not an int", operands={"input": input}, fix="pass an int")
+    if r < 0:
+        raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
+    kind = input._type
+    if r == 0:
+        return _full((0,), 0, kind.dtype, kind.device)
+    return _combinations(input, r, bool(with_replacement))
+
+
+def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
+    """The rows of positions, in order, that rise (or do not fall, with *replace*).
+
+    Built column by column: a row that ends with position p is continued by each position behind p (or by p, too).
+    """
+    gap = 0 if replace else 1
+    rows = _unsqueeze(_arange(0, 1, size, int64, device), 1)
+    for length in range(2, r + 1):
+        total = _count(size, length, replace)
+        last = _select(rows, 1, length - 2)
+        counts = _sub(size - gap, last)
+        ends = _cumsum(counts, 0)
+        # Where the continuations of one row end, those of the next begin: summed up, these marks number the rows.
+        marks = _index_add(_full((total + 1,), 0, int64, device), ends, _full(last._array.shape, 1, int64, device), 0)
+        parents = _slice(_cumsum(marks, 0), 0, 0, total, 1)
+        first = _add(_sub(_add(last, gap), ends), counts)
+        column = _add(_arange(0, 1, total, int64, device), _index_select(first, parents, 0))
+        rows = _cat([_index_select(rows, parents, 0), _unsqueeze(column, 1)], 1)
+    return rows
+
+
+def powers_of(x: Tensor, count: int) -> Tensor:
+    """The powers 0 to *count* - 1 of each element, in a new last dimension; integers in int64."""
+    shape = x._array.shape
+    dtype = x._type.dtype
+    first = _full((*shape, min(count, 1)), 1, int64 if dtype.category < FLOATING else dtype, x._type.device)
+    if count < 2:
+        return first
+    last = len(shape)
+    return _cat([first, _cumprod(_expand(_unsqueeze(x, last), (*shape, count - 1)), last)], last)
+
+
+@function(method=False)
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers N - 1 to 0 of each element of a vector, one row an element; with *increasing*, 0 to N - 1.
+
+    N is the vector's size unless given. Integers and bool become int64. Raises RuntimeError unless x is 1-d and N is 0
+    or more.
+
+    >>> import polyad
+    >>> polyad.vander(polyad.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+    check_rank("vander", 1, x=x)
+    count = x._array.shape[0] if N is None else int(N)
+    if count < 0:
+        raise ShapeError(f"vander: N is {count}, below 0", operands={"x": x}, fix="choose N of 0 or more")
+    powers = powers_of(x, count)
+    return powers if increasing else _flip(powers, (1,))

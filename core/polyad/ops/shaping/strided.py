@@ -1,0 +1,259 @@
+"""Windows: a strided layout laid over a tensor, read, written or cleared as a value.
+
+These three ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base
+strides* in which its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a
+``view`` of a transposed tensor); offsets count from the base's first element and may be negative. Each op's gradient is
+again one of the three.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...dispatch.forward import linear_in
+from ...dispatch.op import composite, gradient
+from ...layout import Shape, Strides, contiguous_strides
+from ...tensor import Tensor
+
+
+def reach(shape: Shape, strides: Strides) -> int:
+    """How many elements of memory a layout at offset 0 spans."""
+    if 0 in shape:
+        return 0
+    return 1 + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
+
+
+def may_overlap(shape: Shape, strides: Strides) -> bool:
+    """Whether two indices may name one element; sorted by stride, each dimension must step over all smaller ones."""
+    taken = 0
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride <= taken:
+            return True
+        taken += (size - 1) * stride
+    return False
+
+
+def _memory(
+    kind: Any, shape: Shape, strides: Strides, window: tuple[Shape, Strides, int], zero: bool
+) -> tuple[Any, ...]:
+    """New memory that holds a base and a window of it: (array of the base, array of the window, is the base all of
+    it).
+    """
+    window_shape, window_strides, offset = window
+    lead = max(0, -offset)
+    extent = max(lead + reach(shape, strides), lead + offset + reach(window_shape, window_strides), 1)
+    backend, dtype = kind.backend, kind.dtype
+    gaps = extent != math.prod(shape)
+    memory = (backend.zeros if zero or gaps else backend.empty)((extent,), dtype, kind.device)
+    root = backend.root(memory)
+    return (
+        backend.as_strided(root, dtype, shape, strides, lead),
+        backend.as_strided(root, dtype, window_shape, window_strides, 0 if 0 in window_shape else lead + offset),
+        not gaps,
+    )
+
+
+def _dense(kind: Any, array: Any) -> Any:
+    made = kind.backend.empty(array.shape, kind.dtype, kind.device)
+    kind.backend.copy(made, array)
+    return made
+
+
+def _tensor(kind: Any, array: Any) -> Tensor:
+    return Tensor._of(array, kind.nd if array.shape else kind.zd)
+
+
+def strided_array(kind: Any, shape: Shape, strides: Strides) -> Any:
+    """An array of *shape* over new, unset memory, in which it lies with *strides*."""
+    backend, dtype = kind.backend, kind.dtype
+    if strides == contiguous_strides(shape):
+        return backend.empty(shape, dtype, kind.device)
+    root = backend.root(backend.empty((max(reach(shape, strides), 1),), dtype, kind.device))
+    return backend.as_strided(root, dtype, shape, strides, 0)
+
+
+def _take_shape(input: Shape, base_strides: Strides, shape: Shape, *rest: Any) -> Shape:
+    return shape
+
+
+@composite(shape=_take_shape, grad_name="AsStridedBackward0", method=False)
+def _window_take(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    """The window's elements, where *input* lies in memory with *base_strides*."""
+    kind = input._type
+    base, window, _ = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
+    kind.backend.copy(base, input._array)
+    return _tensor(kind, _dense(kind, window))
+
+
+def _put_shape(input: Shape, base_shape: Shape, *rest: Any) -> Shape:
+    return base_shape
+
+
+@composite(shape=_put_shape, grad_name="AsStridedScatterBackward0", method=False)
+def _window_put(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """Zeros of *base_shape* with *input* at the window; elements that meet at one place add up."""
+    kind = input._type
+    shape = input._array.shape
+    if may_overlap(shape, strides):
+        repeated = tuple([dim for dim, size in enumerate(shape) if size > 1 and strides[dim] == 0])
+        if repeated:
+            from ..reductions.sums import _sum
+
+            return _window_put(_sum(input, repeated, True), base_shape, base_strides, strides, offset)
+        return _put_overlapping(input, base_shape, base_strides, strides, offset)
+    base, window, whole = _memory(kind, base_shape, base_strides, (shape, strides, offset), True)
+    kind.backend.copy(window, input._array)
+    return _tensor(kind, base if whole else _dense(kind, base))
+
+
+def _put_overlapping(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    from ..creation.factories import _full, arange
+    from ..indexing.index_select import _index_add
+
+    kind, shape = input._type, input._array.shape
+    lead = max(0, -offset)
+    places = arange(lead + offset, lead + offset + 1, device=kind.device)
+    for size, stride in zip(shape, strides, strict=True):
+        places = (places.unsqueeze(-1) + arange(size, device=kind.device) * stride).flatten()
+    extent = max(lead + reach(base_shape, base_strides), lead + offset + reach(shape, strides))
+    memory = _index_add(_full((extent,), 0, kind.dtype, kind.device), places, input.reshape(-1), 0)
+    root = kind.backend.root(memory._array)
+    base = kind.backend.as_strided(root, kind.dtype, base_shape, base_strides, lead)
+    return _tensor(kind, _dense(kind, base))
+
+
+def _clear_shape(input: Shape, *rest: Any) -> Shape:
+    return input
+
+
+@composite(shape=_clear_shape, grad_name="AsStridedScatterBackward0", method=False)
+def _window_clear(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    """*input* with zeros at the window."""
+    kind = input._type
+    base, window, whole = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
+    kind.backend.copy(base, input._array)
+    kind.backend.fill(window, 0)
+    return _tensor(kind, base if whole else _dense(kind, base))
+
+
+def _write_shape(input: Shape, src: Shape, *rest: Any) -> Shape:
+    return input
+
+
+@composite(shape=_write_shape, grad_name="AsStridedScatterBackward0", method=False)
+def _window_write(input: Tensor, src: Tensor, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """*input* with *src*, cast to its dtype, at the window."""
+    kind = input._type
+    shape = src._array.shape
+    base, window, whole = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
+    kind.backend.copy(base, input._array)
+    kind.backend.copy(window, src._array)
+    return _tensor(kind, base if whole else _dense(kind, base))
+
+
+gradient(
+    _window_write,
+    input=lambda g, src_shape, base_strides, strides, offset: _window_clear(
+        g, base_strides, src_shape, strides, offset
+    ),
+    src=lambda g, src_shape, base_strides, strides, offset: _window_take(g, base_strides, src_shape, strides, offset),
+)
+linear_in(_window_write, "input", "src")
+gradient(
+    _window_take,
+    input=lambda g, input_shape, base_strides, strides, offset: _window_put(
+        g, input_shape, base_strides, strides, offset
+    ),
+)
+linear_in(_window_take, "input")
+gradient(
+    _window_put,
+    input=lambda g, input_shape, base_strides, strides, offset: _window_take(
+        g, base_strides, input_shape, strides, offset
+    ),
+)
+linear_in(_window_put, "input")
+gradient(
+    _window_clear,
+    input=lambda g, base_strides, shape, strides, offset: _window_clear(g, base_strides, shape, strides, offset),
+)
+linear_in(_window_clear, "input")
+
+
+# ---------------------------------------------------------------------------------------------------- sliding windows
+
+
+def _added_shape(input: Shape, step: int, length: int) -> Shape:
+    return (*input[:-2], length)
+
+
+@composite(shape=_added_shape, method=False)
+def _overlap_add(input: Tensor, step: int, length: int) -> Tensor:
+    """The rows (..., count, size) added up where they lie in (..., length), each *step* after the one before it."""
+    from ..creation.factories import _full
+    from ..nn.padding import _pad_constant
+    from .reshape import _reshape
+
+    *batch, count, size = input._array.shape
+    kind = input._type
+    parts = -(-size // step)
+    if parts > 64:
+        dense = contiguous_strides((*batch, length))
+        return _window_put(input, (*batch, length), dense, (*dense[:-1], step, 1), 0)
+    # In pieces of one step, the k-th pieces of all rows lie one after another.
+    if size % step:
+        input = _pad_constant(input, (0,) * (2 * input.ndim - 1) + (parts * step - size,), 0)
+    pieces = _reshape(input, (*batch, count, parts, step))
+    total = max(count + parts - 1 if count else 0, -(-length // step))
+    made = _full((*batch, total, step), 0, kind.dtype, kind.device)
+    for part in range(parts):
+        made.narrow(-2, part, count).add_(pieces.select(-2, part))
+    return _reshape(made, (*batch, total * step)).narrow(-1, 0, length).clone()
+
+
+def _overlap_add_grad(g: Tensor, input_shape: Shape, step: int) -> Tensor:
+    from ..indexing.slicing import _sliding_windows
+
+    count, size = input_shape[-2:]
+    used = g.narrow(-1, 0, size + step * (count - 1)) if count else g.narrow(-1, 0, size)
+    return _sliding_windows(used, g.ndim - 1, size, step)
+
+
+gradient(_overlap_add, input=_overlap_add_grad)
+linear_in(_overlap_add, "input")
+
+
+# ------------------------------------------------------------------------- a base and a window of different dtypes
+
+
+def _as_parts(gradient: Tensor) -> Tensor:
+    from ..pointwise.complex_numbers import _view_as_real
+
+    return _view_as_real(gradient) if gradient._type.dtype.is_complex else gradient
+
+
+def take_parts(gradient: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    """As `_window_take`, where one of base and window is complex and the other shows real parts, which the layouts
+    count.
+    """
+    from ..pointwise.complex_numbers import complex_of_parts
+
+    taken = _window_take(_as_parts(gradient), base_strides, shape, strides, offset)
+    return taken if gradient._type.dtype.is_complex else complex_of_parts(taken)
+
+
+def put_parts(gradient: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
+    """As `_window_put`, with layouts as for `take_parts`."""
+    from ..pointwise.complex_numbers import complex_of_parts
+
+    put = _window_put(_as_parts(gradient), base_shape, base_strides, strides, offset)
+    return put if gradient._type.dtype.is_complex else complex_of_parts(put)
+
+
+def clear_parts(gradient: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    """As `_window_clear`, with layouts as for `take_parts`."""
+    from ..pointwise.complex_numbers import complex_of_parts
+
+    cleared = _window_clear(_as_parts(gradient), base_strides, shape, strides, offset)
+    return complex_of_parts(cleared) if gradient._type.dtype.is_complex else cleared

@@ -1,0 +1,1 @@
+"""Samples of ``polyad.ops.indexing``, by family."""

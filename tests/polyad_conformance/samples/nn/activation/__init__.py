@@ -1,0 +1,44 @@
+"""Activation functions and softmax."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....sample import REAL_FLOATS, ErrorCase, Sample
+
+SHAPES = {"2-d": (3, 4), "0-d": (), "1-d": (37,)}
+
+
+def functional(op, reference, draw, *args, prefix="", special=True, shapes=SHAPES, dtypes=REAL_FLOATS, **sample):
+    """Samples of an elementwise function of nn.functional; *args* follow the input."""
+    return [
+        Sample(
+            op=f"nn.functional.{op}",
+            name=prefix + name,
+            inputs=lambda make, shape=shape: (draw(make, shape), *args),
+            reference=reference,
+            dtypes=dtypes,
+            special=special,
+            gradient=True,
+            **sample,
+        )
+        for name, shape in shapes.items()
+    ]
+
+
+def refused(op, name, call, raises, match):
+    """An error case of a function of nn.functional; its message begins with the function's name."""
+    return ErrorCase(op=f"nn.functional.{op}", name=name, call=call, raises=raises, match=rf"{op}: {match}")
+
+
+def away_from_zero(make, shape):
+    return make.nonzero(shape)
+
+
+def anywhere(make, shape):
+    return make(shape)
+
+
+def off_the_bounds(make, shape):
+    """Odd multiples of 1/8, so that no element lies on a bound where the slope jumps."""
+    return np.asarray(make.distinct(shape) + np.asarray(0.125).astype(make(()).dtype))

@@ -1,0 +1,1 @@
+"""Samples of ``polyad.ops.pointwise``, by family."""

@@ -1,0 +1,1 @@
+"""Samples of ``polyad.ops.random``, by family."""
