@@ -188,8 +188,8 @@ def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
 
 ROW_MAJOR = {
     "families": (
-        "linalg", "fft", "view_scatter", "products.mm", "products.addmm", "products.einsum", "coordinates", "convolution",
-        "random", "dropout", "losses", "special.polynomials",
+        "linalg", "fft", "view_scatter", "products.mm", "products.addmm", "products.einsum", "coordinates",
+        "convolution", "random", "dropout", "losses", "special.polynomials",
     ),
     "functions": ("complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__"),
 }  # fmt: skip

@@ -34,6 +34,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..autograd.node import Formula
+from .catalogue import OPS as OPS, PUBLIC as PUBLIC
 from .promotion import Rule, first
 
 if TYPE_CHECKING:
@@ -46,13 +47,6 @@ OP_PREFIXES = ("linalg", "fft", "special")
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["primitive", "composite", "view"]
 ShapeRule = Callable[..., Any]
-
-OPS: dict[str, Op] = {}
-"""Every op by name."""
-
-PUBLIC: dict[str, Function] = {}
-"""Every public function of tensors by its name under ``polyad`` ("exp", "linalg.svd"), whether it is an op or calls
-ops: what `polyad.*` and the Tensor methods are made of."""
 
 
 class Op:
@@ -122,9 +116,7 @@ class Op:
         self.forward: ForwardRule | None = None
         self.plans: dict[Any, Any] = {}
         self.call: Callable[..., Any] = definition
-        if self.name in OPS:
-            raise TypeError(f"op {self.name} is declared twice: in {OPS[self.name].module} and {self.module}")
-        OPS[self.name] = self
+        OPS.declare(self.name, self)
 
     def __repr__(self) -> str:
         return f"<{self.kind} op {self.name}>"
@@ -172,11 +164,9 @@ class Function:
 
 
 def _publish(public: Function) -> None:
-    if public.path in PUBLIC:
-        raise TypeError(f"polyad.{public.path} is declared twice: in {PUBLIC[public.path].module} and {public.module}")
     if public.namespace not in ("", "Tensor"):
         public.method = public.inplace = False
-    PUBLIC[public.path] = public
+    PUBLIC.declare(public.path, public)
 
 
 def _operand_kind(annotation: Any) -> str | None:
@@ -312,7 +302,7 @@ def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
 
     With *namespace* a name there (``alias("expit", sigmoid, namespace="special")``), else one beside the first.
     """
-    known = next(public for public in PUBLIC.values() if public.call is declared)
+    known = next(public for public in PUBLIC.loaded() if public.call is declared)
     space = known.namespace if namespace is None else namespace
     _publish(Function(name, known.call, known.op, known.method, known.inplace, known.module, space, known.fronts))
     return declared

@@ -34,6 +34,7 @@ from ..errors import (
 from ..state import state
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
+from .catalogue import OPS
 from .promotion import Typing
 from .wrapped import Wrapped, escaped
 
@@ -421,9 +422,7 @@ def shape_of(value: Any) -> Any:
 
 def drop_plans() -> None:
     """Forget all plans."""
-    from .op import OPS
-
-    for op in OPS.values():
+    for op in OPS.loaded():
         op.plans.clear()
 
 

@@ -1,0 +1,94 @@
+"""What is declared, by name: ops, and the public functions of tensors.
+
+A name is enough to reach an op from below: what dispatch needs of creation, or a tensor of printing, it looks up here
+and imports from nowhere. Modules that declare ops are loaded when one of their names is first looked up; which module
+declares which name is told by an index (`polyad.ops.index`), so a program never loads the families that it does not
+use.
+
+Invariant: who gets an entry gets it with all that its module says of it, gradients included, even if another thread is
+loading that module at the same moment.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from .op import Function, Op
+
+V = TypeVar("V")
+
+
+class Catalogue(MutableMapping[str, V]):
+    """Entries by name, each loaded with its module when it is first asked for. To iterate loads everything.
+
+    Raises KeyError for a name that neither a loaded module nor the index has.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, V] = {}
+        self._home: dict[str, str] = {}  # of names whose modules may not be loaded yet
+
+    def index(self, homes: Mapping[str, str]) -> None:
+        """Say which module declares which name."""
+        self._home.update(homes)
+
+    def declare(self, name: str, entry: V) -> None:
+        """Add the entry that a module declares. Raises TypeError if another one has that name."""
+        module = entry.module  # type: ignore[attr-defined]
+        known = self._entries.get(name)
+        home = self._home.get(name, module) if known is None else known.module  # type: ignore[attr-defined]
+        if known is not None or home != module:
+            raise TypeError(f"{name} is declared twice: in {home} and {module}")
+        self._entries[name] = entry
+
+    def loaded(self) -> list[V]:
+        """The entries whose modules are loaded."""
+        return list(self._entries.values())
+
+    def names(self) -> set[str]:
+        """All names, without loading anything."""
+        return {*self._entries, *self._home}
+
+    def _load(self, name: str) -> None:
+        home = self._home.get(name)
+        if home is not None:
+            module = importlib.import_module(home)  # waits for another thread that is loading it
+            if not getattr(module.__spec__, "_initializing", False):
+                self._home.pop(name, None)
+
+    def _load_all(self) -> None:
+        for name in list(self._home):
+            self._load(name)
+
+    def __getitem__(self, name: str) -> V:
+        if self._home:
+            self._load(name)
+        return self._entries[name]
+
+    def __setitem__(self, name: str, entry: V) -> None:
+        self._entries[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._home
+
+    def __iter__(self) -> Iterator[str]:
+        self._load_all()
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        self._load_all()
+        return len(self._entries)
+
+
+OPS: Catalogue[Op] = Catalogue()
+"""Every op by name."""
+
+PUBLIC: Catalogue[Function] = Catalogue()
+"""Every public function of tensors by its name under ``polyad`` ("exp", "linalg.svd"), whether it is an op or calls
+ops: what `polyad.*` and the Tensor methods are made of."""
