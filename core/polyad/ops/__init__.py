@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+from ..backend.families import set_families
+from ..dispatch.catalogue import OPS
 from .declaring.attach import attach_methods
 
 for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
@@ -16,3 +18,4 @@ for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
         importlib.import_module(_found.name)
 
 attach_methods()
+set_families({op.name: op.module.removeprefix(f"{__name__}.") for op in OPS.loaded()})
