@@ -29,11 +29,23 @@ from ..state import state
 from ..tensor import Tensor
 from . import state_dict as _state
 from .conversion import parse_to, replace_tensors
-from .hook_methods import HookMethods
+from .hook_methods import (
+    HookMethods,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from .parameter import Buffer, Parameter
 from .registration import Kind, Members, ModuleAttributeError, check_name, not_a
 
-__all__ = ["Module"]
+__all__ = [
+    "Module",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
 
 T = TypeVar("T", bound="Module")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import module as module
-from .module import Module as Module
+from .. import module as module
+from ..module import Module as Module
 
 __all__ = ["Module", "module"]
