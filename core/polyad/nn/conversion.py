@@ -12,7 +12,7 @@ from ..errors import ArgumentTypeError, DTypeError
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .modules.module import Module
 
 
 def replace_tensors(module: Module, fn: Callable[[Tensor], Tensor]) -> None:

@@ -28,7 +28,7 @@ from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from ..autograd.node import Node
-    from .module import Module
+    from .modules.module import Module
 
 __all__ = ["ForwardHooks", "HookError", "StateHooks"]
 

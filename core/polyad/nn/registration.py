@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from ..errors import ArgumentTypeError, PolyadError
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .modules.module import Module
 
 __all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
 

@@ -22,7 +22,7 @@ from .hooks import HookError
 from .parameter import Parameter
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .modules.module import Module
 
 __all__ = ["IncompatibleKeys", "StateDictError"]
 
@@ -142,7 +142,7 @@ def _members(module: Module) -> dict[str, Tensor]:
 
 
 def _has_extra_state(module: Module, method: str) -> bool:
-    from .module import Module
+    from .modules.module import Module
 
     return getattr(type(module), method) is not getattr(Module, method)
 

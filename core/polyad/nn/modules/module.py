@@ -22,22 +22,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from ..device import Device
-from ..dtypes import FLOATING, DType, bfloat16, float16, float32, float64
-from ..errors import ArgumentError, NotSupported, PolyadError
-from ..state import state
-from ..tensor import Tensor
-from . import state_dict as _state
-from .conversion import parse_to, replace_tensors
-from .hook_methods import (
+from ...device import Device
+from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
+from ...errors import ArgumentError, NotSupported, PolyadError
+from ...state import state
+from ...tensor import Tensor
+from .. import state_dict as _state
+from ..conversion import parse_to, replace_tensors
+from ..hook_methods import (
     HookMethods,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from .parameter import Buffer, Parameter
-from .registration import Kind, Members, ModuleAttributeError, check_name, not_a
+from ..parameter import Buffer, Parameter
+from ..registration import Kind, Members, ModuleAttributeError, check_name, not_a
 
 __all__ = [
     "Module",
