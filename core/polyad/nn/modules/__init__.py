@@ -1,7 +1,4 @@
-"""The layers, at PyTorch's own paths: `Module` is in module.py, every other file is a family of layers.
-
-Module's machinery is one folder up: what it registers in registration.py and parameter.py, its hooks in hooks.py, its
-state in state_dict.py, moving and casting in conversion.py.
+"""PyTorch's paths to the layers: `Module` is in module.py, every other file is a family of layers.
 
 To add a layer, see the docstring of module.py; export it here and in `polyad.nn`.
 """

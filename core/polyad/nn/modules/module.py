@@ -11,8 +11,10 @@ Invariants:
 * calling a module without hooks costs one falsy check above ``forward``, and a member one dictionary lookup.
 
 To add a layer: a subclass in the file of its family whose ``__init__`` calls ``super().__init__()`` and assigns its
-parameters, with ``forward`` and ``extra_repr``. What may be registered is in `polyad.nn.registration`, how state is
-saved and loaded in `polyad.nn.state_dict`, hooks in `polyad.nn.hooks` and `polyad.nn.hook_methods`.
+parameters, with ``forward`` and ``extra_repr``. What may be registered is in `polyad.nn.registration`, how tensors are
+moved and cast in `polyad.nn.conversion`, how state is saved and loaded in `polyad.nn.state_dict`, hooks in
+`polyad.nn.hooks` and `polyad.nn.hook_methods`. These stand below Module and do not import it: what each needs of a
+module, it says in a Protocol.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ __all__ = [
 T = TypeVar("T", bound="Module")
 
 
-class Module(HookMethods):
+class Module(HookMethods, _state.ExtraState):
     """Base class of layers and models: keeps parameters, buffers and submodules, and calls ``forward``.
 
     Assign `Parameter`, `Buffer` and `Module` objects to attributes after ``super().__init__()``; they are then found by
@@ -524,14 +526,6 @@ class Module(HookMethods):
         _state.check_members(
             self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
-
-    def get_extra_state(self) -> Any:
-        """Anything else that belongs into `state_dict`; a subclass that defines it defines `set_extra_state` too."""
-        raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` gave."""
-        raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
 
     # ------------------------------------------------------------------------------------------------- representation
 
