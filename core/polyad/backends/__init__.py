@@ -16,8 +16,8 @@ from ..backend import fallback as _fallback, registry as _registry
 from ..backend.fallback import FallbackRecord, FallbackReport, FallbackWarning, Policy
 from ..backend.plugins import BrokenPluginWarning
 from ..backend.registry import Registration, register, unregister
-from .doctor import DoctorReport, SelfTest, doctor
-from .listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
+from ..diagnosis.doctor import DoctorReport, SelfTest, doctor
+from ..diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
 
 __all__ = [
     "BackendReport",
