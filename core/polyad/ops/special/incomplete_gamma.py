@@ -17,7 +17,7 @@ import math
 from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import floating_only, not_complex
-from ...expansions import LOG1P_REST, STIRLING, TEMME
+from ...tables.special import LOG1P_REST, STIRLING, TEMME
 from ...tensor import Tensor
 from ..arithmetic import _add, _div, _mul, _neg, _sub
 from ..creation import full_like
