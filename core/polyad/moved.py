@@ -18,9 +18,11 @@ from .errors import PolyadError
 __all__ = ["MOVED", "ModuleMoved"]
 
 MOVED: dict[str, str] = {
+    "polyad.autograd.levels": "polyad.autograd.entries",
     "polyad.backends.doctor": "polyad.diagnosis.doctor",
     "polyad.backends.listing": "polyad.diagnosis.listing",
     "polyad.backends.screen": "polyad.diagnosis.screen",
+    "polyad.batching.level": "polyad.batching.vmap_level",
     "polyad.expansions": "polyad.tables.special",
     **{
         f"polyad.nn.{name}": f"polyad.nn.modules.{name}"

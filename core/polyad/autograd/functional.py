@@ -19,9 +19,9 @@ from ..ops.creation import ones_like, zeros, zeros_like
 from ..ops.joining import stack
 from ..ops.sequences import eye
 from ..tensor import Tensor
+from .entries import enter, one_hot, pull_back
 from .forward_level import ForwardLevel
 from .grad_mode import enable_grad, no_grad
-from .levels import enter, one_hot, pull_back
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
