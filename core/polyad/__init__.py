@@ -14,7 +14,7 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import autograd as autograd, errors as errors, ops as ops
+from . import autograd as autograd, errors as errors, moved as _moved, ops as ops
 from ._version import __version__ as __version__
 from .autograd.grad_mode import (
     enable_grad as enable_grad,
@@ -109,6 +109,8 @@ if TYPE_CHECKING:
         set_num_threads as set_num_threads,
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
+
+_moved.watch()
 
 device = Device
 dtype = DType

@@ -35,11 +35,11 @@ from ..ops.shaping.reshape import _permute
 from ..ops.shaping.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
 from ..state import state
 from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
+from .entries import ENTER, Linearized, enter, leads_outside, leave
 from .forward_rules import fitted, has_rule, push_forward, push_function
 from .function import Application, Function, FunctionCalls, FunctionCtx, SavedResult
 from .grad_mode import enable_grad, no_grad
 from .gradients import BACKWARD, GRAD
-from .levels import ENTER, Linearized, enter, leads_outside, leave
 from .node import Output
 from .passing import PASS_THROUGH
 from .saved import Packed, PackedCalls

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.node import Leaf, Node, make_node
 from ..dtypes import can_cast
 from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
-from ..layout import has_internal_overlap
+from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import state, user_line
 from ..storage import ViewOf
 from ..tensor import Tensor
 from .effects import Effect
 from .modes import twin
 from .plan import array_of, find_plan, shape_of
-from .views import Layout, in_parts, layout_of
+from .views import layout_of
 from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:

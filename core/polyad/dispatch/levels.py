@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.node import record, record_many
 from ..dtypes import FLOATING
 from ..errors import TransformError
+from ..layout import Layout
 from ..state import state, user_line
 from ..tensor import Tensor
 from .effects import Effect
 from .modes import Mode
 from .plan import Plan, _run_body, explained_by_shapes, find_plan
-from .views import Layout, apply_view, place
+from .views import apply_view, place
 from .wrapped import Wrapped
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ complex base after a write to a real view of it, or the other way round.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import Output, make_node, record
 from ..backend.interface import TensorType
 from ..backend.registry import tensor_type
 from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, ShapeError
-from ..layout import Shape, Strides, contiguous_strides, element_strides
+from ..layout import Layout, Shape, Strides, contiguous_strides, element_strides
 from ..state import state
 from ..storage import Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from .op import Op
 
 
-class Layout(NamedTuple):
-    """Shape, strides and offset of a tensor in its storage, counted in elements of the tensor's dtype."""
-
-    shape: Shape
-    strides: Strides
-    offset: int
-
-
 def layout_of(tensor: Tensor) -> Layout:
     """The tensor's layout."""
     array, size = tensor._array, tensor._type.dtype.itemsize
@@ -45,11 +37,6 @@ def layout_of(tensor: Tensor) -> Layout:
     offset = 0 if place is None else place.offset
     # Straight to tuple's constructor: a named tuple's own costs as much as the rest.
     return tuple.__new__(Layout, (array.shape, element_strides(array.shape, array.strides, size), offset))
-
-
-def in_parts(layout: Layout) -> Layout:
-    """The layout of complex elements as one of their real parts: a last dimension of 2 is added."""
-    return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..., Tensor] | None = None) -> Tensor:

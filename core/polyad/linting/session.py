@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..autograd.node import Node
     from ..dispatch.effects import Effect
     from ..dispatch.op import Op
-    from ..nn.module import Module
+    from ..nn.modules.module import Module
     from ..optim.optimizer import Optimizer
 
 __all__ = ["Rule", "Session", "nodes_above", "tensors_in"]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, view
-from ...dispatch.views import Layout, apply_views, layout_of
+from ...dispatch.views import apply_views, layout_of
 from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape, Strides, contiguous_strides, normalize_dim, normalize_shape
+from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_dim, normalize_shape
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..shaping.reshape import relaid

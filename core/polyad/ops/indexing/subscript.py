@@ -18,10 +18,11 @@ from typing import Any
 
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import view
-from ...dispatch.views import Layout, alias
+from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...layout import Layout
 from ...state import state
 from ...tensor import Tensor
 from ..memory.conversion import copy_, fill_

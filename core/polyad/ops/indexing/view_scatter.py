@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import function, op_of
-from ...dispatch.views import Layout, layout_of
+from ...dispatch.views import layout_of
 from ...errors import ArgumentError, IndexOutOfRange, ShapeError
-from ...layout import Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
+from ...layout import Layout, Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
 from ...memory_formats import copy_strides, preserve_format
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..shaping.strided import _window_write

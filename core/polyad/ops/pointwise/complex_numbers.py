@@ -19,9 +19,10 @@ from ...dispatch.forward import elementwise, forward, linear_in
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import composite, function, gradient, view
 from ...dispatch.promotion import Typing, promoted_float, to_bool
-from ...dispatch.views import Layout, in_parts, layout_of
+from ...dispatch.views import layout_of
 from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
+from ...layout import Layout, in_parts
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
 from ..declaring.shape_rules import broadcast, same

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import forward
 from ...dispatch.op import alias, function, gradient, view as declare_view
 from ...dispatch.promotion import keyed_dtype
-from ...dispatch.views import Layout, layout_of, owned
+from ...dispatch.views import layout_of, owned
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
-from ...layout import Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
+from ...layout import Layout, Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
 from ...state import state
 from ...tensor import Tensor, check_tensor
 

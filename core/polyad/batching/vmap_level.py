@@ -13,9 +13,9 @@ from ..dispatch.effects import Effect
 from ..dispatch.levels import Level
 from ..dispatch.op import Op
 from ..dispatch.plan import Plan
-from ..dispatch.views import Layout
 from ..dispatch.wrapped import Handle, Wrapped
 from ..errors import describe
+from ..layout import Layout
 from ..ops.reductions.any_all import ANYWHERE, anywhere
 from ..state import user_line
 from ..tensor import Tensor
