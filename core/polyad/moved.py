@@ -104,7 +104,6 @@ MOVED: dict[str, str] = {
     "polyad.ops.scattering": "polyad.ops.indexing.gather_scatter",
     "polyad.ops.searching": "polyad.ops.sorting.searchsorted",
     "polyad.ops.shape": "polyad.ops.shaping.reshape",
-    "polyad.ops.sorting": "polyad.ops.sorting.sort",
     "polyad.ops.statistics": "polyad.ops.reductions.variance",
     "polyad.ops.truth": "polyad.ops.reductions.any_all",
     "polyad.ops.undifferentiable": "polyad.ops.declaring.no_derivative",
