@@ -8,7 +8,7 @@
     mask (bool, or old uint8)   the positions where it holds; stands for as many dimensions as it has
     True, False                 a new dimension of size 1 or 0
 
-Everything in the first four rows is one view. Tensors and masks then index that view (advanced_indexing.py), so that an
+Everything in the first four rows is one view. Tensors and masks then index that view (index_put.py), so that an
 int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
 """
 
