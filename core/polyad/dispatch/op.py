@@ -357,8 +357,8 @@ def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
     mark, example = (inspect.getdoc(declared) or "").partition(">>>")[1:]
     definition.__name__ = definition.__qualname__ = name
     definition.__module__ = declared.__module__
-    definition.__doc__ = f"`{known.name}` that overwrites its input.\n\n" + mark + example.replace(
-        f".{known.name}(", f".{name}("
+    definition.__doc__ = (
+        f"`{known.name}` that overwrites its input.\n\n" + mark + example.replace(f".{known.name}(", f".{name}(")
     )
     definition.__annotations__ = {key: value for key, value in declared.__annotations__.items() if key != "inplace"}
     definition.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]

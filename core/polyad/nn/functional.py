@@ -1,9 +1,9 @@
 """What layers compute, as functions, under PyTorch's path ``polyad.nn.functional``, one import a name. Written by ``python -m polyad.ops.declaring.stubs``; do not edit."""
 
-from ..ops.nn.activation.functional import log_softmax as log_softmax
-from ..ops.nn.activation.functional import relu as relu
-from ..ops.nn.activation.functional import relu_ as relu_
-from ..ops.nn.activation.functional import softmax as softmax
+from ..ops.nn.activation.namesakes import log_softmax as log_softmax
+from ..ops.nn.activation.namesakes import relu as relu
+from ..ops.nn.activation.namesakes import relu_ as relu_
+from ..ops.nn.activation.namesakes import softmax as softmax
 from ..ops.nn.activation.piecewise import hardshrink as hardshrink
 from ..ops.nn.activation.piecewise import hardsigmoid as hardsigmoid
 from ..ops.nn.activation.piecewise import hardswish as hardswish

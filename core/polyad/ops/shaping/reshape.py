@@ -548,11 +548,15 @@ def _adjoint(self: Tensor) -> Tensor:
 
 
 @prop("mH")
-def _matrix_adjoint(self: Tensor) -> Tensor:
+def _adjoints(self: Tensor) -> Tensor:
     """The last two dimensions exchanged and conjugated. Raises RuntimeError for a vector."""
+    return _matrix_adjoint(self)
+
+
+def _matrix_adjoint(self: Tensor, name: str = "mH") -> Tensor:
     from ..pointwise.arithmetic import conjugate
 
-    _check_matrix(self, "mH")
+    _check_matrix(self, name)
     return conjugate(transpose(self, -2, -1) if self.ndim else self)
 
 
