@@ -1,4 +1,4 @@
-"""What is declared, by name: ops, and the public functions of tensors.
+"""What is declared, by name: ops, the public functions of tensors, and the attributes of Tensor.
 
 A name is enough to reach an op from below: what dispatch needs of creation, or a tensor of printing, it looks up here
 and imports from nowhere. Modules that declare ops are loaded when one of their names is first looked up; which module
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from .op import Function, Op
+    from .op import Attribute, Function, Op
 
 V = TypeVar("V")
 
@@ -92,3 +92,7 @@ OPS: Catalogue[Op] = Catalogue()
 PUBLIC: Catalogue[Function] = Catalogue()
 """Every public function of tensors by its name under ``polyad`` ("exp", "linalg.svd"), whether it is an op or calls
 ops: what `polyad.*` and the Tensor methods are made of."""
+
+ATTRIBUTES: Catalogue[Attribute] = Catalogue()
+"""Every method, in-place form and property of Tensor that a module declares, by name: "exp", "exp_", "real". Operators
+that stand for ops are in `polyad.ops.declaring.attach`."""

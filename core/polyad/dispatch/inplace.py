@@ -10,6 +10,7 @@ through one is refused.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,22 @@ from .views import layout_of
 from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .op import Function, Op
+
+
+def form_of(public: Function) -> Callable[..., Tensor]:
+    """The method that is the in-place form of a public function."""
+    name, call = public.name + "_", public.call
+    op = public.op or public.fronts
+
+    @functools.wraps(call)
+    def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return inplace(name, call, op, self, *args, **kwargs)
+
+    form.__name__ = name
+    form.__qualname__ = f"Tensor.{name}"
+    form.__doc__ = f"In-place form of `polyad.{public.name}`."
+    return form
 
 
 def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:

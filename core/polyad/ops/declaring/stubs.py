@@ -3,7 +3,7 @@
 
     polyad/functions.py         one import line a public function, so that ``polyad.exp`` is the def in its family's
                                 module
-    polyad/linalg.py, fft.py, special.py   the same for the functions of a namespace
+    polyad/linalg.py, fft.py, special.py, nn/functional.py   the same for the functions of a namespace
     polyad/tensor_methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
 
 ``--check`` writes nothing and exits with 1 if a file is not what the declarations say; a test does the same.
@@ -32,9 +32,10 @@ NAMESPACES = {
     "": "The public functions of tensors",
     "fft": "Discrete Fourier transforms, under PyTorch's path ``polyad.fft``",
     "linalg": "Linear algebra under PyTorch's path ``polyad.linalg``",
+    "nn.functional": "What layers compute, as functions, under PyTorch's path ``polyad.nn.functional``",
     "special": "Special functions under PyTorch's path ``polyad.special``",
 }
-"""What the generated modules of functions hold. `polyad.nn.functional` also defines some, and is none of these."""
+"""What the generated modules of functions hold."""
 
 ALSO = {"linalg": ("from .errors import LinAlgError as LinAlgError\n",)}
 """Import lines of names in a namespace that are no functions of tensors."""
@@ -108,8 +109,9 @@ def functions_source(namespace: str) -> str:
     for public in PUBLIC.values():
         if public.namespace == namespace:
             by_module.setdefault(public.module.removeprefix("polyad."), []).append(public.name)
+    here = "." * (1 + namespace.count("."))
     lines = [
-        f"from .{module} import {name} as {name}\n"
+        f"from {here}{module} import {name} as {name}\n"
         for module in sorted(by_module)
         for name in sorted(by_module[module])
     ]
@@ -146,7 +148,7 @@ def methods_source() -> str:
 def main(arguments: Iterable[str]) -> int:
     """Write or check the files; returns the exit status."""
     stale = []
-    sources = {f"{space or 'functions'}.py": functions_source(space) for space in NAMESPACES}
+    sources = {f"{space.replace('.', '/') or 'functions'}.py": functions_source(space) for space in NAMESPACES}
     for name, source in (sources | {"tensor_methods.pyi": methods_source()}).items():
         path = PACKAGE / name
         if path.exists() and path.read_text() == source:

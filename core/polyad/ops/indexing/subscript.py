@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.inplace import check_writable
-from ...dispatch.op import view
+from ...dispatch.op import method, view
 from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
@@ -59,6 +59,7 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
     return Layout((*shape, *input.shape[dim:]), (*strides, *input.strides[dim:]), offset)
 
 
+@method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for ints, slices, ``...`` and None; a copy where tensors, lists or masks index.
 
@@ -91,6 +92,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return seen if indices is None else _index(seen, indices)
 
 
+@method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``self[index] = value``: writes a number, a tensor that broadcasts, or data that `polyad.tensor` takes.
 
@@ -285,6 +287,7 @@ def _mask_of(value: bool, operand: Tensor) -> Tensor:
     return _full((1,), value, bool_, operand._type.device)
 
 
+@method("__delitem__")
 def delitem(self: Tensor, index: Any) -> None:
     """Raises TypeError: elements of a tensor cannot be deleted."""
     raise ArgumentTypeError(
@@ -294,6 +297,7 @@ def delitem(self: Tensor, index: Any) -> None:
     )
 
 
+@method("__reversed__")
 def backwards(self: Tensor) -> Tensor:
     """``reversed(self)``: a copy with the first dimension in reverse order; itself if 0-d.
 
@@ -304,7 +308,3 @@ def backwards(self: Tensor) -> Tensor:
     from ..shaping.joining import _flip
 
     return _flip(self, (0,)) if self._array.shape else self
-
-
-METHODS = {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "__reversed__": backwards}
-"""The operators."""

@@ -13,7 +13,7 @@ from ...device import Device
 from ...dispatch.effects import Effect
 from ...dispatch.forward import elementwise
 from ...dispatch.inplace import check_writable, take_history, write, wrote
-from ...dispatch.op import composite, function, gradient, primitive
+from ...dispatch.op import composite, function, gradient, method, primitive
 from ...dispatch.promotion import common_dtype, keyed_dtype
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
@@ -209,6 +209,7 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     return out
 
 
+@method()
 def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
     gradients flow to it.
@@ -257,6 +258,7 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
     return self
 
 
+@method()
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or a 0-d tensor's value) into every element."""
     if state.modes:
@@ -314,6 +316,7 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 
+@method()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros."""
     return fill_(self, 0)
@@ -337,24 +340,45 @@ def _zeros(gradient: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------------------- by dtype
 
 
-def _to_dtype(name: str, dtype: DType) -> Any:
-    def method(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+def _converting_to(name: str, dtype: DType) -> None:
+    """Declare the method *name* that gives the tensor in *dtype*."""
+
+    def converted(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
         if memory_format is not preserve_format:
             return to(self, dtype, memory_format=memory_format)
         return self if self._type.dtype is dtype else _cast(self, dtype)
 
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = f"The tensor in {dtype.name}; itself if it is already."
-    return method
+    converted.__name__ = name
+    converted.__qualname__ = f"Tensor.{name}"
+    converted.__doc__ = f"The tensor in {dtype.name}; itself if it is already."
+    method()(converted)
 
 
+for _name, _dtype in {
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}.items():
+    _converting_to(_name, _dtype)
+
+
+@method()
 def cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """The tensor in the host's memory; itself if it is there already."""
     result: Tensor = to(self, device="cpu", memory_format=memory_format)
     return result
 
 
+@method()
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of *other*.
 
@@ -366,6 +390,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return result
 
 
+@method("type")
 def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
     """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
     with one (or such a name), the tensor in it.
@@ -503,28 +528,3 @@ def numel(input: Tensor) -> int:
     6
     """
     return check_tensor(input, "numel", "input").numel()
-
-
-METHODS = {
-    **{
-        name: _to_dtype(name, dtype)
-        for name, dtype in {
-            "bool": dtypes.bool_,
-            "byte": dtypes.uint8,
-            "char": dtypes.int8,
-            "short": dtypes.int16,
-            "int": dtypes.int32,
-            "long": dtypes.int64,
-            "half": dtypes.float16,
-            "bfloat16": dtypes.bfloat16,
-            "float": dtypes.float32,
-            "double": dtypes.float64,
-            "cfloat": dtypes.complex64,
-            "cdouble": dtypes.complex128,
-        }.items()
-    },
-    "cpu": cpu,
-    "type": type_,
-    "type_as": type_as,
-}
-"""Methods that are no functions of the package."""

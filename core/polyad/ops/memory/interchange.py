@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.effects import Effect
+from ...dispatch.op import method
 from ...errors import ArgumentError
 from ...state import state
 from ...tensor import Tensor
 
 
+@method()
 def __dlpack__(
     self: Tensor,
     *,
@@ -38,6 +40,7 @@ EXPORT = Effect(
 )
 
 
+@method()
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """(DLPack device type, index)."""
     from ...interop.dlpack import device_of
@@ -45,6 +48,7 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return device_of(self)
 
 
+@method()
 def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
     """The module that has the array API standard's functions for tensors, `polyad.array_api`.
 
@@ -65,15 +69,8 @@ def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
     return array_api
 
 
+@method()
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor on *device*, itself if it is there: the array API standard's name for ``to(device)``."""
     moved: Tensor = self.to(device)
     return moved
-
-
-METHODS = {
-    "to_device": to_device,
-    "__array_namespace__": __array_namespace__,
-    "__dlpack__": __dlpack__,
-    "__dlpack_device__": __dlpack_device__,
-}

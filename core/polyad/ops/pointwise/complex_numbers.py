@@ -17,7 +17,7 @@ from ...backend.interface import Signature
 from ...backend.registry import tensor_type
 from ...dispatch.forward import elementwise, forward, linear_in
 from ...dispatch.inplace import check_writable
-from ...dispatch.op import composite, function, gradient, view
+from ...dispatch.op import composite, function, gradient, prop, view
 from ...dispatch.promotion import Typing, promoted_float, to_bool
 from ...dispatch.views import layout_of
 from ...dtypes import bool_, float16, float32, float64
@@ -373,5 +373,5 @@ def _assign(target: Tensor, value: Any) -> None:
     (copy_ if isinstance(value, Tensor) else fill_)(target, value)
 
 
-PROPERTIES = {"real": property(real, _set_real), "imag": property(imag, _set_imag)}
-"""What is a property of Tensor: ``z.real = x`` writes into z."""
+prop("real", _set_real)(real)
+prop("imag", _set_imag)(imag)
