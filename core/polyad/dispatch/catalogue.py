@@ -12,8 +12,8 @@ loading that module at the same moment.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from .op import Attribute, Function, Op
@@ -96,3 +96,23 @@ ops: what `polyad.*` and the Tensor methods are made of."""
 ATTRIBUTES: Catalogue[Attribute] = Catalogue()
 """Every method, in-place form and property of Tensor that a module declares, by name: "exp", "exp_", "real". Operators
 that stand for ops are in `polyad.ops.declaring.attach`."""
+
+
+def functions_of(namespace: str, scope: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a module, with the globals *scope*, that shows the public functions
+    declared for *namespace*. A function is looked up once; from then on the module has it.
+    """
+    prefix = namespace and f"{namespace}."
+
+    def __getattr__(name: str) -> Any:
+        public = PUBLIC.get(prefix + name)
+        if public is None or "." in name:
+            raise AttributeError(f"module {scope['__name__']!r} has no attribute {name!r}")
+        scope[name] = public.call
+        return public.call
+
+    def __dir__() -> list[str]:
+        mine = {path[len(prefix) :] for path in PUBLIC.names() if path.startswith(prefix)}
+        return sorted({*scope, *(name for name in mine if "." not in name)} - {"functions_of"})
+
+    return __getattr__, __dir__

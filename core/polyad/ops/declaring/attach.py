@@ -1,18 +1,19 @@
 """Attaching to Tensor what the declarations give it: methods, in-place forms, properties and operators.
 
-Operators are named here with the op or function that carries them out; everything else is declared where it is defined
-(`polyad.dispatch.op`).
+What stands on the class at first is a promise of each attribute, which loads the module that declares it and puts the
+attribute itself in its own place when it is first used. Operators are named here with the op or function that carries
+them out; everything else is declared where it is defined (`polyad.dispatch.op`).
 """
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ...dispatch.inplace import inplace
-from ...dispatch.op import Attribute, Function, Op
+from ...dispatch.op import Function, Op
 from ...tensor import Tensor
 from ...tensor_methods import TensorMethods
 
@@ -41,31 +42,35 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 UNARY = {"neg": "_neg", "pos": "positive", "abs": "abs"}
 
 
-def attach_methods() -> None:
-    """Attach everything; called once, after all families are imported."""
-    for name, attribute in attributes().items():
-        setattr(TensorMethods, name, attribute.make())
+def attach(names: Iterable[str]) -> None:
+    """Put promises of the declared attributes called *names*, and of the operators, on Tensor."""
+    for name in (*names, *OPERATORS):
+        setattr(TensorMethods, name, _Promise(name))
 
 
-def attributes() -> dict[str, Attribute]:
-    """Every attribute that the declarations give Tensor, by name, with the module that it comes from."""
-    return {**ATTRIBUTES, **{one.name: one for one in _operators()}}
+class _Promise:
+    """Stands for an attribute of Tensor until it is first read, written or called."""
 
+    __slots__ = ("name",)
 
-def _operators() -> Iterator[Attribute]:
-    for name, path in BINARY.items():
-        yield _operator(f"__{name}__", path, _binary)
-        yield _operator(f"__r{name}__", path, _reflected)
-        yield _operator(f"__i{name}__", path, _augmented)
-    for name in COMPARISONS:
-        yield _operator(f"__{name}__", name, _binary)
-    for name, path in UNARY.items():
-        yield _operator(f"__{name}__", path, lambda _, declared: declared.call)
+    def __init__(self, name: str) -> None:
+        self.name = name
 
+    def _keep(self) -> None:
+        if self.name in OPERATORS:
+            path, form = OPERATORS[self.name]
+            made = form(self.name, OPS[path[1:]] if path.startswith("_") else PUBLIC[path])
+        else:
+            made = ATTRIBUTES[self.name].make()
+        setattr(TensorMethods, self.name, made)
 
-def _operator(name: str, path: str, form: Callable[[str, Op | Function], Any]) -> Attribute:
-    declared = OPS[path[1:]] if path.startswith("_") else PUBLIC[path]
-    return Attribute(name, declared.module, lambda: form(name, declared))
+    def __get__(self, tensor: Any, cls: type) -> Any:
+        self._keep()
+        return getattr(cls if tensor is None else tensor, self.name)
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        self._keep()
+        setattr(tensor, self.name, value)
 
 
 def _binary(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
@@ -104,6 +109,20 @@ def _augmented(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
         return NotImplemented if array is None else inplace(name, call, op, self, array)
 
     return operator
+
+
+def _unary(name: str, declared: Op | Function) -> Callable[..., Any]:
+    return declared.call
+
+
+OPERATORS: dict[str, tuple[str, Callable[[str, Any], Callable[..., Any]]]] = {
+    **{f"__{name}__": (path, _binary) for name, path in BINARY.items()},
+    **{f"__r{name}__": (path, _reflected) for name, path in BINARY.items()},
+    **{f"__i{name}__": (path, _augmented) for name, path in BINARY.items()},
+    **{f"__{name}__": (name, _binary) for name in COMPARISONS},
+    **{f"__{name}__": (path, _unary) for name, path in UNARY.items()},
+}
+"""What carries out each operator, as in `BINARY`, and what makes a method of it."""
 
 
 def from_array(other: Any) -> Tensor | bool | None:
