@@ -10,7 +10,7 @@ from .. import dtypes
 from ..autograd.node import make_node
 from ..backend import registry
 from ..device import Device
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Result, declare
 from ..dispatch.forward import elementwise
 from ..dispatch.inplace import check_writable, take_history, write, wrote
 from ..dispatch.op import composite, function, gradient, primitive
@@ -319,9 +319,9 @@ def zero_(self: Tensor) -> Tensor:
     return fill_(self, 0)
 
 
-TO_DEVICE = Effect("to_device", to_device, _to_device, unwraps=True)
-COPY = Effect("copy_", copy_, _copy_into, writes=True)
-FILL = Effect("fill_", fill_, _fill, writes=True)
+TO_DEVICE = declare(Effect("to_device", to_device, _to_device, reads=(0,), result=Result.COPY))
+COPY = declare(Effect("copy_", copy_, _copy_into, reads=(1,), writes=0, result=Result.TARGET))
+FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
 
 
 def _same(gradient: Tensor) -> Tensor:
