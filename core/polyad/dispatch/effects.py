@@ -12,8 +12,8 @@ kernel of its own; its body calls ops and tier 0 of the backend. With no mode ac
     FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
 
 An effect says what it does as data, in the words of `Effect`, `Result` and `Record`. Modes decide by this data and know
-no effect by its name, so a new one needs a declaration and nothing else. ``tests/unit/dispatch/test_effects.py`` carries
-out every declared effect and proves what it says.
+no effect by its name, so a new one needs a declaration and nothing else. ``tests/unit/dispatch/test_effects.py``
+carries out every declared effect and proves what it says.
 
 Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the first ones gets what the
 user's program would get with these tensors. That is what replaying a captured graph rests on, so everything that the
@@ -46,9 +46,7 @@ class Result(Enum):
     ALIAS = "another tensor over the argument's memory, with its history and tangent; of several, one for each"
     DETACHED = "another tensor over the argument's memory, without history and tangent"
     ENTRY = "as ALIAS, but with a history that begins there, and at the innermost transform"
-    RESIZED = (
-        "as DETACHED where the argument's memory is large enough; else over new memory that begins with a copy of it"
-    )
+    RESIZED = "as DETACHED if the argument's memory is large enough, else over new memory that begins with a copy of it"
     TARGET = "the argument itself"
     GRADIENT = "the tensor that stands in the argument's ``.grad``, or None"
     ANY = "tensors of which nothing is said: new ones, aliases, arguments"
@@ -123,7 +121,7 @@ class Effect:
 
     @property
     def stores(self) -> int | None:
-        """The argument whose elements, broadcast and converted, are written as they are, since it reads nothing else."""
+        """The argument whose elements, broadcast and converted, are what is written, since it reads nothing else."""
         return self.reads[0] if self.writes is not None and len(self.reads) == 1 and not self.updates else None
 
     @property

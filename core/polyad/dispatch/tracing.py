@@ -148,14 +148,14 @@ def _written_directly(effect: Effect, args: tuple[Any, ...]) -> Plan | None:
     """The plan of an in-place form whose kernel writes into its target, as `polyad.dispatch.inplace` decides it."""
     if effect.op is None or state.modes:
         return None
-    (target, *others), named = effect.arguments(args)
+    operands, named = effect.arguments(args)
     if named:
         return None
-    if state.grad_enabled and any(isinstance(one, Tensor) and one._node is not None for one in (target, *others)):
+    if state.grad_enabled and any(isinstance(one, Tensor) and one._node is not None for one in operands):
         return None
-    if _direct(effect.op, target, others) is None:
+    if _direct(effect.op, operands[0], operands[1:]) is None:
         return None
-    return find_plan(effect.op, (target, *others))
+    return find_plan(effect.op, operands)
 
 
 # ------------------------------------------------------------------------------------------------------------ explain
