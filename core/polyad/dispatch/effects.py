@@ -41,12 +41,12 @@ class Result(Enum):
     NOTHING = "None, or the handle of a hook: nothing to compute with"
     HOST = "Python data, or memory shown to another library; the program may depend on it from then on"
     COMMON = "as HOST, but one answer for all samples of a batch (`polyad.func.vmap`) together"
-    FRESH = "a tensor over new memory"
+    FRESH = "a tensor over new memory, without history and tangent"
     COPY = "a tensor over new memory that holds the argument's elements, with its history and tangent"
-    ALIAS = "another tensor over the argument's memory, with its history and tangent; of several, one for each"
-    DETACHED = "another tensor over the argument's memory, without history and tangent"
-    ENTRY = "as ALIAS, but with a history that begins there, and at the innermost transform"
-    RESIZED = "as DETACHED if the argument's memory is large enough, else over new memory that begins with a copy of it"
+    ALIAS = "another tensor that shows the argument's memory as it does, with its history and tangent; of several, each"
+    DETACHED = "as ALIAS, without the argument's history and tangent"
+    ENTRY = "as ALIAS, with a history that begins there before it goes on, and at the innermost transform"
+    RESIZED = "a tensor of another layout over the argument's memory, or over a copy that is longer; without history"
     TARGET = "the argument itself"
     GRADIENT = "the tensor that stands in the argument's ``.grad``, or None"
     ANY = "tensors of which nothing is said: new ones, aliases, arguments"
@@ -82,8 +82,8 @@ class Effect:
         reads: the arguments on whose elements what comes back, or what is written, depends; not those that are only
             shown by a result that shares their memory.
         writes: the argument into whose memory it writes, whose version then goes up.
-        rebinds: the argument that is the result afterwards: the same object with other memory, layout or history, as
-            `Result` says of it.
+        rebinds: the argument that is the result afterwards: the same object, which shows other memory, or shows it in
+            another way, as `Result` says. If it writes too, then to the same argument.
         result: what comes back.
         of: the argument that `Result` and `Record` speak of.
         record: what it does to the record of tensors.
