@@ -64,7 +64,7 @@ class Record(Enum):
         "back, adds to ``.grad`` of the leaves"
     )
     CUSTOM = (
-        "the history of what comes back is the user's own: the body is an `polyad.autograd.function.Application`, "
+        "the history of what comes back is the user's own: the body is a `polyad.autograd.function.Application`, "
         "which knows the rules; the other words say nothing of it"
     )
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import record, record_many
+from ..autograd.node import record, record_copy, record_many
 from ..dtypes import FLOATING
 from ..errors import TransformError
 from ..state import state, user_line
@@ -203,7 +203,10 @@ class Level(Mode):
         if effect.record is Record.CUSTOM:
             return self.apply_function(effect, args)
         if effect.result is Result.COPY:
-            made: Tensor = args[of]._like(effect.call(*exchanged(args, of, args[of]._inner)))
+            given: Wrapped = args[of]
+            made: Tensor = given._like(effect.call(*exchanged(args, of, given._inner)))
+            if given._node is not None and state.grad_enabled:
+                record_copy(given, made)
             return made
         if effect.body is None:
             if changes is None:

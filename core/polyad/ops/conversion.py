@@ -7,7 +7,7 @@ import numbers
 from typing import Any
 
 from .. import dtypes
-from ..autograd.node import make_node
+from ..autograd.node import make_node, record_copy
 from ..backend import registry
 from ..device import Device
 from ..dispatch.effects import Effect, Result, declare
@@ -200,12 +200,7 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     array = bring(kind.backend.to_host(input._array), kind.dtype, device)
     out = Tensor._of(array, made_type)
     if input._node is not None and state.grad_enabled:
-        from ..autograd.node import make_node
-
-        source = kind.device
-        out._node = make_node(
-            "ToCopyBackward0", [(input._node, lambda g: to_device(g, source), ())], array.shape, made_type
-        )
+        record_copy(input, out)
     return out
 
 

@@ -472,6 +472,13 @@ def test_the_tangent_of_an_operand_given_by_name_is_not_lost() -> None:
     assert tangent.tolist() == [6.0, 6.0]
 
 
+def test_a_gradient_finds_its_way_back_from_another_device_in_a_batch() -> None:
+    program = func.grad(lambda row: (duplicate("", row * row) * 3).sum())
+    x = polyad.ones(2, 3)
+    assert func.vmap(program)(x).tolist() == polyad.stack([program(row) for row in x]).tolist() == (x * 6).tolist()
+    assert func.vmap(func.grad(lambda row: (to_device(row, row.device) * 3).sum()))(x).tolist() == (x * 3).tolist()
+
+
 def test_a_constant_is_not_made_to_show_a_batch() -> None:
     constant = polyad.zeros(2)
     with pytest.raises(TransformError, match="set_: self is the same for all samples"):
