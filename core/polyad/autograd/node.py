@@ -22,6 +22,7 @@ from ..storage import next_event
 if TYPE_CHECKING:
     from types import CodeType
 
+    from ..device import Device
     from ..dispatch.op import Op
     from ..tensor import Tensor
     from .hooks import NodeHooks, RemovableHandle
@@ -344,6 +345,19 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
     for number, out in enumerate(outs):
         if differentiable[number]:
             out._node = Output(node, number, out._array.shape, out._type)
+
+
+def record_copy(input: Tensor, out: Tensor) -> None:
+    """Give *out*, which holds the elements of *input* on a device of its own, the history that leads back to *input*.
+    Called only if that needs a gradient.
+    """
+    calls: list[Any] = [(input._node, _moved, (input._type.device,))]
+    out._node = make_node("ToCopyBackward0", calls, out._array.shape, out._type)
+
+
+def _moved(gradient: Tensor, device: Device) -> Tensor:
+    moved: Tensor = gradient.to(device)
+    return moved
 
 
 def _show(node: Node) -> None:

@@ -21,7 +21,7 @@ from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import state, user_line
 from ..storage import ViewOf
 from ..tensor import Tensor
-from .effects import Effect
+from .effects import Effect, Result, declare
 from .modes import twin
 from .plan import array_of, find_plan, shape_of
 from .views import layout_of
@@ -67,8 +67,11 @@ def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
             name,
             lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),
             lambda target, args, kwargs: _inplace(name, call, op, target, args, kwargs),
-            inplace=True,
+            reads=(0, 1, 2),
+            writes=0,
+            result=Result.TARGET,
             op=op,
+            packed=True,
         )
     return found
 
@@ -287,7 +290,7 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
     return target
 
 
-WRITE = Effect("write", write, _write, writes=True)
+WRITE = declare(Effect("write", write, _write, reads=(2,), writes=1, result=Result.TARGET, of=1, caller=0))
 
 
 def _same(gradient: Tensor) -> Tensor:
@@ -444,4 +447,6 @@ def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
     return target
 
 
-TAKE_LAYOUT = Effect("take_layout", take_layout, _take_layout, writes=True)
+TAKE_LAYOUT = declare(
+    Effect("take_layout", take_layout, _take_layout, writes=1, rebinds=1, result=Result.ALIAS, of=2, caller=0)
+)

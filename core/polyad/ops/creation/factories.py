@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...backend import registry
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, method, primitive
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.views import layout_of
@@ -181,7 +181,7 @@ def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device) -> 
     return Tensor._of(strided_array(kind, shape, strides), kind)
 
 
-EMPTY = Effect("empty", _allocate, _allocated)
+EMPTY = declare(Effect("empty", _allocate, _allocated, result=Result.FRESH))
 
 
 def _place_like(
@@ -417,7 +417,7 @@ def _brought(values: Any, dtype: DType, device: Device) -> Tensor:
     return Tensor._of(kind.backend.from_host(values, dtype, device), kind)
 
 
-TENSOR = Effect("tensor", _bring, _brought)
+TENSOR = declare(Effect("tensor", _bring, _brought, result=Result.FRESH))
 
 
 @function(method=False)

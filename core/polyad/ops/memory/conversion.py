@@ -7,10 +7,10 @@ import numbers
 from typing import Any
 
 from ... import dtypes
-from ...autograd.node import make_node
+from ...autograd.node import make_node, record_copy
 from ...backend import registry
 from ...device import Device
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.forward import elementwise
 from ...dispatch.inplace import check_writable, take_history, write, wrote
 from ...dispatch.op import composite, function, gradient, method, primitive
@@ -200,12 +200,7 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     array = bring(kind.backend.to_host(input._array), kind.dtype, device)
     out = Tensor._of(array, made_type)
     if input._node is not None and state.grad_enabled:
-        from ...autograd.node import make_node
-
-        source = kind.device
-        out._node = make_node(
-            "ToCopyBackward0", [(input._node, lambda g: to_device(g, source), ())], array.shape, made_type
-        )
+        record_copy(input, out)
     return out
 
 
@@ -322,9 +317,9 @@ def zero_(self: Tensor) -> Tensor:
     return fill_(self, 0)
 
 
-TO_DEVICE = Effect("to_device", to_device, _to_device, unwraps=True)
-COPY = Effect("copy_", copy_, _copy_into, writes=True)
-FILL = Effect("fill_", fill_, _fill, writes=True)
+TO_DEVICE = declare(Effect("to_device", to_device, _to_device, reads=(0,), result=Result.COPY))
+COPY = declare(Effect("copy_", copy_, _copy_into, reads=(1,), writes=0, result=Result.TARGET))
+FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
 
 
 def _same(gradient: Tensor) -> Tensor:

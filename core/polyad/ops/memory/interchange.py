@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method
 from ...errors import ArgumentError
 from ...state import state
@@ -31,12 +31,15 @@ def __dlpack__(
     return export(self, stream, max_version, dl_device, copy)
 
 
-EXPORT = Effect(
-    "__dlpack__",
-    lambda tensor, stream, max_version, dl_device, copy: tensor.__dlpack__(
-        stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-    ),
-    reads=True,
+EXPORT = declare(
+    Effect(
+        "__dlpack__",
+        lambda tensor, stream, max_version, dl_device, copy: tensor.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        ),
+        reads=(0,),
+        result=Result.HOST,
+    )
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import function, method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
@@ -160,7 +160,7 @@ def _show(self: Tensor, shown: Tensor) -> Tensor:
     return self
 
 
-SET = Effect("set_", _set, _show)
+SET = declare(Effect("set_", _set, _show, rebinds=0, result=Result.DETACHED, of=1))
 
 
 # ---------------------------------------------------------------------------------------------------- other size
@@ -226,7 +226,7 @@ def _shown(array: Any, kind: Any, storage: Storage, offset: int) -> Tensor:
     return made
 
 
-RESIZE_ = Effect("resize_", _resize, _resized)
+RESIZE_ = declare(Effect("resize_", _resize, _resized, reads=(0,), rebinds=0, result=Result.RESIZED))
 
 
 @method()
