@@ -340,7 +340,7 @@ def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
 
 
 def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare the twin of a function with a parameter ``inplace`` that always writes: ``elu_ = in_place(elu)``.
+    """Declare the twin of a `function` with a parameter ``inplace`` that always writes: ``elu_ = in_place(elu)``.
 
     It has the function's other parameters, and its example, whose results are the same.
     """
@@ -351,8 +351,10 @@ def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
     signature = inspect.signature(declared)
     others = [one for one in signature.parameters.values() if one.name != "inplace"]
 
+    written: Callable[..., Any] = declared.__wrapped__  # type: ignore[attr-defined]
+
     def definition(*args: Any) -> Any:
-        return declared(*args, inplace=True)
+        return written(*args, inplace=True)
 
     mark, example = (inspect.getdoc(declared) or "").partition(">>>")[1:]
     definition.__name__ = definition.__qualname__ = name
