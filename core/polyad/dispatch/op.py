@@ -32,6 +32,7 @@ To add an op, see docs/write-an-op.md.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -334,6 +335,9 @@ def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
     With *namespace* a name there (``alias("expit", sigmoid, namespace="special")``), else one beside the first.
     """
     known = _function_of(declared)
+    here = sys._getframe(1).f_globals["__name__"]
+    if here != known.module:
+        raise TypeError(f"alias {name} stands in {here}; it belongs beside {known.name}, in {known.module}")
     space = known.namespace if namespace is None else namespace
     _publish(Function(name, known.call, known.op, known.method, known.inplace, known.module, space, known.fronts))
     return declared

@@ -23,8 +23,8 @@ from polyad.autograd.passing import pass_through
 from polyad.dispatch.effects import EFFECTS, Effect, Record, Result, declare, exchanged
 from polyad.dispatch.modes import Mode
 from polyad.errors import TransformError
-from polyad.ops.conversion import to_device
-from polyad.ops.truth import anywhere
+from polyad.ops.memory.conversion import to_device
+from polyad.ops.reductions.any_all import anywhere
 from polyad.state import state
 
 # ----------------------------------------------------------------------------------------------------- the programs

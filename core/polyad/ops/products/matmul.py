@@ -49,6 +49,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     return _matmul(input, other)
 
 
+alias("matmul", matmul, namespace="linalg")
+
+
 def _matmul(input: Tensor, other: Tensor) -> Tensor:
     try:
         left, right = len(input._array.shape), len(other._array.shape)
