@@ -3,9 +3,9 @@
 An op gets the first of these that there is:
 
     a rule of its own      a row of `RULES`, by the op's name; written in ops, on inner tensors
-    by its shape rule      an op of polyad's that broadcasts its operands, or reduces dimensions, does so with one
-                           dimension more. Of another package's op nobody knows whether its results mix elements
-                           (``x / x.max()`` has the shape of x, too), so these come under the next.
+    by its structure       an op whose places matter to each other along no dimension, or along those that it names, is
+                           the same with one dimension more (`polyad.dispatch.structure`). An op that does not say so
+                           may mix elements: its shape tells nothing (``x / x.max()`` has the shape of x, too).
     its decomposition      a composite's body, run on the batched tensors; sample by sample if that reads data
     sample by sample       counted and warned of (`polyad.batching.loops`)
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.effects import Effect
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body
-from ..ops import shape_rules
+from ..dispatch.structure import ALL, Pointwise
 from ..ops.shape import _reshape
 from ..tensor import Tensor
 from .batched import Batched, Unbatchable
@@ -69,17 +69,17 @@ def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
 
 
 def find(op: Op) -> tuple[Rule, str]:
-    """The rule of *op*, and its kind: "own", "shape", "decomposition" or "loop"."""
+    """The rule of *op*, and its kind: "own", "structure", "decomposition" or "loop"."""
     own = RULES.get(op.name)
     if own is not None:
         return own, "own"
-    if "generator" not in op.params and op.module.partition(".")[0] == "polyad":
-        named = {"dim", "dims"} & set(op.params)
-        if op.shape in (shape_rules.same, shape_rules.broadcast):
-            # Fused kernels of gradients rely on the gradient's having the shape of the rest.
-            return (shifted if named else aligned(spread=op.name.endswith("_backward"))), "shape"
-        if op.shape is shape_rules.reduced:
-            return shifted, "shape"
+    structure = op.structure
+    if isinstance(structure, Pointwise):
+        return aligned(spread=not structure.broadcasts), "structure"
+    if isinstance(structure.dims, str) and structure.dims != ALL:
+        return shifted, "structure"
+    if isinstance(structure.dims, tuple) and structure.dims:
+        return aligned(*[-min(structure.dims)] * len(op.operands), spread=True), "structure"
     if op.body is not None:
         return decomposed, "decomposition"
     return one_by_one, "loop"

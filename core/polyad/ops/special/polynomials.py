@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...errors import OptionError
 from ...expansions import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 from ...tensor import Tensor
@@ -27,7 +28,6 @@ from ..half_types import in_float32
 from ..rounding import trunc
 from ..selection import _clamp, _where
 from ..shape import broadcast_tensors
-from ..shape_rules import broadcast
 from ..trigonometry import acos, cos, sin
 from ..undifferentiable import no_derivative
 from .series import is_double
@@ -196,7 +196,7 @@ def _limited(x: Tensor | Number, n: Tensor | Number, result: Callable[[Any], Ten
 
 
 def _declare(name: str) -> Callable[[F], F]:
-    return composite(dtype=not_complex(name, promoted_float), shape=broadcast, namespace="special")
+    return composite(dtype=not_complex(name, promoted_float), structure=pointwise, namespace="special")
 
 
 @_declare("chebyshev_polynomial_t")
