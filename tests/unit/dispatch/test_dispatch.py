@@ -10,8 +10,9 @@ from polyad.backend import Kernel, plugins
 from polyad.dispatch.modes import Mode
 from polyad.dispatch.op import OPS, PUBLIC, composite, function, gradient, op_of, primitive
 from polyad.dispatch.promotion import promoted
+from polyad.dispatch.structure import pointwise
 from polyad.errors import InternalError
-from polyad.ops.shape_rules import broadcast, same
+from polyad.ops.shape_rules import same
 from polyad.tensor import Tensor
 
 
@@ -51,7 +52,7 @@ def test_a_signature_is_resolved_once() -> None:
 
 
 def test_a_composite_works_by_its_body_and_records_its_ops(scratch) -> None:
-    @composite(dtype=promoted, shape=broadcast)
+    @composite(dtype=promoted, structure=pointwise)
     def test_double_sum(input: Tensor, other: Tensor) -> Tensor:
         return (input + other) * 2
 
@@ -211,7 +212,7 @@ def test_a_kernel_that_can_writes_straight_to_out(scratch, monkeypatch) -> None:
         given.append(out)
         return np.add(input, other, out=out)
 
-    @primitive(dtype=promoted, shape=broadcast)
+    @primitive(dtype=promoted, structure=pointwise)
     def test_sum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor: ...
 
     gradient(test_sum, input=lambda g: g, other=lambda g: g)
