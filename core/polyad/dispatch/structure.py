@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..errors import IndexOutOfRange
 from ..layout import Shape, broadcast_shapes, reduced_shape
@@ -35,7 +35,8 @@ _OF_SOMETHING = {"max", "min", "argmax", "argmin"}
 """Combinations that no elements have."""
 
 
-class Last(NamedTuple):
+@dataclass(frozen=True)
+class Last:
     """The last dimensions, as many as a parameter says."""
 
     count: str
