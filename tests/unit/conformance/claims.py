@@ -369,9 +369,7 @@ def _moves(change: _Change) -> None:
         with np.errstate(all="ignore"):
             foreign = set(result.reshape(-1).tolist()) - set(given.astype(result.dtype).tolist())
         foreign = {one for one in foreign if one == one}
-        assert len(foreign) <= 1, (
-            f"{change.what}: no operand has {sorted(foreign, key=abs)[:2]}, more than one constant"
-        )
+        assert len(foreign) <= 1, f"{change.what}: more than one constant is added: {sorted(foreign, key=abs)[:2]}"
 
 
 def _fetches_or_puts(change: _Change) -> None:

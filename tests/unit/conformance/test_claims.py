@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cache
-from typing import Any
 
 import pytest
 
-import polyad
 from polyad.dispatch.op import OPS, Op
 from polyad.dispatch.structure import (
     ALL,
@@ -105,7 +104,7 @@ def test_a_primitive_that_reduces_says_how_its_rows_combine() -> None:
         ("pow", contraction, "twice as much"),
         ("cumsum", shaping, "changes to something else"),
         ("neg", shaping, "changes to something else"),
-        ("overlap_add", shaping, "no operand has|changes to something else"),
+        ("overlap_add", shaping, "more than one constant|changes to something else"),
         ("gather", Shaping("dim"), "changes to something else"),
         ("mul", indexing, "changes to something else"),
         ("softmax", Indexing(writes=True), "twice as much"),
@@ -113,7 +112,11 @@ def test_a_primitive_that_reduces_says_how_its_rows_combine() -> None:
     ],
 )
 def test_an_untrue_declaration_is_noticed(name: str, false: Structure, words: str) -> None:
-    with pytest.raises(AssertionError, match=words):
-        for op, args in calls():
-            if op.name == name:
+    found = []
+    for op, args in calls():
+        if op.name == name:
+            try:
                 check_claim(op, args, false)
+            except AssertionError as error:
+                found.append(str(error))
+    assert any(re.search(words, one) for one in found), found
