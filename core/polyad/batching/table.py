@@ -89,7 +89,7 @@ def _search(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
 def _position_of_extreme(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     input, dim, keepdim = values
     if dim is not None:
-        return shifted(level, op, values)  # type: ignore[no-any-return]
+        return shifted("dim")(level, op, values)  # type: ignore[no-any-return]
     found = op.call(_reshape(input._inner, (level.size, input.numel())), 1, False)
     return _reshape(found, (level.size, *[1] * input.ndim)) if keepdim else found
 
@@ -102,7 +102,7 @@ def _join(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
 def _roll(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     input, shifts, dims = values
     if dims:
-        return shifted(level, op, values)
+        return shifted("dims")(level, op, values)
     flat = _reshape(input._inner, (level.size, input.numel()))
     return _reshape(op.call(flat, shifts, (1,)), input._inner._array.shape)
 

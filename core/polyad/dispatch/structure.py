@@ -1,7 +1,7 @@
 """What an op is: which elements of its operands an element of its results is made of, and how.
 
 An op says it once, by ``structure=`` beside its other rules. Batching, generated kernels, fuzzing and whatever fuses or
-splits work read it there; the conformance suite runs every sample to see that it is true.
+splits work read it there. The tests make every call of the conformance suite's samples to see that it is true.
 
     pointwise                   each element is made of the operands' elements at its own place
     Reduction("dims", "sum")    each row becomes one element
@@ -37,17 +37,17 @@ _OF_SOMETHING = {"max", "min", "argmax", "argmin"}
 
 @dataclass(frozen=True)
 class Last:
-    """The last dimensions, as many as a parameter says."""
+    """The last *count* dimensions of every operand, or as many as the parameter of that name says."""
 
-    count: str
+    count: int | str
 
 
 ALL: Final = "*"
 """All dimensions: a name that no parameter has."""
 
-Dims = str | tuple[int, ...] | Last | None
-"""The parameter that names dimensions (None there means all of them), dimensions counted from the end, the `Last`
-ones, or `ALL`. None where nothing is said."""
+Dims = str | Last | None
+"""The parameter that names a dimension or several, counted from the front (None there means all of them), the `Last`
+dimensions, or `ALL`. None where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,8 @@ class Structure:
         dims = self.dims
         assert dims is not None, f"{op.name} does not say along which dimensions it works"
         if isinstance(dims, Last):
-            return tuple(range(ndim - params[op.params.index(dims.count)], ndim))
-        if isinstance(dims, tuple):
-            return tuple([ndim + dim for dim in dims])
+            count = dims.count if isinstance(dims.count, int) else params[op.params.index(dims.count)]
+            return tuple(range(ndim - count, ndim))
         named = None if dims == ALL else params[op.params.index(dims)]
         if named is None:
             return tuple(range(ndim))
@@ -88,7 +87,7 @@ class Pointwise(Structure):
             gradients for example, rely on that.
     """
 
-    dims: Dims = field(default=(), init=False)
+    dims: Dims = field(default=Last(0), init=False)
     broadcasts: bool = True
 
     def shape_rule(self, op: Op) -> ShapeRule | None:
@@ -125,8 +124,7 @@ class Reduction(Structure):
 class Rowwise(Structure):
     """Each row of the results is made of that row of the operands alone; it may be longer or shorter.
 
-    Where *dims* counts from the end, the results may have fewer dimensions in the place of a row's: none at all in the
-    place of a matrix's two.
+    Where these are the last dimensions, the results may have fewer in their place, none for a matrix's two for example.
     """
 
 
@@ -156,14 +154,14 @@ class Shaping(Structure):
 class Creation(Structure):
     """Made of parameters and of each element's place; there are no operands."""
 
-    dims: Dims = field(default=(), init=False)
+    dims: Dims = field(default=Last(0), init=False)
 
 
 @dataclass(frozen=True)
 class Random(Structure):
     """Each element is made of the operands' elements at its own place and of random numbers."""
 
-    dims: Dims = field(default=(), init=False)
+    dims: Dims = field(default=Last(0), init=False)
 
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op) if op.operands else None

@@ -19,7 +19,7 @@ from ..backend.interface import Signature
 from ..dispatch.forward import forward, linear_in
 from ..dispatch.op import composite, function, gradient, primitive
 from ..dispatch.promotion import Typing, first, floating_only, not_complex, summed
-from ..dispatch.structure import Rowwise
+from ..dispatch.structure import Last, Rowwise
 from ..dtypes import DType, float32, int64
 from ..layout import Shape, normalize_dim
 from ..tensor import Tensor, check_tensor
@@ -124,7 +124,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
     return result if dtype is None else result.to(dtype)
 
 
-@composite(structure=Rowwise((-1,)), shape=same, method=False)
+@composite(structure=Rowwise(Last(1)), shape=same, method=False)
 def _product_of_others(input: Tensor) -> Tensor:
     """For each element the product of all others along the last dimension, made without dividing by zeros."""
     last = input.ndim - 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.forward import linear_in
 from ..dispatch.op import alias, composite, function, gradient, primitive
 from ..dispatch.promotion import promoted
-from ..dispatch.structure import Shaping, shaping
+from ..dispatch.structure import Last, Shaping, shaping
 from ..dispatch.views import owned
 from ..errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ..layout import Shape, check_sizes, normalize_dim, normalize_dims, normalize_shape
@@ -558,7 +558,7 @@ def _triangle(shape: Shape, diagonal: int) -> Shape:
     return shape
 
 
-@primitive(structure=Shaping((-2, -1)), shape=_triangle, method=False)
+@primitive(structure=Shaping(Last(2)), shape=_triangle, method=False)
 def _tril(input: Tensor, diagonal: int) -> Tensor:
     """The lower triangle of the last two dimensions, zeros above *diagonal*."""
 
@@ -567,7 +567,7 @@ gradient(_tril, input=lambda g, diagonal: _tril(g, diagonal))
 linear_in(_tril, "input")
 
 
-@primitive(structure=Shaping((-2, -1)), shape=_triangle, method=False)
+@primitive(structure=Shaping(Last(2)), shape=_triangle, method=False)
 def _triu(input: Tensor, diagonal: int) -> Tensor:
     """The upper triangle of the last two dimensions, zeros below *diagonal*."""
 

@@ -17,7 +17,7 @@ from ..backend.interface import Signature
 from ..dispatch.forward import forward, reduction
 from ..dispatch.op import composite, function, gradient
 from ..dispatch.promotion import Typing, first, not_complex
-from ..dispatch.structure import ALL, Reduction, Rowwise
+from ..dispatch.structure import ALL, Last, Reduction, Rowwise
 from ..dtypes import float32, float64, int64
 from ..errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ..layout import Shape, normalize_dim
@@ -255,7 +255,7 @@ def _typed_by_lines(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, int64), (types[0].dtype,))
 
 
-@composite(dtype=_typed_by_lines, structure=Rowwise((-1,)), shape=_at_shape, method=False)
+@composite(dtype=_typed_by_lines, structure=Rowwise(Last(1)), shape=_at_shape, method=False)
 def _at_ranks(input: Tensor, ranks: Tensor) -> Tensor:
     """What stands at *ranks* (..., m) of the sorted lines of *input* (..., n)."""
     from .indexing import _gather

@@ -20,6 +20,7 @@ from polyad.dispatch.op import Op
 from polyad.dispatch.structure import (
     Contraction,
     Indexing,
+    Last,
     Pointwise,
     Random,
     Reduction,
@@ -273,8 +274,8 @@ def _reach(change: _Change, result: np.ndarray) -> np.ndarray:
         kept = structure.keepdim(op, params)
         left = [dim for dim in range(len(shape)) if kept or dim not in over]
         pairs = [(dim, to) for to, dim in enumerate(left) if dim not in over]
-    elif isinstance(structure.dims, tuple) and structure.dims:
-        pairs = [(dim, dim) for dim in range(len(shape) + min(structure.dims))]
+    elif isinstance(structure.dims, Last) and isinstance(structure.dims.count, int) and structure.dims.count:
+        pairs = [(dim, dim) for dim in range(len(shape) - structure.dims.count)]
     else:
         over = structure.along(op, params, result.ndim)
         missing = result.ndim - len(shape)

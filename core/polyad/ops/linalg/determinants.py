@@ -11,7 +11,7 @@ from ...dispatch.forward import reduction
 from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first
-from ...dispatch.structure import Reduction, opaque
+from ...dispatch.structure import Last, Reduction, opaque
 from ...dtypes import finfo
 from ...tensor import Tensor
 from ..arithmetic import conjugate
@@ -33,7 +33,7 @@ def _parity(pivots: Tensor) -> Tensor:
     return 1 - exchanges.sum(-1) % 2 * 2
 
 
-@composite(dtype=first, structure=Reduction((-2, -1)), method=False)
+@composite(dtype=first, structure=Reduction(Last(2)), method=False)
 def _linalg_det(A: Tensor) -> Tensor:
     """The determinant, from the LU factorization."""
     LU, pivots, _ = _linalg_lu_factor_ex(A, True)
@@ -104,7 +104,7 @@ def _sign_and_log(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (dtype, dtype.to_real()))
 
 
-@composite(dtype=_sign_and_log, structure=Reduction((-2, -1)), outputs=("sign", "logabsdet"), method=False)
+@composite(dtype=_sign_and_log, structure=Reduction(Last(2)), outputs=("sign", "logabsdet"), method=False)
 def _linalg_slogdet(A: Tensor) -> Any:
     """The determinant as sign * exp(logabsdet), from the LU factorization."""
     LU, pivots, _ = _linalg_lu_factor_ex(A, True)

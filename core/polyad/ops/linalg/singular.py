@@ -10,7 +10,7 @@ from ... import return_types
 from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import Rowwise, opaque
+from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, NotSupported
 from ...layout import Shape
@@ -46,7 +46,7 @@ def _svd_shape(A: Shape, full_matrices: bool) -> tuple[Shape, Shape, Shape]:
     return (*batch, rows, k), (*batch, k), (*batch, k, columns)
 
 
-@primitive(dtype=_svd_types, structure=Rowwise((-2, -1)), shape=_svd_shape, outputs=("U", "S", "Vh"), method=False)
+@primitive(dtype=_svd_types, structure=Rowwise(Last(2)), shape=_svd_shape, outputs=("U", "S", "Vh"), method=False)
 def _linalg_svd(A: Tensor, full_matrices: bool) -> Any:
     """U diag(S) Vh = A with S falling. Raises LinAlgError where the algorithm does not converge."""
 
@@ -108,7 +108,7 @@ def _turn(of_U: Tensor | None, of_V: Tensor | None) -> Tensor:
 gradient(_linalg_svd, A=_svd_grad)
 
 
-@composite(dtype=real, structure=Rowwise((-2, -1)), shape=lambda A: (*A[:-2], min(A[-2:])), method=False)
+@composite(dtype=real, structure=Rowwise(Last(2)), shape=lambda A: (*A[:-2], min(A[-2:])), method=False)
 def _linalg_svdvals(A: Tensor) -> Tensor:
     """The singular values, falling."""
     _, S, _ = _linalg_svd(A, False)

@@ -11,7 +11,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import Rowwise, opaque
+from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, OptionError, ShapeError
 from ...layout import Shape, broadcast_shapes, normalize_dim
@@ -155,7 +155,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 @composite(
-    dtype=with_info, structure=Rowwise((-2, -1)), shape=lambda A: (A, A[:-2]), outputs=("inverse", "info"), method=False
+    dtype=with_info, structure=Rowwise(Last(2)), shape=lambda A: (A, A[:-2]), outputs=("inverse", "info"), method=False
 )
 def _linalg_inv_ex(A: Tensor) -> Any:
     """The inverse, and the place of the first zero pivot of each matrix (0: none)."""
