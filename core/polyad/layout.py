@@ -119,6 +119,13 @@ def has_internal_overlap(shape: Shape, strides: Strides) -> bool:
     return 0 not in shape and any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
 
 
+def reduced_shape(shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Shape:
+    """*shape* with *dims* removed or, with *keepdim*, made 1."""
+    if keepdim:
+        return tuple([1 if dim in dims else size for dim, size in enumerate(shape)])
+    return tuple([size for dim, size in enumerate(shape) if dim not in dims])
+
+
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """The shape that all *shapes* broadcast to.
 

@@ -16,9 +16,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from polyad.dispatch.op import PUBLIC
+from polyad.dispatch.structure import Pointwise
 from polyad.dtypes import ALL, DType, bfloat16, bool_, complex64, float16, float32, float64, int64, uint8
 from polyad.interop.numpy import numpy_dtype
-from polyad.ops.declaring.shape_rules import broadcast, same
 
 from .calls import Call, Given, contiguous, every_layout, leaves, mapped
 from .forms import basic_form, has_method, keyword_form, takes_out
@@ -61,7 +61,7 @@ def calls(draw: Draw, path: str) -> Call:
 
 def _is_elementwise(path: str) -> bool:
     public = PUBLIC.get(path)
-    return public is not None and public.op is not None and public.op.shape in (broadcast, same)
+    return public is not None and public.op is not None and isinstance(public.op.structure, Pointwise)
 
 
 # ------------------------------------------------------------------------------------------------------------ shapes

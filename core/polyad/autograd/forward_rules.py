@@ -42,10 +42,10 @@ def push_forward(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tup
     *tangents* has one entry an operand: a tensor, None, or for a list of tensors a list of these.
     """
     rule = op.forward
-    if rule is None or (rule.kind == "elementwise" and not rule.holomorphic and _any_complex(tangents)):
+    if rule is None or (rule.kind == "symmetric" and not rule.holomorphic and _any_complex(tangents)):
         found: Any = _transposed(op, values, tangents, outs)
-    elif rule.kind == "elementwise":
-        found = _diagonal(op, (*values, *outs), tangents)
+    elif rule.kind == "symmetric":
+        found = _symmetric(op, (*values, *outs), tangents)
     elif rule.kind == "linear":
         found = op.call(*_replaced(values, tangents, rule.positions))
     elif rule.kind == "multilinear":
@@ -81,7 +81,7 @@ def _add(one: Tensor | None, other: Tensor) -> Tensor:
     return other if one is None else one + other
 
 
-def _diagonal(op: Op, values: tuple[Any, ...], tangents: list[Any]) -> Tensor | None:
+def _symmetric(op: Op, values: tuple[Any, ...], tangents: list[Any]) -> Tensor | None:
     total: Tensor | None = None
     for position, _, function, pick in op.formulas:
         tangent: Any = tangents[position]

@@ -3,9 +3,9 @@
 An op gets the first of these that there is:
 
     a rule of its own      a row of `RULES`, by the op's name; written in ops, on inner tensors
-    by its shape rule      an op of polyad's that broadcasts its operands, or reduces dimensions, does so with one
-                           dimension more. Of another package's op nobody knows whether its results mix elements
-                           (``x / x.max()`` has the shape of x, too), so these come under the next.
+    by its structure       an op whose places matter to each other along no dimension, or along those that it names, is
+                           the same with one dimension more (`polyad.dispatch.structure`). An op that does not say so
+                           may mix elements: its shape tells nothing (``x / x.max()`` has the shape of x, too).
     its decomposition      a composite's body, run on the batched tensors; sample by sample if that reads data
     sample by sample       counted and warned of (`polyad.batching.loops`)
 
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.effects import Effect
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body
-from ..ops.declaring import shape_rules
+from ..dispatch.structure import ALL, Last, Pointwise
 from ..ops.shaping.reshape import _reshape
 from ..tensor import Tensor
 from .batched import Batched, Unbatchable
@@ -69,17 +69,17 @@ def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
 
 
 def find(op: Op) -> tuple[Rule, str]:
-    """The rule of *op*, and its kind: "own", "shape", "decomposition" or "loop"."""
+    """The rule of *op*, and its kind: "own", "structure", "decomposition" or "loop"."""
     own = RULES.get(op.name)
     if own is not None:
         return own, "own"
-    if "generator" not in op.params and op.module.partition(".")[0] == "polyad":
-        named = {"dim", "dims"} & set(op.params)
-        if op.shape in (shape_rules.same, shape_rules.broadcast):
-            # Fused kernels of gradients rely on the gradient's having the shape of the rest.
-            return (shifted if named else aligned(spread=op.name.endswith("_backward"))), "shape"
-        if op.shape is shape_rules.reduced:
-            return shifted, "shape"
+    structure = op.structure
+    if isinstance(structure, Pointwise):
+        return aligned(spread=not structure.broadcasts), "structure"
+    if isinstance(structure.dims, str) and structure.dims != ALL:
+        return shifted(structure.dims), "structure"
+    if isinstance(structure.dims, Last) and isinstance(structure.dims.count, int) and structure.dims.count:
+        return aligned(*[structure.dims.count] * len(op.operands), spread=True), "structure"
     if op.body is not None:
         return decomposed, "decomposition"
     return one_by_one, "loop"
@@ -149,24 +149,32 @@ def in_line(level: VmapLevel, op: Op, values: tuple[Any, ...], cores: Sequence[i
     return made
 
 
-def shifted(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
-    """The rule of an op with a parameter ``dim`` or ``dims`` that counts from the front. Operands are of one rank, or
-    broadcast to one.
+def shifted(param: str) -> Rule:
+    """The rule of an op whose parameter *param* names a dimension or several, counted from the front. Operands are of
+    one rank, or broadcast to one.
     """
-    count = len(op.operands)
-    operands = [values[0]._inner] if count == 1 else in_line(level, op, values, (), True)
-    params = list(values[count:])
-    for position, name in enumerate(op.params):
-        if name == "dims":
-            params[position] = tuple([dim + 1 if dim >= 0 else dim for dim in params[position]])
-        elif name == "dim" and params[position] is not None:
-            params[position] = params[position] + 1 if params[position] >= 0 else params[position]
-            if all(one.ndim == 0 for one in values[:count] if isinstance(one, Tensor)):
-                operands = [one.unsqueeze(1) if isinstance(one, Tensor) else one for one in operands]
-                result = op.call(*operands, *params)
-                flat = [_reshape(one, (level.size,)) for one in (result if op.outputs else (result,))]
-                return tuple(flat) if op.outputs else flat[0]
-    return op.call(*operands, *params)
+
+    def rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+        count = len(op.operands)
+        at = op.params.index(param)
+        params = list(values[count:])
+        named = params[at]
+        if named is None:  # all of them, but for the batch
+            return (one_by_one if op.body is None else decomposed)(level, op, values)
+        operands = [values[0]._inner] if count == 1 else in_line(level, op, values, (), True)
+        if isinstance(named, tuple):
+            params[at] = tuple([dim + 1 if dim >= 0 else dim for dim in named])
+            return op.call(*operands, *params)
+        params[at] = named + 1 if named >= 0 else named
+        if any(one.ndim for one in values[:count] if isinstance(one, Tensor)):
+            return op.call(*operands, *params)
+        # A sample without dimensions is a row of one element.
+        operands = [one.unsqueeze(1) if isinstance(one, Tensor) else one for one in operands]
+        result = op.call(*operands, *params)
+        flat = [_reshape(one, (level.size,)) for one in (result if op.outputs else (result,))]
+        return tuple(flat) if op.outputs else flat[0]
+
+    return rule
 
 
 def folded(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:

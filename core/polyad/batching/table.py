@@ -1,6 +1,6 @@
 """The ops with a batching rule of their own, and the rules that only they have.
 
-To add one, see rules.py. Most ops need none: their shape rule or their decomposition says how they are carried out.
+To add one, see rules.py. Most ops need none: their structure or their decomposition says how they are carried out.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _search(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
 def _position_of_extreme(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     input, dim, keepdim = values
     if dim is not None:
-        return shifted(level, op, values)  # type: ignore[no-any-return]
+        return shifted("dim")(level, op, values)  # type: ignore[no-any-return]
     found = op.call(_reshape(input._inner, (level.size, input.numel())), 1, False)
     return _reshape(found, (level.size, *[1] * input.ndim)) if keepdim else found
 
@@ -102,7 +102,7 @@ def _join(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
 def _roll(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     input, shifts, dims = values
     if dims:
-        return shifted(level, op, values)
+        return shifted("dims")(level, op, values)
     flat = _reshape(input._inner, (level.size, input.numel()))
     return _reshape(op.call(flat, shifts, (1,)), input._inner._array.shape)
 
@@ -249,11 +249,6 @@ def _qr(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     return q, r
 
 
-_LAST_TWO = aligned(2)
-_DIM = shifted
-_ROWS = aligned(0, spread=True)
-
-
 def _affine_of_rows(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """Normalisation of rows is the same with more rows, if weight and bias are the same for all samples."""
     if any(one._batched for one in values[1 : len(op.operands)] if isinstance(one, Batched)):
@@ -270,42 +265,18 @@ RULES.update(
         # positions
         "index_select": _select_rows,
         "index_add": _add_rows,
-        "gather": _DIM,
-        "scatter": _DIM,
-        "scatter_add": _DIM,
-        "scatter_reduce": _DIM,
         "index": _index_rule,
         "index_put": _index_put_rule,
         "searchsorted": _search,
         "nonzero": _nonzero,
-        "pick": decomposed,
-        # along a dimension
-        **dict.fromkeys(
-            (
-                "amax", "amin", "cumsum", "cumprod", "cumprod_backward", "cummax", "cummin", "logcumsumexp", "flip",
-                "sort", "sorted", "topk", "kthvalue", "median_dim", "nanmedian_dim", "mode", "max_dim", "min_dim",
-                "std", "var", "norm", "norm2", "count_nonzero", "fft_r2c", "fft_c2r",
-                "repeat_interleave", "range_sum", "pad_repeated", "pad_repeated_backward",
-            ),
-            _DIM,
-        ),
+        # along a dimension, if one is named
         "cat": _join,
         "argmax": _position_of_extreme,
         "argmin": _position_of_extreme,
         "roll": _roll,
         # matrices, of which the ops take any number
-        **dict.fromkeys(
-            (
-                "tril", "triu", "geqrf", "linalg_cholesky_ex", "linalg_det", "linalg_eig", "linalg_eigh",
-                "linalg_eigvals", "linalg_eigvalsh", "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex",
-                "linalg_matrix_exp", "linalg_slogdet", "linalg_svd", "linalg_svdvals",
-            ),
-            _LAST_TWO,
-        ),
         "linalg_qr": _qr,
-        "lu_permutation": aligned(1),
         "linalg_solve_triangular": aligned(2, 2, spread=True),
-        "linalg_solve_ex": decomposed,
         "linalg_lu_solve": aligned(2, 1, 2, spread=True),
         "linalg_ldl_solve": aligned(2, 1, 2, spread=True),
         "linalg_solve_factored": aligned(2, 2, 2, 1, spread=True),
@@ -318,15 +289,13 @@ RULES.update(
         "rms_norm": _affine_of_rows,
         "attention": aligned(2, 2, 2, 2, spread=True),
         "attention_backward": aligned(2, 2, 2, 2, 2, 1, spread=True),
-        # of the same shape, yet not element by element
-        "isin": decomposed,
-        "bincount_of": decomposed,
-        "histogram_of": decomposed,
-        "product_of_others": aligned(1),
+        # of lines one after the other
         "overlap_add": aligned(2),
         # written in place into what is made of the first operand
         "weighted_rows": _spread_first,
-        "poisson": decomposed,
+        # which counts its steps in a tensor without dimensions: of a batch that is one number a sample
+        "adam_step": decomposed,
+        "amsgrad_step": decomposed,
         **IMAGES,
         **MEMORY,
     }

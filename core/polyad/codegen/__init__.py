@@ -18,12 +18,14 @@ from .collapse import broadcast_strides, by_memory, collapse, result_strides
 from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
 from .elementwise import ElementwisePlan, KernelSource, elementwise, elementwise_plan, padded_rank
 from .expression import Apply, Expression, Literal, Operand, Place, Scalar, apply, cast, where
+from .formulas import FORMULAS
 from .hardware import CPU, GPU, DeviceDescription
 from .reduction import ReductionPlan, reduction, reduction_plan
+from .writer import has_formula
 
 __all__ = [
-    "C", "CPU", "CUDA_C", "DIALECTS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect", "ElementwisePlan",
-    "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "Scalar", "apply",
-    "broadcast_strides", "by_memory", "cast", "collapse", "elementwise", "elementwise_plan", "padded_rank",
-    "reduction", "reduction_plan", "result_strides", "where",
+    "C", "CPU", "CUDA_C", "DIALECTS", "FORMULAS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect",
+    "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "Scalar", "apply",
+    "broadcast_strides", "by_memory", "cast", "collapse", "elementwise", "elementwise_plan", "has_formula",
+    "padded_rank", "reduction", "reduction_plan", "result_strides", "where",
 ]  # fmt: skip

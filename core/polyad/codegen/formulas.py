@@ -11,8 +11,8 @@ Formulas are written in marks that the writer fills in:
 
 Masks combine by ``&``, ``|`` and ``?:``, never by ``&&``: that is what vectors and scalars have in common. An op has
 one formula, or one a kind of dtype: "b" bool, "i" signed and "u" unsigned integers, "f" floating, "*" any other. Ops
-are named as declared in `polyad.ops`; a test checks that. NaN passes through maximum and minimum; C's fmax would drop
-it.
+are named as declared in `polyad.ops`, where they are pointwise; a test checks that. NaN passes through maximum and
+minimum; C's fmax would drop it.
 
 To add an op: its formula here, and for complex numbers its parts in `complex_numbers`.
 """

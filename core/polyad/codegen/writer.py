@@ -46,6 +46,16 @@ def kind_of(dtype: DType) -> str:
     return "b" if dtype is bool_ else "f" if dtype.category == FLOATING else "i" if dtype.is_signed else "u"
 
 
+def has_formula(op: str, dtype: DType) -> bool:
+    """Whether there is a formula of *op*'s own for operands of *dtype*: then one op is a kernel.
+
+    >>> import polyad
+    >>> has_formula("exp", polyad.complex64), has_formula("fmax", polyad.complex64), has_formula("gelu", polyad.float32)
+    (True, False, False)
+    """
+    return op in LOWERED if dtype.category == COMPLEX else formula(op, kind_of(dtype)) is not None
+
+
 class Writer:
     """Writes statements in *dialect* for values of *lanes* lanes."""
 

@@ -1,12 +1,12 @@
 """Declaring forward rules: how a small change of an op's operands, their *tangents*, changes its result.
 
-    elementwise(op, ...)        each element of the result depends on the elements at its own place alone; the rule is
-                                read off the gradient formulas
+    symmetric(op, ...)          the Jacobian is its own transpose, as a diagonal one is; the rule is read off the
+                                gradient formulas
     linear_in(op, name, ...)    linear in these operands together: the op applied to their tangents
     multilinear(op, name, ...)  linear in each of them: the sum of the op applied to one tangent at a time
     affine(op, x, weight, bias) a product of two operands, to which a third, which may be absent, is added
-    reduction(op)               each element of the input counts for one element of the result alone, which is a
-                                reduction over ``dims``; the rule is read off the gradient formula
+    reduction(op)               each element of the input counts for one element of the result alone, which the op's
+                                structure says; the rule is read off the gradient formula
     by_body(op, ...)            a composite whose decomposition is carried out on values and tangents
     forward(op, rule)           a rule of its own
 
@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .op import op_of
+from .structure import Reduction
 
 if TYPE_CHECKING:
     from .op import Op
@@ -39,11 +40,11 @@ class ForwardRule(NamedTuple):
     """How an op's tangent is computed.
 
     Attributes:
-        kind: "elementwise", "linear", "multilinear", "affine", "reduction", "body" or "own".
+        kind: "symmetric", "linear", "multilinear", "affine", "reduction", "body" or "own".
         positions: of the operands that it is linear in.
         function: a rule of its own, called as ``function(values, tangents)`` with operands, parameters and results;
             of a reduction, what gives (dims, keepdim) of these values.
-        holomorphic: whether an elementwise op's gradient of complex operands is its derivative's conjugate times g.
+        holomorphic: whether a symmetric op's gradient of complex operands is its derivative's conjugate times g.
     """
 
     kind: str
@@ -52,16 +53,16 @@ class ForwardRule(NamedTuple):
     holomorphic: bool = True
 
 
-def elementwise(*declared: Callable[..., Any], holomorphic: bool = True) -> None:
-    """Say of ops that their Jacobians are diagonal but for broadcasting.
+def symmetric(*declared: Callable[..., Any], holomorphic: bool = True) -> None:
+    """Say of ops that their Jacobians, broadcasting aside, equal their transposes.
 
-    Then a gradient formula, given a tangent for the gradient, computes the change of the result: both are products
-    with the same diagonal, one of them conjugated. That is enough for any op whose Jacobian is its own transpose
-    (softmax). Of complex operands it needs an op that is *holomorphic* or has real results; for the others it holds
-    for real operands only.
+    So it is of every pointwise op, whose Jacobian is diagonal, and of some others, such as softmax. Then a gradient
+    formula, given a tangent for the gradient, computes the change of the result: both are products with the same
+    matrix, one of them conjugated. Of complex operands it needs an op that is *holomorphic* or has real results; for
+    the others it holds for real operands only.
     """
     for one in declared:
-        op_of(one).forward = ForwardRule("elementwise", holomorphic=holomorphic)
+        op_of(one).forward = ForwardRule("symmetric", holomorphic=holomorphic)
 
 
 def linear_in(declared: Callable[..., Any], *operands: str) -> None:
@@ -82,22 +83,20 @@ def affine(declared: Callable[..., Any], input: str, weight: str, bias: str) -> 
     op.forward = ForwardRule("affine", _positions(op, (input, weight, bias)))
 
 
-def reduction(declared: Callable[..., Any], dims: tuple[int, ...] | None = None) -> None:
-    """Say of an op of one operand that it reduces over its parameter ``dims``, or *dims* counted from the end, or all.
-
-    Then its gradient formula, given ones, computes by how much each element counts.
+def reduction(declared: Callable[..., Any]) -> None:
+    """Say of an op whose structure is a reduction: its gradient formula, given ones, computes by how much each element
+    counts for the one element of the result that it counts for.
     """
     op = op_of(declared)
-    if "dims" in op.params:
-        at, keep = op.names.index("dims"), op.names.index("keepdim")
-        op.forward = ForwardRule("reduction", function=lambda v, t: (v[at], v[keep]))
-    else:
-        op.forward = ForwardRule("reduction", function=lambda v, t: (_from_end(v[0], dims), False))
+    structure, count = op.structure, len(op.operands)
+    if not isinstance(structure, Reduction):
+        raise TypeError(f"forward rule of {op.name}: its structure is no reduction")
 
+    def reduced(values: tuple[Any, ...], tangents: list[Any]) -> tuple[tuple[int, ...], bool]:
+        params = values[count : count + len(op.params)]
+        return structure.along(op, params, len(values[0]._array.shape)), structure.keepdim(op, params)
 
-def _from_end(tensor: Any, dims: tuple[int, ...] | None) -> tuple[int, ...]:
-    count = len(tensor._array.shape)
-    return tuple(range(count)) if dims is None else tuple([count + dim for dim in dims])
+    op.forward = ForwardRule("reduction", function=reduced)
 
 
 def by_body(*declared: Callable[..., Any]) -> None:

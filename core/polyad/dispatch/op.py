@@ -18,6 +18,9 @@ parameters are tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Pyt
 ``Sequence[Tensor]`` is a list. Tensors come first, other parameters (canonical, already validated) after them. A
 parameter ``out`` is not part of the op: it is provided for.
 
+``structure`` says what the op is: pointwise, a reduction, ... (`polyad.dispatch.structure`). From some structures the
+shape rule follows; otherwise ``shape`` gives it.
+
 A formula's first parameter is the arriving gradient; the others name what it needs and thereby what is saved: an
 operand or parameter by its name, an operand's shape as ``<name>_shape``, the result as ``out`` (or the names in
 ``outputs``). It is written in ops and returns one tensor of any shape that broadcasts from or reduces to the operand's:
@@ -40,6 +43,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from ..autograd.node import Formula
 from .catalogue import ATTRIBUTES as ATTRIBUTES, OPS as OPS, PUBLIC as PUBLIC
 from .promotion import Rule, first
+from .structure import Structure, check_structure, opaque, shaping
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -64,6 +68,7 @@ class Op:
         params: names of the other parameters, in order.
         keyed: the params that the plan depends on (dtypes, devices).
         dtype: the dtype rule.
+        structure: which elements of the operands an element of the result is made of (`polyad.dispatch.structure`).
         shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
@@ -79,6 +84,7 @@ class Op:
         definition: Callable[..., Any],
         kind: Kind,
         dtype: Rule,
+        structure: Structure,
         shape: ShapeRule | None,
         outputs: tuple[str, ...],
         keyed: tuple[str, ...],
@@ -94,7 +100,7 @@ class Op:
         self.doc = inspect.getdoc(definition) or ""
         self.module = definition.__module__
         self.dtype = dtype
-        self.shape = shape
+        self.structure = structure
         self.outputs = outputs
         self.keyed = keyed
         self.grad_name = grad_name or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
@@ -114,6 +120,10 @@ class Op:
                 )
             else:
                 self.operands[name] = given
+        check_structure(self)
+        self.shape = structure.shape_rule(self) if shape is None else shape
+        if kind == "primitive" and self.shape is None:
+            raise TypeError(f"op {self.name}: its shape follows from no body and not from its structure; give shape=")
         self.takes_out = "out" in self.signature.parameters
         self.formulas: tuple[Formula, ...] = ()
         self.saves_out = self.saves_tensors = False
@@ -235,7 +245,8 @@ def _declare(
 def primitive(
     *,
     dtype: Rule = first,
-    shape: ShapeRule,
+    structure: Structure = opaque,
+    shape: ShapeRule | None = None,
     outputs: tuple[str, ...] = (),
     keyed: tuple[str, ...] = (),
     grad_name: str | None = None,
@@ -246,11 +257,12 @@ def primitive(
 ) -> Callable[[F], F]:
     """Declare an op that backends bring kernels for.
 
-    See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it.
+    See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it. It
+    needs a shape rule where none follows from its structure.
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "primitive", dtype, shape, outputs, keyed, grad_name, namespace, title)
+        op = Op(definition, "primitive", dtype, structure, shape, outputs, keyed, grad_name, namespace, title)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
@@ -259,6 +271,7 @@ def primitive(
 def composite(
     *,
     dtype: Rule = first,
+    structure: Structure = opaque,
     shape: ShapeRule | None = None,
     outputs: tuple[str, ...] = (),
     keyed: tuple[str, ...] = (),
@@ -274,7 +287,7 @@ def composite(
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "composite", dtype, shape, outputs, keyed, grad_name, namespace)
+        op = Op(definition, "composite", dtype, structure, shape, outputs, keyed, grad_name, namespace)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
@@ -290,7 +303,7 @@ def view(
     """
 
     def wrap(definition: Callable[..., Any]) -> Callable[..., Tensor]:
-        op = Op(definition, "view", dtype, None, (), (), grad_name, namespace)
+        op = Op(definition, "view", dtype, shaping, None, (), (), grad_name, namespace)
         return _declare(definition, op, method, False, namespace)
 
     return wrap

@@ -8,22 +8,12 @@ import pytest
 import polyad
 from polyad.backend import Kernel, plugins
 from polyad.dispatch.modes import Mode
-from polyad.dispatch.op import ATTRIBUTES, OPS, PUBLIC, composite, function, gradient, op_of, primitive
+from polyad.dispatch.op import PUBLIC, composite, function, gradient, op_of, primitive
 from polyad.dispatch.promotion import promoted
+from polyad.dispatch.structure import pointwise
 from polyad.errors import InternalError
-from polyad.ops.declaring.shape_rules import broadcast, same
+from polyad.ops.declaring.shape_rules import same
 from polyad.tensor import Tensor
-
-
-@pytest.fixture
-def scratch():
-    """Names of ops that a test declares; they are forgotten afterwards."""
-    catalogues = OPS, PUBLIC, ATTRIBUTES
-    before = [set(one) for one in catalogues]
-    yield
-    for catalogue, known in zip(catalogues, before, strict=True):
-        for name in set(catalogue) - known:
-            del catalogue[name]
 
 
 def test_what_was_generated_can_be_read() -> None:
@@ -51,7 +41,7 @@ def test_a_signature_is_resolved_once() -> None:
 
 
 def test_a_composite_works_by_its_body_and_records_its_ops(scratch) -> None:
-    @composite(dtype=promoted, shape=broadcast)
+    @composite(dtype=promoted, structure=pointwise)
     def test_double_sum(input: Tensor, other: Tensor) -> Tensor:
         return (input + other) * 2
 
@@ -211,7 +201,7 @@ def test_a_kernel_that_can_writes_straight_to_out(scratch, monkeypatch) -> None:
         given.append(out)
         return np.add(input, other, out=out)
 
-    @primitive(dtype=promoted, shape=broadcast)
+    @primitive(dtype=promoted, structure=pointwise)
     def test_sum(input: Tensor, other: Tensor | float, *, out: Tensor | None = None) -> Tensor: ...
 
     gradient(test_sum, input=lambda g: g, other=lambda g: g)

@@ -10,6 +10,7 @@ import polyad
 from polyad import Tensor, nn
 from polyad.batching import LoopWarning
 from polyad.dispatch.op import OPS, composite
+from polyad.dispatch.structure import Rowwise
 from polyad.errors import TransformError
 from polyad.func import grad, loop_report, reset_loop_report, vmap
 from polyad.ops.declaring.shape_rules import same
@@ -399,6 +400,19 @@ def _halved_until_small(input: Tensor) -> Tensor:
 def test_an_op_of_another_package_is_carried_out_by_its_body() -> None:
     x = polyad.randn(3, 4)
     assert_close(vmap(lambda a: _scaled_down(a))(x), x / x.abs().amax(1, keepdim=True))
+
+
+@composite(structure=Rowwise("axis"), shape=same, method=False)
+def _centred(input: Tensor, axis: int | None) -> Tensor:
+    assert axis is None or input.__class__ is Tensor, "not by its body"
+    return input - (input.mean() if axis is None else input.mean(axis, keepdim=True))
+
+
+def test_an_op_that_says_along_which_dimension_it_works_is_carried_out_once() -> None:
+    x = polyad.randn(3, 4, 5)
+    assert_close(vmap(lambda a: _centred(a, 0))(x), x - x.mean(1, keepdim=True))
+    assert_close(vmap(lambda a: _centred(a, -1))(x), x - x.mean(2, keepdim=True))
+    assert_close(vmap(lambda a: _centred(a, None))(x), x - x.mean((1, 2), keepdim=True))
 
 
 def test_loops_are_counted_and_warned_of() -> None:

@@ -20,9 +20,16 @@ LARGEST_EXPONENT = 5000
 
 
 def _ldexp(a: Any, exponent: Any) -> Any:
-    if (np.isfinite(exponent) & (np.rint(exponent) == exponent)).all():
-        return np.ldexp(a, np.clip(exponent, -LARGEST_EXPONENT, LARGEST_EXPONENT).astype(np.int32))
-    return np.multiply(a, np.exp2(exponent))
+    finite = np.isfinite(exponent)
+    bounded = np.clip(np.where(finite, exponent, 0), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    whole = np.rint(bounded)
+    if (whole == bounded).all():
+        scaled = np.ldexp(a, whole.astype(np.int32))
+    else:
+        # The mantissa takes the fraction: it neither overflows by that nor is a subnormal number rounded twice.
+        mantissa, own = np.frexp(a)
+        scaled = np.ldexp(np.multiply(mantissa, np.exp2(bounded - whole)), own + whole.astype(np.int32))
+    return scaled if finite.all() else np.where(finite, scaled, np.multiply(a, np.exp2(exponent)))
 
 
 @functools.cache

@@ -162,8 +162,6 @@ KERNELS = {
     "sigmoid": kernel("sigmoid", sigmoid, is_floating),
     "sigmoid_backward": kernel("sigmoid_backward", lambda g, out: g * (out * (1 - out)), is_floating),
     "tanh_backward": kernel("tanh_backward", lambda g, out: g * (1 - out * out), is_floating),
-    "erf": kernel("erf", None, is_floating),
-    "erfc": kernel("erfc", None, is_floating),
     "gelu": _by_variant({"none": _gelu, "tanh": _gelu_tanh}, "gelu"),
     "gelu_backward": _by_variant({"none": _gelu_backward, "tanh": _gelu_tanh_backward}, "gelu_backward"),
     "silu": kernel("silu", lambda x: x * sigmoid(x), is_floating),

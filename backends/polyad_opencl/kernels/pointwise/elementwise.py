@@ -1,20 +1,21 @@
 """Elementwise kernels: a table from ops to expressions, and what makes kernels of it.
 
-An op that has a formula in `polyad.codegen` needs no more than its name in `PLAIN`; for others `kernel` is told how to
-express them. Half types are computed in float32 throughout and rounded once.
+An op that has a formula in `polyad.codegen` has a kernel by that; for others `kernel` is told how to express them. Half
+types are computed in float32 throughout and rounded once.
 
-To add an op: its name in `PLAIN`, or a row ``"op": kernel("op", expression)`` in the table of its family.
+To add an op: its formula there, or a row ``"op": kernel("op", expression)`` in the table of its family.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.codegen import Expression, Operand, Scalar, apply
-from polyad.dtypes import COMPLEX, FLOATING, INTEGER, DType, iinfo
+from polyad.codegen import FORMULAS, Expression, Operand, Scalar, apply, has_formula
+from polyad.dtypes import FLOATING, INTEGER, DType, iinfo
 from polyad.errors import DivisionByZero
 
 from ...array import Array
@@ -22,17 +23,6 @@ from ...runtime.device import opened
 from ...source.generated import Fused, packer
 
 Build = Callable[..., Expression]
-
-PLAIN = (
-    "add", "sub", "mul", "div", "neg", "abs", "sign", "conj", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10",
-    "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    "floor", "ceil", "trunc", "round", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "maximum",
-    "minimum", "fmax", "fmin", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
-    "bitwise_left_shift", "bitwise_right_shift", "hypot", "copysign",
-)  # fmt: skip
-"""Ops with a formula of their own name."""
-
-_REAL_ONLY = {"hypot", "copysign", "fmax", "fmin"}
 
 
 def value_dtype(types: Signature) -> DType:
@@ -95,11 +85,6 @@ def kernel(op: str, build: Build | None = None, accepts: Callable[[DType], bool]
         return fused(types, op, made)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
-
-
-def is_real(dtype: DType) -> bool:
-    """For ops that complex numbers do not have."""
-    return dtype.category < COMPLEX
 
 
 def is_floating(dtype: DType) -> bool:
@@ -214,7 +199,7 @@ def _where(types: Signature) -> Callable[..., Any]:
 
 
 KERNELS = {
-    **{op: kernel(op, accepts=is_real if op in _REAL_ONLY else lambda dtype: True) for op in PLAIN},
+    **{op: kernel(op, accepts=partial(has_formula, op)) for op in FORMULAS},
     **{op: _division(op) for op in ("floor_divide", "remainder", "fmod")},
     **{op: kernel(op, _periodic(op)) for op in ("sin", "cos", "tan")},
     "where": Kernel(_unspecialized, out=True, specialize=_where),

@@ -10,6 +10,7 @@ from ...backend import registry
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, method, primitive
 from ...dispatch.promotion import keyed_dtype
+from ...dispatch.structure import creation
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, dtype_of_number, get_default_dtype
@@ -42,7 +43,7 @@ def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
     return (count,)
 
 
-@composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=creation, shape=_given_shape, keyed=("dtype", "device"), method=False)
 def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     """A tensor filled with one number: tier 0's allocate and fill."""
     kind = registry.tensor_type(dtype, device, not shape)
@@ -56,7 +57,7 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     return Tensor._of(array, kind)
 
 
-@primitive(dtype=keyed_dtype, shape=_count, keyed=("dtype", "device"), method=False)
+@primitive(dtype=keyed_dtype, structure=creation, shape=_count, keyed=("dtype", "device"), method=False)
 def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Tensor:
     """start + step * i for i in [0, count)."""
 
@@ -195,7 +196,7 @@ def _place_like(
     return shape, strides, dtype or kind.dtype, kind.device if device is None else registry.resolve_device(device)
 
 
-@composite(dtype=keyed_dtype, shape=_given_shape, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=creation, shape=_given_shape, keyed=("dtype", "device"), method=False)
 def _full_strided(shape: Shape, strides: Strides, value: Any, dtype: DType, device: Device) -> Tensor:
     """As `_full`, lying in dense memory with *strides*."""
     made = _allocated(shape, strides, dtype, device)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend import registry
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import keyed_dtype
+from ...dispatch.structure import creation
 from ...dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
 from ...errors import ArgumentTypeError, OptionError, ShapeError
 from ...layout import Shape
@@ -21,7 +22,7 @@ def _steps(start: Any, end: Any, steps: int, *rest: Any) -> Shape:
     return (steps,)
 
 
-@composite(dtype=keyed_dtype, shape=_steps, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=creation, shape=_steps, keyed=("dtype", "device"), method=False)
 def _linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) -> Tensor:
     """*steps* evenly spaced numbers from start to end, computed from both ends so that both are exact."""
     if steps == 1:
@@ -114,7 +115,7 @@ def _square(rows: int, columns: int, *rest: Any) -> Shape:
     return (rows, columns)
 
 
-@composite(dtype=keyed_dtype, shape=_square, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=creation, shape=_square, keyed=("dtype", "device"), method=False)
 def _eye(rows: int, columns: int, dtype: DType, device: Device) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
     from ..shaping.strided import _window_put

@@ -2,7 +2,8 @@
 
 A rule is called as ``rule(*operand_shapes, *params)``; the shape of a number or an absent operand is None. It raises
 ShapeError with a message that says what did not fit. Kernels are not preceded by it: it explains a kernel's failure,
-and gives captured graphs their abstract values.
+and gives captured graphs their abstract values. Of pointwise ops and reductions it follows from their structure
+(`polyad.dispatch.structure`).
 """
 
 from __future__ import annotations
@@ -13,21 +14,9 @@ from ...errors import ShapeError
 from ...layout import Shape, broadcast_shapes
 
 
-def broadcast(*shapes: Any) -> Shape:
-    """The operands broadcast together; parameters, if any, do not matter."""
-    return broadcast_shapes(*[shape for shape in shapes if isinstance(shape, tuple)])
-
-
 def same(shape: Shape, *rest: Any) -> Shape:
     """The first operand's shape."""
     return shape
-
-
-def reduced(shape: Shape, dims: tuple[int, ...], keepdim: bool, *rest: Any) -> Shape:
-    """The shape with *dims* removed or, with *keepdim*, made 1."""
-    if keepdim:
-        return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
-    return tuple(size for dim, size in enumerate(shape) if dim not in dims)
 
 
 def gemm(input: Shape, other: Shape, transpose_input: bool, transpose_other: bool) -> Shape:

@@ -26,6 +26,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import Rowwise
 from ...dtypes import FLOATING, DType, float32, float64, get_default_dtype, int64
 from ...errors import DTypeError
 from ...layout import Shape
@@ -80,7 +81,7 @@ def _signal_shape(shape: Shape, dims: tuple[int, ...], norm: str, size: int) -> 
     return (*shape[: dims[-1]], size, *shape[dims[-1] + 1 :])
 
 
-@composite(dtype=_to_spectrum, shape=same, method=False)
+@composite(dtype=_to_spectrum, structure=Rowwise("dims"), shape=same, method=False)
 def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> Tensor:
     """The transform along *dims*, with negative exponents if *forward*."""
     spectrum = input.to(input._type.dtype.to_complex())
@@ -89,7 +90,7 @@ def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> 
     return _divided(spectrum, math.prod([input._array.shape[dim] for dim in dims]), norm, forward)
 
 
-@composite(dtype=_to_spectrum, shape=_half_shape, method=False)
+@composite(dtype=_to_spectrum, structure=Rowwise("dims"), shape=_half_shape, method=False)
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str) -> Tensor:
     """The forward transform of a real tensor, whose second half is the conjugate of the first and left out."""
     last = dims[-1]
@@ -97,7 +98,7 @@ def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str) -> Tensor:
     return _fft_c2c(half, dims[:-1], norm, True) if dims[:-1] else _copy(half)
 
 
-@composite(dtype=_to_signal, shape=_signal_shape, method=False)
+@composite(dtype=_to_signal, structure=Rowwise("dims"), shape=_signal_shape, method=False)
 def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, size: int) -> Tensor:
     """The inverse transform to *size* real points along the last of *dims* of the first half of a spectrum."""
     last = dims[-1]

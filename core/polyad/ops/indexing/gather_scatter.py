@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import Indexing
 from ...dtypes import FLOATING, bool_, float32, int64
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, UnsupportedDType
 from ...layout import Shape, broadcast_shapes, contiguous_strides
@@ -215,7 +216,9 @@ def _scattered(input: Shape, index: Shape, src: Shape, dim: int, reduce: str, in
     return input
 
 
-@composite(dtype=_reduced_values, shape=_scattered, keyed=("reduce",), method=False)
+@composite(
+    dtype=_reduced_values, structure=Indexing("dim", writes=True), shape=_scattered, keyed=("reduce",), method=False
+)
 def _scatter_reduce(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> Tensor:
     """*input* with what *src* scatters to each place reduced to one, together with what is there if *include_self*."""
     kind = input._type.dtype

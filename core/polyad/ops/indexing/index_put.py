@@ -16,6 +16,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.promotion import Typing, first
+from ...dispatch.structure import Indexing, indexing
 from ...dtypes import INTEGER, bool_, int64, uint8
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape, broadcast_shapes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@composite(dtype=first, grad_name="IndexBackward0", method=False)
+@composite(dtype=first, structure=indexing, grad_name="IndexBackward0", method=False)
 def _index(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """``input[indices]``: each entry stands for the next dimension (a mask for as many as it has), None for all of it.
 
@@ -99,7 +100,7 @@ def _values_like_input(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, None, types[0].dtype), (types[0].dtype,))
 
 
-@composite(dtype=_values_like_input, grad_name="IndexPutBackward0", method=False)
+@composite(dtype=_values_like_input, structure=Indexing(writes=True), grad_name="IndexPutBackward0", method=False)
 def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor | Number, accumulate: bool) -> Tensor:
     """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
     dims, linear, shape = _linear(input, indices)

@@ -16,6 +16,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, to_int64
+from ...dispatch.structure import Indexing, indexing, opaque, pointwise
 from ...dtypes import INTEGER, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape, normalize_dim
@@ -48,7 +49,7 @@ def _selected(input: Shape, index: Shape, dim: int) -> Shape:
     return (*input[:dim], *index, *input[dim + 1 :])
 
 
-@primitive(dtype=typed_like_input(index=1), shape=_selected, method=False)
+@primitive(dtype=typed_like_input(index=1), structure=indexing, shape=_selected, method=False)
 def _index_select(input: Tensor, index: Tensor, dim: int) -> Tensor:
     """The positions *index* (1-d) of dimension *dim*; negative ones are out of range."""
 
@@ -64,7 +65,7 @@ def _added(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
     return input
 
 
-@primitive(dtype=typed_like_input(index=1, values=2), shape=_added, method=False)
+@primitive(dtype=typed_like_input(index=1, values=2), structure=Indexing(writes=True), shape=_added, method=False)
 def _index_add(input: Tensor, index: Tensor, source: Tensor, dim: int) -> Tensor:
     """*input* with the slices of *source* added at the positions *index* of *dim*; the same position may come often."""
 
@@ -77,7 +78,7 @@ def _gathered(input: Shape, index: Shape, dim: int) -> Shape:
     return index
 
 
-@primitive(dtype=typed_like_input(index=1), shape=_gathered, method=False)
+@primitive(dtype=typed_like_input(index=1), structure=Indexing("dim"), shape=_gathered, method=False)
 def _gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
     """``input[i, index[i, j], k]`` at (i, j, k), for *dim* 1 of three; index is at most as large in the other
     dimensions.
@@ -95,7 +96,9 @@ def _scattered(input: Shape, index: Shape, src: Shape | None, dim: int) -> Shape
     return input
 
 
-@primitive(dtype=typed_like_input(index=1, values=2), shape=_scattered, method=False)
+@primitive(
+    dtype=typed_like_input(index=1, values=2), structure=Indexing("dim", writes=True), shape=_scattered, method=False
+)
 def _scatter(input: Tensor, index: Tensor, src: Tensor | Number, dim: int) -> Tensor:
     """*input* with ``src[i, j, k]`` written at ``(i, index[i, j, k], k)``, for *dim* 1 of three; the last write
     stays.
@@ -110,7 +113,9 @@ gradient(
 linear_in(_scatter, "input", "src")
 
 
-@primitive(dtype=typed_like_input(index=1, values=2), shape=_scattered, method=False)
+@primitive(
+    dtype=typed_like_input(index=1, values=2), structure=Indexing("dim", writes=True), shape=_scattered, method=False
+)
 def _scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
     """As scatter, but adding; the same place may come often."""
 
@@ -143,7 +148,7 @@ def _places(shape: Shape) -> Shape:
     return (-1, len(shape))  # how many there are, only the data can tell
 
 
-@primitive(dtype=to_int64, shape=_places, method=False)
+@primitive(dtype=to_int64, structure=opaque, shape=_places, method=False)
 def _nonzero(input: Tensor) -> Tensor:
     """The indices of all elements that are not zero, a row an element, in row-major order."""
 
@@ -209,11 +214,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     return _index_select(input, index, at) if input.ndim else _index_select(input.reshape(1), index, 0).reshape(())
 
 
-def _same_index(index: Shape, size: int) -> Shape:
-    return index
-
-
-@composite(dtype=to_int64, shape=_same_index, method=False)
+@composite(dtype=to_int64, structure=pointwise, method=False)
 def _from_front(index: Tensor, size: int) -> Tensor:
     """*index* with negative positions among *size* counted from the front; those out of range stay, to be refused."""
     from ..pointwise.selection import _where
@@ -273,7 +274,7 @@ def _slices(input: Shape, index: Shape, source: Shape, dim: int) -> Shape:
     return input
 
 
-@composite(dtype=typed_like_input(index=1, values=2), shape=_slices, method=False)
+@composite(dtype=typed_like_input(index=1, values=2), structure=Indexing(writes=True), shape=_slices, method=False)
 def _index_copy(input: Tensor, index: Tensor, source: Tensor, dim: int) -> Tensor:
     """*input* with the slices of *source* written at the positions *index* of *dim*."""
     shape = source._array.shape

@@ -10,11 +10,11 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import pointwise
 from ...dtypes import INTEGER, bool_
 from ...errors import DTypeError, ShapeError
 from ...layout import broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import broadcast
 from ..memory.conversion import check_fits
 from ..pointwise.selection import _where
 from ..shaping.reshape import _expand, _reshape
@@ -35,7 +35,7 @@ def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, bool_, dtype), (dtype,))
 
 
-@composite(dtype=_filled, shape=broadcast, method=False)
+@composite(dtype=_filled, structure=pointwise, method=False)
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*value* where mask, else input."""
     return _where(mask, value, input).to(input._type.dtype)

@@ -11,8 +11,8 @@ from ...dispatch.forward import reduction
 from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first
+from ...dispatch.structure import Last, Reduction, opaque
 from ...dtypes import finfo
-from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.factories import arange
 from ..creation.sequences import eye
@@ -33,11 +33,7 @@ def _parity(pivots: Tensor) -> Tensor:
     return 1 - exchanges.sum(-1) % 2 * 2
 
 
-def _per_matrix(A: Shape) -> Shape:
-    return A[:-2]
-
-
-@composite(dtype=first, shape=_per_matrix, method=False)
+@composite(dtype=first, structure=Reduction(Last(2)), method=False)
 def _linalg_det(A: Tensor) -> Tensor:
     """The determinant, from the LU factorization."""
     LU, pivots, _ = _linalg_lu_factor_ex(A, True)
@@ -49,10 +45,10 @@ def _det_grad(g: Tensor, A: Tensor, out: Tensor) -> Tensor:
 
 
 gradient(_linalg_det, A=_det_grad)
-reduction(_linalg_det, dims=(-2, -1))
+reduction(_linalg_det)
 
 
-@composite(shape=lambda g, A, det: A, method=False)
+@composite(structure=opaque, shape=lambda g, A, det: A, method=False)
 def _det_backward(g: Tensor, A: Tensor, det: Tensor) -> Tensor:
     """g times the matrix of cofactors, conjugated: conj(det) A^-H where A is regular.
 
@@ -108,7 +104,7 @@ def _sign_and_log(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (dtype, dtype.to_real()))
 
 
-@composite(dtype=_sign_and_log, shape=lambda A: (A[:-2], A[:-2]), outputs=("sign", "logabsdet"), method=False)
+@composite(dtype=_sign_and_log, structure=Reduction(Last(2)), outputs=("sign", "logabsdet"), method=False)
 def _linalg_slogdet(A: Tensor) -> Any:
     """The determinant as sign * exp(logabsdet), from the LU factorization."""
     LU, pivots, _ = _linalg_lu_factor_ex(A, True)

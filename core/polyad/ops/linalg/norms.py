@@ -10,11 +10,11 @@ from ...backend.interface import Signature
 from ...dispatch.forward import reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
+from ...dispatch.structure import Reduction
 from ...dtypes import FLOATING, DType, float32, promote_types
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
-from ...layout import Shape, normalize_dim, normalize_dims
+from ...layout import normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import reduced
 from ..pointwise.selection import _where
 from ..reductions.sums import _amax, _amin, _sum, kept
 from .operands import matrices
@@ -31,17 +31,13 @@ def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing(typing.casts, (typing.outputs[0].to_real(),))
 
 
-def _norm_shape(shape: Shape, ord: float, dims: tuple[int, ...], keepdim: bool) -> Shape:
-    return reduced(shape, dims, keepdim)
-
-
-@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
+@composite(dtype=_magnitude, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
 def _norm2(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The Euclidean norm over *dims*; *ord* is 2."""
     return _norm(input, ord, dims, keepdim)
 
 
-@composite(dtype=_magnitude, shape=_norm_shape, grad_name="LinalgVectorNormBackward0", method=False)
+@composite(dtype=_magnitude, structure=Reduction("dims"), grad_name="LinalgVectorNormBackward0", method=False)
 def _norm(input: Tensor, ord: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """(sum of abs(input) ** ord) ** (1 / ord) over *dims*, with the limits of it at 0 and the infinities."""
     real = input._type.dtype.to_real()

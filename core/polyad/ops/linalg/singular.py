@@ -10,6 +10,7 @@ from ... import return_types
 from ...backend.interface import Signature
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, NotSupported
 from ...layout import Shape
@@ -45,7 +46,7 @@ def _svd_shape(A: Shape, full_matrices: bool) -> tuple[Shape, Shape, Shape]:
     return (*batch, rows, k), (*batch, k), (*batch, k, columns)
 
 
-@primitive(dtype=_svd_types, shape=_svd_shape, outputs=("U", "S", "Vh"), method=False)
+@primitive(dtype=_svd_types, structure=Rowwise(Last(2)), shape=_svd_shape, outputs=("U", "S", "Vh"), method=False)
 def _linalg_svd(A: Tensor, full_matrices: bool) -> Any:
     """U diag(S) Vh = A with S falling. Raises LinAlgError where the algorithm does not converge."""
 
@@ -107,7 +108,7 @@ def _turn(of_U: Tensor | None, of_V: Tensor | None) -> Tensor:
 gradient(_linalg_svd, A=_svd_grad)
 
 
-@composite(dtype=real, shape=lambda A: (*A[:-2], min(A[-2:])), method=False)
+@composite(dtype=real, structure=Rowwise(Last(2)), shape=lambda A: (*A[:-2], min(A[-2:])), method=False)
 def _linalg_svdvals(A: Tensor) -> Tensor:
     """The singular values, falling."""
     _, S, _ = _linalg_svd(A, False)
@@ -177,7 +178,7 @@ def _pinv_shape(A: Shape, atol: Any, rtol: Any, hermitian: bool) -> Shape:
     return (*A[:-2], A[-1], A[-2])
 
 
-@composite(shape=_pinv_shape, method=False)
+@composite(structure=opaque, shape=_pinv_shape, method=False)
 def _linalg_pinv(A: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None, hermitian: bool) -> Tensor:
     """The pseudo-inverse; singular values that do not exceed max(atol, rtol * the largest) count as 0."""
     if not A.numel():
@@ -253,7 +254,7 @@ def _to_count(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,) * len(types), (int64,))
 
 
-@composite(dtype=_to_count, shape=lambda A, atol, rtol, hermitian: A[:-2], method=False)
+@composite(dtype=_to_count, structure=opaque, shape=lambda A, atol, rtol, hermitian: A[:-2], method=False)
 def _linalg_matrix_rank(A: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None, hermitian: bool) -> Tensor:
     """How many singular values exceed max(atol, rtol * the largest)."""
     if not A.numel():

@@ -11,6 +11,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, OptionError, ShapeError
 from ...layout import Shape, broadcast_shapes, normalize_dim
@@ -45,7 +46,7 @@ def _factored_shape(A: Shape, B: Shape, LU: Shape, pivots: Shape, of_adjoint: bo
     return product_shape(A, B)
 
 
-@composite(shape=_factored_shape, grad_name="LinalgSolveExBackward0", method=False)
+@composite(structure=opaque, shape=_factored_shape, grad_name="LinalgSolveExBackward0", method=False)
 def _linalg_solve_factored(A: Tensor, B: Tensor, LU: Tensor, pivots: Tensor, of_adjoint: bool) -> Tensor:
     """X of A X = B, or A^H X = B with *of_adjoint*, by A's factors, which the gradients use again."""
     return _linalg_lu_solve(LU, pivots, B, of_adjoint)
@@ -78,7 +79,7 @@ def _solve_shape(A: Shape, B: Shape) -> tuple[Shape, Shape]:
     return shape, shape[:-2]
 
 
-@composite(dtype=with_info, shape=_solve_shape, outputs=("result", "info"), method=False)
+@composite(dtype=with_info, structure=opaque, shape=_solve_shape, outputs=("result", "info"), method=False)
 def _linalg_solve_ex(A: Tensor, B: Tensor) -> Any:
     """X of A X = B, and the place of the first zero pivot of each matrix (0: none)."""
     LU, pivots, info = _linalg_lu_factor_ex(A.detach(), True)
@@ -153,7 +154,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 # --------------------------------------------------------------------------------------------------- inverses
 
 
-@composite(dtype=with_info, shape=lambda A: (A, A[:-2]), outputs=("inverse", "info"), method=False)
+@composite(
+    dtype=with_info, structure=Rowwise(Last(2)), shape=lambda A: (A, A[:-2]), outputs=("inverse", "info"), method=False
+)
 def _linalg_inv_ex(A: Tensor) -> Any:
     """The inverse, and the place of the first zero pivot of each matrix (0: none)."""
     return _linalg_solve_ex(A, eye(A._array.shape[-1], dtype=A.dtype, device=A.device))
@@ -288,7 +291,13 @@ def _lstsq_shape(A: Shape, B: Shape, rcond: float, driver: str) -> tuple[Shape, 
     return (*batch, columns, B[-1]), batch, (*batch, min(rows, columns))
 
 
-@composite(dtype=_lstsq_types, shape=_lstsq_shape, outputs=("solution", "rank", "singular_values"), method=False)
+@composite(
+    dtype=_lstsq_types,
+    structure=opaque,
+    shape=_lstsq_shape,
+    outputs=("solution", "rank", "singular_values"),
+    method=False,
+)
 def _linalg_lstsq(A: Tensor, B: Tensor, rcond: float, driver: str) -> Any:
     """The X of least norm among those that make A X - B smallest; singular values below rcond times the largest count
     as 0. For "gels", A has full rank, rank and singular values are not computed (zeros); nor are the values for

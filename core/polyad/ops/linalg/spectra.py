@@ -15,6 +15,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import Last, Rowwise
 from ...errors import AutogradError, OptionError
 from ...layout import Shape
 from ...tensor import Tensor
@@ -70,7 +71,13 @@ def _eigh_shape(input: Shape, upper: bool) -> tuple[Shape, Shape]:
     return input[:-1], input
 
 
-@primitive(dtype=real_and_vectors, shape=_eigh_shape, outputs=("eigenvalues", "eigenvectors"), method=False)
+@primitive(
+    dtype=real_and_vectors,
+    structure=Rowwise(Last(2)),
+    shape=_eigh_shape,
+    outputs=("eigenvalues", "eigenvectors"),
+    method=False,
+)
 def _linalg_eigh(input: Tensor, upper: bool) -> Any:
     """Rising eigenvalues and the eigenvectors, as columns, of the Hermitian matrices in the lower (or upper) triangle.
 
@@ -105,7 +112,7 @@ gradient(_linalg_eigh, input=_eigh_grad)
 forward(_linalg_eigh, _eigh_forward)
 
 
-@composite(dtype=real, shape=lambda input, upper: input[:-1], method=False)
+@composite(dtype=real, structure=Rowwise(Last(2)), shape=lambda input, upper: input[:-1], method=False)
 def _linalg_eigvalsh(input: Tensor, upper: bool) -> Tensor:
     """The rising eigenvalues of the Hermitian matrices in the lower (or upper) triangle."""
     eigenvalues, _ = _linalg_eigh(input, upper)
@@ -163,6 +170,7 @@ def _complex(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 @primitive(
     dtype=_complex_pair,
+    structure=Rowwise(Last(2)),
     shape=lambda input: (input[:-1], input),
     outputs=("eigenvalues", "eigenvectors"),
     method=False,
@@ -197,7 +205,7 @@ def _eig_grad(g: list[Tensor | None], input: Tensor, eigenvalues: Tensor, eigenv
 gradient(_linalg_eig, input=_eig_grad)
 
 
-@composite(dtype=_complex, shape=lambda input: input[:-1], method=False)
+@composite(dtype=_complex, structure=Rowwise(Last(2)), shape=lambda input: input[:-1], method=False)
 def _linalg_eigvals(input: Tensor) -> Tensor:
     """The eigenvalues."""
     eigenvalues, _ = _linalg_eig(input)

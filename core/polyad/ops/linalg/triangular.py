@@ -7,6 +7,7 @@ from typing import Any
 from ... import return_types
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
+from ...dispatch.structure import Last, Rowwise, opaque
 from ...errors import ShapeError
 from ...layout import Shape
 from ...tensor import Tensor
@@ -34,7 +35,7 @@ def _triangular_shape(A: Shape, B: Shape, upper: bool, adjoint: bool, unitriangu
     return product_shape(A, B)
 
 
-@primitive(shape=_triangular_shape, method=False)
+@primitive(structure=opaque, shape=_triangular_shape, method=False)
 def _linalg_solve_triangular(A: Tensor, B: Tensor, upper: bool, adjoint: bool, unitriangular: bool) -> Tensor:
     """X of A X = B, or of A^H X = B with *adjoint*, for triangular A. The other triangle is not read, nor is the
     diagonal with *unitriangular*; a 0 on it gives infinities.
@@ -121,7 +122,7 @@ def _cholesky_shape(input: Shape, upper: bool) -> tuple[Shape, Shape]:
     return input, input[:-2]
 
 
-@primitive(dtype=with_info, shape=_cholesky_shape, outputs=("L", "info"), method=False)
+@primitive(dtype=with_info, structure=Rowwise(Last(2)), shape=_cholesky_shape, outputs=("L", "info"), method=False)
 def _linalg_cholesky_ex(input: Tensor, upper: bool) -> Any:
     """The Cholesky factor of each matrix, made from its lower (or upper) triangle; info is the order of the first
     leading minor that is not positive definite, 0 if all are.

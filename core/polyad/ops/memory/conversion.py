@@ -11,10 +11,11 @@ from ...autograd.node import make_node, record_copy
 from ...backend import registry
 from ...device import Device
 from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.inplace import check_writable, take_history, write, wrote
 from ...dispatch.op import composite, function, gradient, method, primitive
 from ...dispatch.promotion import common_dtype, keyed_dtype
+from ...dispatch.structure import pointwise
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, of_python
@@ -33,13 +34,12 @@ from ...memory_formats import (
 )
 from ...state import state
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import same
 from ..shaping.strided import strided_array
 
 Number = bool | int | float | complex
 
 
-@primitive(dtype=keyed_dtype, shape=same, keyed=("dtype",), grad_name="ToCopyBackward0")
+@primitive(dtype=keyed_dtype, structure=pointwise, keyed=("dtype",), grad_name="ToCopyBackward0")
 def _cast(input: Tensor, dtype: DType) -> Tensor:
     """A copy in another dtype, rounded to nearest even; complex to real drops the imaginary part."""
 
@@ -47,7 +47,7 @@ def _cast(input: Tensor, dtype: DType) -> Tensor:
 gradient(_cast, input=lambda g: g)
 
 
-@primitive(shape=same, grad_name="CloneBackward0")
+@primitive(structure=pointwise, grad_name="CloneBackward0")
 def _copy(input: Tensor) -> Tensor:
     """A row-major copy."""
 
@@ -55,7 +55,7 @@ def _copy(input: Tensor) -> Tensor:
 gradient(_copy, input=lambda g: g)
 
 
-@composite(shape=same, grad_name="CloneBackward0", method=False)
+@composite(structure=pointwise, grad_name="CloneBackward0", method=False)
 def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
     """A copy that lies in dense memory with *strides*."""
     kind = input._type
@@ -65,7 +65,7 @@ def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
 
 
 gradient(_copy_strided, input=lambda g: g)
-elementwise(_cast, _copy, _copy_strided)
+symmetric(_cast, _copy, _copy_strided)
 
 
 @function()

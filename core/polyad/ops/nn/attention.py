@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import by_body
 from ...dispatch.op import composite, function, joint_gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import opaque
 from ...dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
 from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ...layout import Shape, broadcast_shapes
@@ -78,6 +79,7 @@ def _weights(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 @composite(
     dtype=_with_sums,
+    structure=opaque,
     shape=_averages,
     outputs=("out", "sums"),
     method=False,
@@ -102,6 +104,7 @@ def _gradient_shapes(grad: Shape, query: Shape, key: Shape, value: Shape, *rest:
 
 @composite(
     dtype=_like_operands,
+    structure=opaque,
     shape=_gradient_shapes,
     outputs=("grad_query", "grad_key", "grad_value"),
     method=False,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.promotion import promoted
+from ...dispatch.structure import contraction
 from ...dtypes import BOOL, bfloat16, float32
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape
@@ -116,14 +117,14 @@ def _weight_grad_shape(
     return (grad[1], input[1] // groups, *kernel)
 
 
-@primitive(dtype=promoted, shape=_convolved_shape, grad_name="ConvolutionBackward0")
+@primitive(dtype=promoted, structure=contraction, shape=_convolved_shape, grad_name="ConvolutionBackward0")
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
     """Convolution of (N, C, *spatial) with (O, C / groups, *kernel), plus a number for each result channel."""
 
 
-@primitive(dtype=promoted, shape=_transposed_shape, grad_name="ConvolutionBackward0")
+@primitive(dtype=promoted, structure=contraction, shape=_transposed_shape, grad_name="ConvolutionBackward0")
 def _convolution_transposed(
     input: Tensor,
     weight: Tensor,
@@ -139,7 +140,7 @@ def _convolution_transposed(
     """
 
 
-@primitive(dtype=promoted, shape=_weight_grad_shape)
+@primitive(dtype=promoted, structure=contraction, shape=_weight_grad_shape)
 def _convolution_weight_grad(
     grad: Tensor, input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:

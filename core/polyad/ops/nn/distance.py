@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import common_dtype
+from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, DType, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes, normalize_dim, normalize_dims
@@ -55,7 +56,7 @@ def _pairs(x1: Shape, x2: Shape, *rest: Any) -> Shape:
     return (*broadcast_shapes(x1[:-2], x2[:-2]), x1[-2], x2[-2])
 
 
-@composite(dtype=same_dtype("cdist"), shape=_pairs, method=False)
+@composite(dtype=same_dtype("cdist"), structure=opaque, shape=_pairs, method=False)
 def _cdist(x1: Tensor, x2: Tensor, p: float) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows."""
     difference = _difference(x1, x2)
@@ -78,7 +79,7 @@ gradient(
 )
 
 
-@composite(dtype=same_dtype("cdist"), shape=_pairs, method=False)
+@composite(dtype=same_dtype("cdist"), structure=opaque, shape=_pairs, method=False)
 def _euclidean_cdist(x1: Tensor, x2: Tensor) -> Tensor:
     """The Euclidean distances of all pairs of rows, as one product of matrices: |a|**2 + |b|**2 - 2 a.b.
 
@@ -158,7 +159,7 @@ def _upper(input: Shape, p: float) -> Shape:
     return (input[0] * (input[0] - 1) // 2,)
 
 
-@composite(dtype=same_dtype("pdist"), shape=_upper, method=False)
+@composite(dtype=same_dtype("pdist"), structure=opaque, shape=_upper, method=False)
 def _pdist(input: Tensor, p: float) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows, each pair once."""
     from ..indexing.index_select import _index_select

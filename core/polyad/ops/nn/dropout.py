@@ -13,6 +13,7 @@ from ...dispatch.forward import forward
 from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import random
 from ...dtypes import FLOATING, bool_
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape
@@ -35,11 +36,9 @@ def _with_mask(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (dtype, bool_))
 
 
-def _twice(input: Shape, *rest: Any) -> tuple[Shape, Shape]:
-    return input, input
-
-
-@composite(dtype=_with_mask, shape=_twice, outputs=("out", "kept"), method=False, grad_name="NativeDropoutBackward0")
+@composite(
+    dtype=_with_mask, structure=random, outputs=("out", "kept"), method=False, grad_name="NativeDropoutBackward0"
+)
 def _dropout(input: Tensor, p: float, generator: Generator) -> tuple[Tensor, Tensor]:
     """Each element 0 with probability p < 1, else divided by 1 - p; and which ones were kept."""
     kept = _chances(tuple(input.shape), 1 - p, generator, input.device)

@@ -13,6 +13,7 @@ from ...backend.bounds import ElementOutOfRange
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
+from ...dispatch.structure import Indexing, contraction, indexing, opaque
 from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError
 from ...layout import Shape
@@ -30,7 +31,7 @@ def _looked_up(weight: Shape, input: Shape, *rest: Any) -> Shape:
     return (*input, *weight[1:])
 
 
-@composite(dtype=typed_like_input(index=1), shape=_looked_up, method=False)
+@composite(dtype=typed_like_input(index=1), structure=indexing, shape=_looked_up, method=False)
 def _embedding(weight: Tensor, input: Tensor, padding_idx: int, by_frequency: bool) -> Tensor:
     """The rows of *weight* (rows, size) that *input* names; the row *padding_idx* (-1: none) gets no gradient, and with
     *by_frequency* the others theirs divided by how often they are named.
@@ -43,7 +44,7 @@ def _embedded_rows(g: Shape, input: Shape, rows: int, *rest: Any) -> Shape:
     return (rows, g[-1])
 
 
-@composite(dtype=typed_like_input(index=1), shape=_embedded_rows, method=False)
+@composite(dtype=typed_like_input(index=1), structure=Indexing(writes=True), shape=_embedded_rows, method=False)
 def _embedding_backward(g: Tensor, input: Tensor, rows: int, padding_idx: int, by_frequency: bool) -> Tensor:
     """The gradient of an embedding's *rows* weights."""
     index = _reshape(input, (input.numel(),))
@@ -198,7 +199,7 @@ def _bag_shape(weight: Shape, index: Shape, bag: Shape, factors: Shape | None, b
     return (bags, weight[1])
 
 
-@composite(dtype=first, shape=_bag_shape, method=False, grad_name="EmbeddingBagBackward0")
+@composite(dtype=first, structure=contraction, shape=_bag_shape, method=False, grad_name="EmbeddingBagBackward0")
 def _bag_sum(
     weight: Tensor, index: Tensor, bag: Tensor, factors: Tensor | None, bags: int, by_frequency: bool
 ) -> Tensor:
@@ -239,7 +240,7 @@ def _bag_starts(bag: Tensor, bags: int) -> tuple[Tensor, Tensor]:
     return counts, counts.cumsum(0) - counts
 
 
-@composite(dtype=first, shape=_bag_max_shape, method=False, grad_name="EmbeddingBagBackward0")
+@composite(dtype=first, structure=opaque, shape=_bag_max_shape, method=False, grad_name="EmbeddingBagBackward0")
 def _bag_max(weight: Tensor, index: Tensor, bag: Tensor, bags: int) -> Tensor:
     """The largest of the rows ``weight[index]`` in each of *bags*, element by element; 0 for an empty bag."""
     counts, starts = _bag_starts(bag, bags)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
+from ...dispatch.structure import contraction, shaping
 from ...errors import ArgumentTypeError, ShapeError
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
@@ -41,7 +42,7 @@ def _images_shape(input: Shape, size: Sizes, kernel: Sizes, *rest: Any) -> Shape
     return (input[0], input[1] // math.prod(kernel), *size)
 
 
-@composite(shape=_columns_shape, method=False)
+@composite(structure=shaping, shape=_columns_shape, method=False)
 def _im2col(input: Tensor, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
     """The windows of (N, C, *spatial) as columns: (N, C * kernel positions, windows)."""
     images, channels, *size = input._array.shape
@@ -61,7 +62,7 @@ def _im2col(input: Tensor, kernel: Sizes, dilation: Sizes, padding: Sizes, strid
     return _copy(windows).reshape(images, channels * math.prod(kernel), math.prod(counts))
 
 
-@composite(shape=_images_shape, method=False)
+@composite(structure=contraction, shape=_images_shape, method=False)
 def _col2im(input: Tensor, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Tensor:
     """Columns (N, C * kernel positions, windows) added up at their windows' places in (N, C, *size)."""
     from ..creation.factories import zeros

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import multilinear
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import contraction
 from ...dtypes import bool_, int64
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
 from ...layout import Shape
@@ -88,7 +89,7 @@ def _dot_shape(grad: Shape, rows: Shape, index: Shape) -> Shape:
     return index
 
 
-@composite(dtype=_like_first, shape=_summed_shape, method=False)
+@composite(dtype=_like_first, structure=contraction, shape=_summed_shape, method=False)
 def _weighted_rows(rows: Tensor, weights: Tensor, index: Tensor) -> Tensor:
     """Row p: the sum over k of weights[p, k] * rows[index[p, k]], for rows (count, C), weights and index (P, K)."""
     total = None
@@ -99,7 +100,7 @@ def _weighted_rows(rows: Tensor, weights: Tensor, index: Tensor) -> Tensor:
     return total
 
 
-@composite(dtype=_like_first, shape=_spread_shape, method=False)
+@composite(dtype=_like_first, structure=contraction, shape=_spread_shape, method=False)
 def _weighted_rows_backward(grad: Tensor, weights: Tensor, index: Tensor, count: int) -> Tensor:
     """weights[p, k] * grad[p] added up at row index[p, k] of *count* rows."""
     from ..creation.factories import zeros
@@ -110,7 +111,7 @@ def _weighted_rows_backward(grad: Tensor, weights: Tensor, index: Tensor, count:
     return out
 
 
-@composite(dtype=_like_first, shape=_dot_shape, method=False)
+@composite(dtype=_like_first, structure=contraction, shape=_dot_shape, method=False)
 def _rows_dot(grad: Tensor, rows: Tensor, index: Tensor) -> Tensor:
     """Element (p, k): the product of grad[p] with rows[index[p, k]], summed over the columns."""
     from ..shaping.joining import stack

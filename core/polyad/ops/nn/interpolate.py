@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import contraction, indexing
 from ...dtypes import DType, float32, float64, int64, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
 from ...layout import Shape
@@ -45,7 +46,7 @@ def _like_first(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, types[0].dtype, None), (types[0].dtype,))
 
 
-@composite(dtype=_like_first, shape=_resampled_shape, method=False)
+@composite(dtype=_like_first, structure=contraction, shape=_resampled_shape, method=False)
 def _resample(input: Tensor, weights: Tensor, places: Tensor, dim: int) -> Tensor:
     """Element i along *dim*: the sum over taps k of weights[k, i] * input[places[k, i]]; both are (taps, count)."""
     total = None
@@ -56,7 +57,7 @@ def _resample(input: Tensor, weights: Tensor, places: Tensor, dim: int) -> Tenso
     return total
 
 
-@composite(dtype=_like_first, shape=_spread_shape, method=False)
+@composite(dtype=_like_first, structure=contraction, shape=_spread_shape, method=False)
 def _resample_backward(grad: Tensor, weights: Tensor, places: Tensor, size: int, dim: int) -> Tensor:
     """The transpose of `_resample`, for an input with *size* elements along *dim*."""
     from ..creation.factories import zeros
@@ -81,7 +82,7 @@ def _picked_shape(input: Shape, places: Shape, dim: int) -> Shape:
     return (*input[:dim], *places, *input[dim + 1 :])
 
 
-@composite(shape=_picked_shape, method=False)
+@composite(structure=indexing, shape=_picked_shape, method=False)
 def _pick(input: Tensor, places: Tensor, dim: int) -> Tensor:
     """The elements at *places* along *dim*: `index_select`, with a gradient for places that rise."""
     return input.index_select(dim, places)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import by_body
 from ...dispatch.op import composite, function, joint_gradient
 from ...dispatch.promotion import Typing
+from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
 from ...layout import Shape
@@ -124,6 +125,7 @@ def _over_batch(ndim: int) -> tuple[int, ...]:
 
 @composite(
     dtype=_with_statistics("batch_norm"),
+    structure=opaque,
     shape=_of_channels,
     outputs=("out", "mean", "var"),
     method=False,
@@ -144,7 +146,11 @@ def _affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor
 
 
 @composite(
-    dtype=_gradients, shape=_backward_of_channels, outputs=("grad_input", "grad_weight", "grad_bias"), method=False
+    dtype=_gradients,
+    structure=opaque,
+    shape=_backward_of_channels,
+    outputs=("grad_input", "grad_weight", "grad_bias"),
+    method=False,
 )
 def _batch_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, var: Tensor, eps: float
@@ -177,7 +183,7 @@ def _first_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(dtype=_by_given, shape=_first_shape, method=False)
+@composite(dtype=_by_given, structure=opaque, shape=_first_shape, method=False)
 def _batch_norm_by(
     input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
@@ -285,6 +291,7 @@ def _backward_of_rows(
 
 @composite(
     dtype=_with_statistics("layer_norm"),
+    structure=Rowwise(Last("count")),
     shape=_of_rows,
     outputs=("out", "mean", "var"),
     method=False,
@@ -299,7 +306,13 @@ def _layer_norm(
     return _affine(centred * (variance + eps).rsqrt(), weight, bias).to(input.dtype), mean, variance
 
 
-@composite(dtype=_gradients, shape=_backward_of_rows, outputs=("grad_input", "grad_weight", "grad_bias"), method=False)
+@composite(
+    dtype=_gradients,
+    structure=opaque,
+    shape=_backward_of_rows,
+    outputs=("grad_input", "grad_weight", "grad_bias"),
+    method=False,
+)
 def _layer_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, var: Tensor, count: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -496,6 +509,7 @@ def _backward_of_rows_once(grad: Shape, input: Shape, weight: Any, inverse: Shap
 
 @composite(
     dtype=_with_inverse,
+    structure=Rowwise(Last("count")),
     shape=_of_rows_once,
     outputs=("out", "inverse"),
     method=False,
@@ -509,7 +523,13 @@ def _rms_norm(input: Tensor, weight: Tensor | None, count: int, eps: float) -> t
     return _affine(wide * inverse, weight, None).to(input.dtype), inverse
 
 
-@composite(dtype=_weight_gradient, shape=_backward_of_rows_once, outputs=("grad_input", "grad_weight"), method=False)
+@composite(
+    dtype=_weight_gradient,
+    structure=opaque,
+    shape=_backward_of_rows_once,
+    outputs=("grad_input", "grad_weight"),
+    method=False,
+)
 def _rms_norm_backward(
     grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int, eps: float
 ) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
+from ...dispatch.structure import Contraction, Shaping, shaping
 from ...errors import ArgumentTypeError, NotSupported, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
@@ -31,7 +32,7 @@ def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
     return made
 
 
-@composite(shape=_padded_shape, method=False, grad_name="ConstantPadNdBackward0")
+@composite(structure=shaping, shape=_padded_shape, method=False, grad_name="ConstantPadNdBackward0")
 def _pad_constant(input: Tensor, pads: tuple[int, ...], value: float) -> Tensor:
     """*value* around input: pads holds (before, after) of each dimension in turn; negative ones crop."""
     from ..creation.factories import full
@@ -67,7 +68,7 @@ def _repeated_shape(input: Shape, dim: int, before: int, after: int, mode: str) 
     return (*input[:dim], input[dim] + before + after, *input[dim + 1 :])
 
 
-@composite(shape=_repeated_shape, method=False)
+@composite(structure=Shaping("dim"), shape=_repeated_shape, method=False)
 def _pad_repeated(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
     """Dimension *dim* with elements of its own around it: reflected, its edge, or the other side's."""
     from ..shaping.joining import cat
@@ -104,7 +105,7 @@ def _folded_shape(grad: Shape, size: int, dim: int, before: int, after: int, mod
     return (*grad[:dim], size, *grad[dim + 1 :])
 
 
-@composite(shape=_folded_shape, method=False)
+@composite(structure=Contraction("dim"), shape=_folded_shape, method=False)
 def _pad_repeated_backward(grad: Tensor, size: int, dim: int, before: int, after: int, mode: str) -> Tensor:
     """What was padded around dimension *dim* of *size* added up where it came from."""
     from ..creation.factories import zeros

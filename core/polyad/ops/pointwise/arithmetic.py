@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from ...backend.interface import Signature
-from ...dispatch.forward import elementwise, linear_in, multilinear
+from ...dispatch.forward import linear_in, multilinear, symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import (
     Typing,
@@ -25,17 +25,17 @@ from ...dispatch.promotion import (
     promoted,
     promoted_float,
 )
+from ...dispatch.structure import pointwise
 from ...dtypes import BOOL, COMPLEX, FLOATING, dtype_of_number
 from ...errors import ArgumentTypeError, DTypeError, OptionError
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
-from ..declaring.shape_rules import broadcast, same
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@primitive(dtype=promoted, shape=broadcast)
+@primitive(dtype=promoted, structure=pointwise)
 def _add(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input + other; of bools, their disjunction."""
 
@@ -58,7 +58,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     return _add(input, other if alpha == 1 else _scaled("add", input, other, alpha))
 
 
-@primitive(dtype=no_bool_operand("sub"), shape=broadcast)
+@primitive(dtype=no_bool_operand("sub"), structure=pointwise)
 def _sub(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input - other."""
 
@@ -123,7 +123,7 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
     return _mul(other.to(dtype), alpha) if isinstance(other, Tensor) else other * alpha
 
 
-@primitive(dtype=promoted, shape=broadcast)
+@primitive(dtype=promoted, structure=pointwise)
 def _mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input * other; of bools, their conjunction."""
 
@@ -148,7 +148,7 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
 multiply = alias("multiply", mul)
 
 
-@primitive(dtype=promoted_float, shape=broadcast)
+@primitive(dtype=promoted_float, structure=pointwise)
 def _div(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other; integers divide in the default floating dtype."""
 
@@ -212,7 +212,7 @@ def _no_slope(g: Tensor) -> Tensor:
     return zeros_like(g)
 
 
-@primitive(dtype=_divisible("floor_divide"), shape=broadcast)
+@primitive(dtype=_divisible("floor_divide"), structure=pointwise)
 def _floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """floor(input / other)."""
 
@@ -234,7 +234,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
     return _floor_divide(input, other)
 
 
-@composite(dtype=_divisible("trunc_divide"), shape=broadcast)
+@composite(dtype=_divisible("trunc_divide"), structure=pointwise)
 def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other rounded towards zero."""
     dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))
@@ -249,7 +249,7 @@ def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 gradient(_trunc_divide, input=_no_slope, other=_no_slope)
 
 
-@primitive(dtype=_divisible("remainder"), shape=broadcast)
+@primitive(dtype=_divisible("remainder"), structure=pointwise)
 def _remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input - floor(input / other) * other: the remainder that has the divisor's sign."""
 
@@ -271,7 +271,7 @@ def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | N
     return _remainder(input, other)
 
 
-@primitive(dtype=_divisible("fmod"), shape=broadcast)
+@primitive(dtype=_divisible("fmod"), structure=pointwise)
 def _fmod(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input - trunc(input / other) * other: the remainder that has the dividend's sign."""
 
@@ -293,7 +293,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
     return _fmod(input, other)
 
 
-@primitive(dtype=not_bool("neg"), shape=same)
+@primitive(dtype=not_bool("neg"), structure=pointwise)
 def _neg(input: Tensor) -> Tensor:
     """-input."""
 
@@ -335,7 +335,7 @@ def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype.to_real(),))
 
 
-@primitive(dtype=not_bool("abs", _magnitude), shape=same, inplace=True)
+@primitive(dtype=not_bool("abs", _magnitude), structure=pointwise, inplace=True)
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element, real for complex elements. Its gradient at 0 is 0.
 
@@ -352,7 +352,7 @@ gradient(abs, input=lambda g, input: _mul(g, sgn(input)))
 absolute = alias("absolute", abs)
 
 
-@primitive(dtype=not_complex("sign"), shape=same, inplace=True)
+@primitive(dtype=not_complex("sign"), structure=pointwise, inplace=True)
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 with the sign of each element; 0 for nan. Its gradient is 0. Raises RuntimeError for complex
     tensors: see `sgn`.
@@ -366,7 +366,7 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(sign, input=_no_slope)
 
 
-@composite(shape=same, inplace=True)
+@composite(structure=pointwise, inplace=True)
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sign`, extended to complex numbers: ``input / abs(input)``, and 0 for 0.
 
@@ -396,7 +396,7 @@ def _sgn_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
 gradient(sgn, input=_sgn_grad)
 
 
-@primitive(shape=same)
+@primitive(structure=pointwise)
 def _conj(input: Tensor) -> Tensor:
     """The complex conjugate."""
 
@@ -436,7 +436,7 @@ def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((dtype,) * 3, (dtype,))
 
 
-@composite(dtype=_interpolated, shape=broadcast, inplace=True)
+@composite(dtype=_interpolated, structure=pointwise, inplace=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Linear interpolation ``input + weight * (end - input)``, exact at weights 0 and 1.
 
@@ -464,7 +464,7 @@ gradient(
 )
 
 
-@composite(dtype=promoted, shape=broadcast)
+@composite(dtype=promoted, structure=pointwise)
 def _addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor:
     """input + value * tensor1 * tensor2."""
     product = _mul(tensor1, tensor2)
@@ -508,7 +508,7 @@ def _check_factor(op: str, value: Number, category: int) -> None:
         )
 
 
-@composite(dtype=floating_only("addcdiv"), shape=broadcast)
+@composite(dtype=floating_only("addcdiv"), structure=pointwise)
 def _addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Number) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = _div(tensor1, tensor2)
@@ -523,8 +523,8 @@ gradient(
         _mul(g, conjugate(_div(_mul(_div(tensor1, tensor2), value), tensor2)))
     ),
 )
-elementwise(_div, _floor_divide, _trunc_divide, _remainder, _fmod, _neg, abs, sign, _conj, lerp, _addcmul, _addcdiv)
-elementwise(sgn, holomorphic=False)
+symmetric(_div, _floor_divide, _trunc_divide, _remainder, _fmod, _neg, abs, sign, _conj, lerp, _addcmul, _addcdiv)
+symmetric(sgn, holomorphic=False)
 
 
 @function(inplace=True)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from ...dispatch.op import composite, method, primitive
 from ...dispatch.promotion import integral_only, to_bool
+from ...dispatch.structure import pointwise
 from ...dtypes import INTEGER, bool_
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor
-from ..declaring.shape_rules import broadcast, same
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@primitive(dtype=integral_only("bitwise_and"), shape=broadcast, inplace=True)
+@primitive(dtype=integral_only("bitwise_and"), structure=pointwise, inplace=True)
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that both operands have; of bools, their conjunction. The operator ``&``.
 
@@ -28,7 +28,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     """
 
 
-@primitive(dtype=integral_only("bitwise_or"), shape=broadcast, inplace=True)
+@primitive(dtype=integral_only("bitwise_or"), structure=pointwise, inplace=True)
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that an operand has; of bools, their disjunction. The operator ``|``.
 
@@ -41,7 +41,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
     """
 
 
-@primitive(dtype=integral_only("bitwise_xor"), shape=broadcast, inplace=True)
+@primitive(dtype=integral_only("bitwise_xor"), structure=pointwise, inplace=True)
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that one of the operands has; of bools, whether they differ. The operator ``^``.
 
@@ -54,7 +54,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     """
 
 
-@primitive(dtype=integral_only("bitwise_left_shift", bools=False), shape=broadcast, inplace=True)
+@primitive(dtype=integral_only("bitwise_left_shift", bools=False), structure=pointwise, inplace=True)
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits moved up by *other* places: 0 once all are moved out. The operator ``<<``.
 
@@ -66,7 +66,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: T
     """
 
 
-@primitive(dtype=integral_only("bitwise_right_shift", bools=False), shape=broadcast, inplace=True)
+@primitive(dtype=integral_only("bitwise_right_shift", bools=False), structure=pointwise, inplace=True)
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits moved down by *other* places, the sign filled in. The operator ``>>``.
 
@@ -78,7 +78,7 @@ def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: 
     """
 
 
-@primitive(dtype=integral_only("bitwise_not"), shape=same, inplace=True)
+@primitive(dtype=integral_only("bitwise_not"), structure=pointwise, inplace=True)
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Every bit inverted; of bools, the negation. The operator ``~``. Raises RuntimeError unless input is integer or
     bool.
@@ -100,7 +100,7 @@ def invert(input: Tensor) -> Tensor:
     return bitwise_not(input)
 
 
-@primitive(dtype=to_bool, shape=same, inplace=True)
+@primitive(dtype=to_bool, structure=pointwise, inplace=True)
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether the element is zero.
 
@@ -110,7 +110,7 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 
-@composite(dtype=to_bool, shape=broadcast, inplace=True)
+@composite(dtype=to_bool, structure=pointwise, inplace=True)
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether both elements are nonzero. Raises RuntimeError when shapes do not broadcast.
 
@@ -121,7 +121,7 @@ def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
     return bitwise_and(input.to(bool_), other.to(bool_))
 
 
-@composite(dtype=to_bool, shape=broadcast, inplace=True)
+@composite(dtype=to_bool, structure=pointwise, inplace=True)
 def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether an element is nonzero. Raises RuntimeError when shapes do not broadcast.
 
@@ -132,7 +132,7 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
     return bitwise_or(input.to(bool_), other.to(bool_))
 
 
-@composite(dtype=to_bool, shape=broadcast, inplace=True)
+@composite(dtype=to_bool, structure=pointwise, inplace=True)
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether exactly one element is nonzero. Raises RuntimeError when shapes do not broadcast.
 

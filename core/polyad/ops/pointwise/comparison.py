@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
+from ...dispatch.structure import pointwise
 from ...dtypes import FLOATING
 from ...errors import DTypeError, OptionError
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..creation.factories import full_like
-from ..declaring.shape_rules import broadcast, same
 from .bitwise import bitwise_and, logical_not
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@primitive(dtype=comparison, shape=broadcast, inplace=True)
+@primitive(dtype=comparison, structure=pointwise, inplace=True)
 def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal; nan equals nothing. The operator ``==``.
 
@@ -34,7 +34,7 @@ def eq(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
     """
 
 
-@composite(dtype=comparison, shape=broadcast, inplace=True)
+@composite(dtype=comparison, structure=pointwise, inplace=True)
 def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ; nan differs from everything. The operator ``!=``.
 
@@ -50,7 +50,7 @@ def ne(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 not_equal = alias("not_equal", ne)
 
 
-@primitive(dtype=not_complex("lt", comparison), shape=broadcast, inplace=True)
+@primitive(dtype=not_complex("lt", comparison), structure=pointwise, inplace=True)
 def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the element of *input* is smaller. The operator ``<``.
 
@@ -65,7 +65,7 @@ def lt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 less = alias("less", lt)
 
 
-@primitive(dtype=not_complex("le", comparison), shape=broadcast, inplace=True)
+@primitive(dtype=not_complex("le", comparison), structure=pointwise, inplace=True)
 def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the element of *input* is smaller or equal. The operator ``<=``.
 
@@ -80,7 +80,7 @@ def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 less_equal = alias("less_equal", le)
 
 
-@composite(dtype=not_complex("gt", comparison), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("gt", comparison), structure=pointwise, inplace=True)
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the element of *input* is larger. The operator ``>``.
 
@@ -96,7 +96,7 @@ def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 greater = alias("greater", gt)
 
 
-@composite(dtype=not_complex("ge", comparison), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("ge", comparison), structure=pointwise, inplace=True)
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the element of *input* is larger or equal. The operator ``>=``.
 
@@ -112,7 +112,7 @@ def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 greater_equal = alias("greater_equal", ge)
 
 
-@composite(dtype=to_bool, shape=same)
+@composite(dtype=to_bool, structure=pointwise)
 def isnan(input: Tensor) -> Tensor:
     """Whether each element (either part of a complex one) is nan.
 
@@ -123,7 +123,7 @@ def isnan(input: Tensor) -> Tensor:
     return ne(input, input)
 
 
-@composite(dtype=to_bool, shape=same)
+@composite(dtype=to_bool, structure=pointwise)
 def isinf(input: Tensor) -> Tensor:
     """Whether each element (either part of a complex one) is infinite.
 
@@ -134,7 +134,7 @@ def isinf(input: Tensor) -> Tensor:
     return eq(_magnitude(input), math.inf)
 
 
-@composite(dtype=to_bool, shape=same)
+@composite(dtype=to_bool, structure=pointwise)
 def isfinite(input: Tensor) -> Tensor:
     """Whether each element (both parts of a complex one) is neither infinite nor nan.
 

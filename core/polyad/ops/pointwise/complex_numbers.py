@@ -15,17 +15,17 @@ from typing import Any
 
 from ...backend.interface import Signature
 from ...backend.registry import tensor_type
-from ...dispatch.forward import elementwise, forward, linear_in
+from ...dispatch.forward import forward, linear_in, symmetric
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import composite, function, gradient, prop, view
 from ...dispatch.promotion import Typing, promoted_float, to_bool
+from ...dispatch.structure import pointwise
 from ...dispatch.views import layout_of
 from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
-from ...layout import Layout, in_parts
+from ...layout import Layout, broadcast_shapes, in_parts
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
-from ..declaring.shape_rules import broadcast, same
 from .arithmetic import conjugate
 from .selection import _where
 from .trigonometry import atan2
@@ -179,10 +179,10 @@ def view_as_complex(input: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------------- made from parts
 
 
-@composite(dtype=_whole, shape=broadcast, method=False)
+@composite(dtype=_whole, structure=pointwise, method=False)
 def _complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag i: tier 0's allocate and two copies, which broadcast."""
-    shape = broadcast(real._array.shape, imag._array.shape)
+    shape = broadcast_shapes(real._array.shape, imag._array.shape)
     part = real._type
     kind = tensor_type(part.dtype.to_complex(), part.device, not shape)
     array = kind.backend.empty(shape, kind.dtype, kind.device)
@@ -227,7 +227,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _complex(real, imag)
 
 
-@composite(dtype=_whole, shape=broadcast, method=False)
+@composite(dtype=_whole, structure=pointwise, method=False)
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs * exp(i angle)."""
     return _complex(abs * angle.cos(), abs * angle.sin())
@@ -259,7 +259,7 @@ def _angle(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((dtype,), (dtype.to_real(),))
 
 
-@composite(dtype=_angle, shape=same)
+@composite(dtype=_angle, structure=pointwise)
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of each element in the complex plane, in radians: 0 or pi for a real one, nan for nan.
 
@@ -281,10 +281,10 @@ def _angle_grad(g: Tensor, input: Tensor) -> Tensor:
 
 
 gradient(angle, input=_angle_grad)
-elementwise(angle)
+symmetric(angle)
 
 
-@composite(dtype=to_bool, shape=same)
+@composite(dtype=to_bool, structure=pointwise)
 def isreal(input: Tensor) -> Tensor:
     """Whether each element has no imaginary part; all of a real tensor have none.
 

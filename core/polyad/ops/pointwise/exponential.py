@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import floating_only, not_complex, promoted_float
+from ...dispatch.structure import Pointwise, pointwise
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import ones_like
 from ..declaring.half_types import in_float32
-from ..declaring.shape_rules import broadcast, same
 from .arithmetic import _add, _div, _mul, _sub, conjugate
 from .selection import _where, clamp, maximum
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LN2, LN10 = math.log(2), math.log(10)
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """e to the power of each element.
 
@@ -38,7 +38,7 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(exp, input=lambda g, out: _mul(g, conjugate(out)))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) - 1``, accurate near 0.
 
@@ -51,7 +51,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(expm1, input=lambda g, out: _mul(g, conjugate(_add(out, 1))))
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of each element.
 
@@ -65,7 +65,7 @@ def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(exp2, input=lambda g, out: _mul(g, conjugate(_mul(out, LN2))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm: -inf for 0, nan for negative real elements.
 
@@ -78,7 +78,7 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(log, input=lambda g, input: _div(g, conjugate(input)))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True, grad_name="Log1PBackward0")
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True, grad_name="Log1PBackward0")
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(1 + input)``, accurate near 0.
 
@@ -91,7 +91,7 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(log1p, input=lambda g, input: _div(g, conjugate(_add(input, 1))))
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2.
 
@@ -105,7 +105,7 @@ def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(log2, input=lambda g, input: _div(g, conjugate(_mul(input, LN2))))
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10.
 
@@ -119,7 +119,7 @@ def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(log10, input=lambda g, input: _div(g, conjugate(_mul(input, LN10))))
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logistic function ``1 / (1 + exp(-input))``.
 
@@ -130,7 +130,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return 1 / _add(exp(-input), 1)
 
 
-@composite(dtype=floating_only("sigmoid_backward"), shape=broadcast, method=False)
+@composite(dtype=floating_only("sigmoid_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor:
     """grad * output * (1 - output): the gradient of `sigmoid` from its result."""
     return _mul(grad, conjugate(_mul(output, _sub(1, output))))
@@ -160,7 +160,7 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     return _logit(input if eps is None else clamp(input, eps, 1 - eps))
 
 
-@composite(dtype=not_complex("logit", promoted_float), shape=same)
+@composite(dtype=not_complex("logit", promoted_float), structure=pointwise)
 def _logit(input: Tensor) -> Tensor:
     """log(input / (1 - input))."""
     return log(_div(input, _sub(1, input)))
@@ -172,7 +172,7 @@ gradient(
 )
 
 
-@composite(dtype=floating_only("logaddexp"), shape=broadcast)
+@composite(dtype=floating_only("logaddexp"), structure=pointwise)
 @in_float32
 def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow.
@@ -212,7 +212,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("logaddexp2", floating_only("logaddexp2")), shape=broadcast)
+@composite(dtype=not_complex("logaddexp2", floating_only("logaddexp2")), structure=pointwise)
 @in_float32
 def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log2(2 ** input + 2 ** other)`` without overflow.
@@ -235,7 +235,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("xlogy", promoted_float), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("xlogy", promoted_float), structure=pointwise, inplace=True)
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, and 0 where input is 0, unless other is nan.
 
@@ -260,8 +260,8 @@ def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tenso
 
 
 gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _mul(g, _div(input, other)))
-elementwise(exp, expm1, exp2, log, log1p, log2, log10, sigmoid, _logit, logaddexp, logaddexp2, xlogy)
-elementwise(_sigmoid_backward, holomorphic=False)
+symmetric(exp, expm1, exp2, log, log1p, log2, log10, sigmoid, _logit, logaddexp, logaddexp2, xlogy)
+symmetric(_sigmoid_backward, holomorphic=False)
 
 expit = alias("expit", sigmoid, namespace="special")
 alias("sigmoid", sigmoid, namespace="nn.functional")

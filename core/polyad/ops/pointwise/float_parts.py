@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ... import return_types
 from ...backend.interface import Signature
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, floating_only, not_complex, promoted_float, to_bool
+from ...dispatch.structure import pointwise
 from ...dtypes import BOOL, FLOATING, bfloat16, finfo, float16, float32, float64, int16, int32, int64
 from ...errors import DTypeError
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like
 from ..declaring.half_types import in_float32
-from ..declaring.shape_rules import broadcast, same
 from ..shaping.reshape import view
 from .arithmetic import _add, _div, _mul, _neg, _no_slope, _sub
 from .exponential import LN2, log2
@@ -34,7 +34,7 @@ _BITS = {float16: int16, bfloat16: int16, float32: int32, float64: int64}
 """The integers that have the order of each floating dtype's magnitudes."""
 
 
-@composite(dtype=not_complex("signbit", to_bool), shape=same)
+@composite(dtype=not_complex("signbit", to_bool), structure=pointwise)
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether the element has a minus sign; -0.0 has one. Raises NotImplementedError for complex tensors.
 
@@ -51,7 +51,7 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return negative | ((input == 0) & (_div(1, input) < 0))
 
 
-@composite(dtype=not_complex("copysign", promoted_float), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("copysign", promoted_float), structure=pointwise, inplace=True)
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The magnitude of *input* with the sign of *other*, which may be that of -0.0.
 
@@ -76,7 +76,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("nextafter", floating_only("nextafter")), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("nextafter", floating_only("nextafter")), structure=pointwise, inplace=True)
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next number of the dtype after *input* in the direction of *other*; other itself where they are equal.
 
@@ -100,7 +100,7 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 gradient(nextafter, input=lambda g, input, other: _where(input == other, 0.0, g), other=_no_slope)
 
 
-@composite(dtype=not_complex("ldexp", promoted_float), shape=broadcast)
+@composite(dtype=not_complex("ldexp", promoted_float), structure=pointwise)
 @in_float32
 def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input * 2**other."""
@@ -148,11 +148,7 @@ def _parts(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (dtype, int32))
 
 
-def _two(shape: Any) -> tuple[Any, Any]:
-    return shape, shape
-
-
-@composite(dtype=_parts, shape=_two, outputs=("mantissa", "exponent"), method=False)
+@composite(dtype=_parts, structure=pointwise, outputs=("mantissa", "exponent"), method=False)
 def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     """input = mantissa * 2**exponent with 1/2 <= abs(mantissa) < 1; zeros, infinities and nan have exponent 0."""
     dtype = input._type.dtype
@@ -173,7 +169,7 @@ def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
 
 
 gradient(_frexp, input=lambda grads, exponent: None if grads[0] is None else _ldexp(grads[0], _neg(exponent)))
-elementwise(copysign, nextafter, _ldexp)
+symmetric(copysign, nextafter, _ldexp)
 
 
 @function()

@@ -12,15 +12,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, floating_only, not_bool, not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...dtypes import BOOL, INTEGER, complex128, float64, int64
 from ...errors import ArgumentTypeError, DTypeError
 from ...tensor import Tensor
 from ..creation.factories import zeros_like
 from ..declaring.half_types import in_float32
-from ..declaring.shape_rules import broadcast, same
 from .arithmetic import _add, _div, _mul, _neg, conjugate
 from .selection import _where, maximum, minimum
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@primitive(dtype=not_bool("pow"), shape=broadcast)
+@primitive(dtype=not_bool("pow"), structure=pointwise)
 def _pow(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """input ** exponent; an integer to a negative integer power is rounded towards zero."""
 
@@ -121,7 +121,7 @@ def _at_least_int(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((dtype,), (dtype,))
 
 
-@composite(dtype=not_complex("hypot", floating_only("hypot")), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("hypot", floating_only("hypot")), structure=pointwise, inplace=True)
 @in_float32
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sqrt(input ** 2 + other ** 2)`` without overflow: the length of a triangle's long side.
@@ -147,7 +147,7 @@ gradient(
 )
 
 
-@composite(dtype=_at_least_int, shape=same, inplace=True)
+@composite(dtype=_at_least_int, structure=pointwise, inplace=True)
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * input``.
 
@@ -161,7 +161,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(square, input=lambda g, input: _mul(g, conjugate(_mul(input, 2))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root; nan for negative real elements. Integers become the default floating dtype.
 
@@ -174,7 +174,7 @@ def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(sqrt, input=lambda g, out: g / conjugate(_mul(out, 2)))
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / sqrt(input)``; inf for 0.
 
@@ -188,7 +188,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(rsqrt, input=lambda g, out: _mul(g, conjugate(_mul(_mul(out, _mul(out, out)), -0.5))))
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / input``; integers become the default floating dtype.
 
@@ -200,4 +200,4 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 gradient(reciprocal, input=lambda g, out: _neg(_mul(g, conjugate(_mul(out, out)))))
-elementwise(_pow, hypot, square, sqrt, rsqrt, reciprocal)
+symmetric(_pow, hypot, square, sqrt, rsqrt, reciprocal)

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import floating_only, not_bool, not_complex
+from ...dispatch.structure import pointwise
 from ...dtypes import INTEGER
 from ...errors import ArgumentTypeError, DTypeError
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import same
 from .arithmetic import _div, _mul, _no_slope, _sub
 
 
@@ -20,7 +20,7 @@ def _roundable(op: str) -> Any:
     return not_bool(op, not_complex(op))
 
 
-@primitive(dtype=_roundable("floor"), shape=same, inplace=True)
+@primitive(dtype=_roundable("floor"), structure=pointwise, inplace=True)
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest whole number that is not larger.
 
@@ -35,7 +35,7 @@ def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(floor, input=_no_slope)
 
 
-@primitive(dtype=_roundable("ceil"), shape=same, inplace=True)
+@primitive(dtype=_roundable("ceil"), structure=pointwise, inplace=True)
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest whole number that is not smaller.
 
@@ -50,7 +50,7 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(ceil, input=_no_slope)
 
 
-@primitive(dtype=_roundable("trunc"), shape=same, inplace=True)
+@primitive(dtype=_roundable("trunc"), structure=pointwise, inplace=True)
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The whole number towards zero.
 
@@ -67,7 +67,7 @@ gradient(trunc, input=_no_slope)
 fix = alias("fix", trunc)
 
 
-@primitive(dtype=_roundable("round"), shape=same)
+@primitive(dtype=_roundable("round"), structure=pointwise)
 def _round(input: Tensor) -> Tensor:
     """The nearest whole number; of two, the even one."""
 
@@ -104,7 +104,7 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
 alias("round", round, namespace="special")
 
 
-@composite(dtype=not_complex("frac", floating_only("frac")), shape=same, inplace=True)
+@composite(dtype=not_complex("frac", floating_only("frac")), structure=pointwise, inplace=True)
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The part after the decimal point, with the sign of the element.
 
@@ -118,4 +118,4 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 gradient(frac, input=lambda g: g)
-elementwise(floor, ceil, trunc, _round, frac)
+symmetric(floor, ceil, trunc, _round, frac)

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature, TensorType
-from ...dispatch.forward import elementwise, linear_in
+from ...dispatch.forward import linear_in, symmetric
 from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import Typing, common_dtype, not_bool, not_complex, promoted
+from ...dispatch.structure import pointwise
 from ...dtypes import INTEGER, bool_, finfo, uint8
 from ...errors import ArgumentTypeError, DTypeError, OptionError
 from ...tensor import Tensor, check_tensor
 from ..declaring.no_derivative import no_derivative
-from ..declaring.shape_rules import broadcast, same
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -29,7 +29,7 @@ def _chosen(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((bool_, dtype, dtype), (dtype,), number=1 if only_numbers else None)
 
 
-@primitive(dtype=_chosen, shape=broadcast)
+@primitive(dtype=_chosen, structure=pointwise)
 def _where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input where condition, else other."""
 
@@ -84,7 +84,7 @@ def where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Ten
     return result
 
 
-@composite(shape=broadcast, method=False)
+@composite(structure=pointwise, method=False)
 def _share(grad: Tensor, loses: Tensor, ties: Tensor) -> Tensor:
     """The gradient of the extreme for one operand: nothing where it loses, half where both are equal."""
     return _where(loses, 0, _where(ties, grad * 0.5, grad))
@@ -93,7 +93,7 @@ def _share(grad: Tensor, loses: Tensor, ties: Tensor) -> Tensor:
 gradient(_share, grad=lambda g, loses, ties: _share(g, loses, ties))
 
 
-@primitive(dtype=not_complex("maximum"), shape=broadcast)
+@primitive(dtype=not_complex("maximum"), structure=pointwise)
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The larger of each pair of elements, nan if one is nan. Equal elements share the gradient.
 
@@ -112,7 +112,7 @@ gradient(
 )
 
 
-@primitive(dtype=not_complex("minimum"), shape=broadcast)
+@primitive(dtype=not_complex("minimum"), structure=pointwise)
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The smaller of each pair of elements, nan if one is nan. Equal elements share the gradient.
 
@@ -131,7 +131,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("fmax"), shape=broadcast)
+@composite(dtype=not_complex("fmax"), structure=pointwise)
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`maximum`, but of a number and nan the number.
 
@@ -149,7 +149,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("fmin"), shape=broadcast)
+@composite(dtype=not_complex("fmin"), structure=pointwise)
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`minimum`, but of a number and nan the number.
 
@@ -183,7 +183,7 @@ def _bounded(types: Signature, params: Mapping[str, Any]) -> Typing:
     return promoted(types, params)
 
 
-@composite(dtype=not_bool("clamp", not_complex("clamp", _bounded)), shape=broadcast)
+@composite(dtype=not_bool("clamp", not_complex("clamp", _bounded)), structure=pointwise)
 def _clamp(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
     """input raised to min, then lowered to max; an absent bound does nothing."""
     _check_bounds("clamp", input, min, max)
@@ -191,7 +191,7 @@ def _clamp(input: Tensor, min: Tensor | Number | None, max: Tensor | Number | No
     return raised if max is None else minimum(raised, max)
 
 
-@composite(dtype=not_complex("clamp_backward"), shape=broadcast, method=False)
+@composite(dtype=not_complex("clamp_backward"), structure=pointwise, method=False)
 def _clamp_backward(grad: Tensor, input: Tensor, min: Tensor | Number | None, max: Tensor | Number | None) -> Tensor:
     """grad where input lies within the bounds, 0 elsewhere."""
     inside = (
@@ -277,7 +277,7 @@ def _one_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, None), (dtype,))
 
 
-@composite(dtype=not_complex("heaviside", _one_dtype), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("heaviside", _one_dtype), structure=pointwise, inplace=True)
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where *input* is negative or nan, 1 where it is positive, and the element of *values* where it is 0.
 
@@ -294,7 +294,7 @@ def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Te
 gradient(heaviside, **no_derivative("heaviside", "input", "values"))
 
 
-@composite(shape=same, method=False)
+@composite(structure=pointwise, method=False)
 def _nan_to_num(input: Tensor, nan: float, posinf: float, neginf: float) -> Tensor:
     """input with other numbers for nan and the infinities; floating."""
     result = _where(input != input, nan, input)
@@ -303,7 +303,7 @@ def _nan_to_num(input: Tensor, nan: float, posinf: float, neginf: float) -> Tens
 
 
 gradient(_nan_to_num, input=lambda g, input: _where(abs(input) < math.inf, g, 0))
-elementwise(_share, maximum, minimum, fmax, fmin, _clamp, _clamp_backward, heaviside, _nan_to_num)
+symmetric(_share, maximum, minimum, fmax, fmin, _clamp, _clamp_backward, heaviside, _nan_to_num)
 
 
 @function(inplace=True)

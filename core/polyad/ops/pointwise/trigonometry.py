@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, gradient, primitive
 from ...dispatch.promotion import floating_only, not_complex, promoted_float
+from ...dispatch.structure import Pointwise, pointwise
 from ...tensor import Tensor
 from ..declaring.half_types import in_float32
-from ..declaring.shape_rules import broadcast, same
 from .arithmetic import _add, _div, _mul, _neg, _sub, conjugate
 from .powers import rsqrt, square
 from .selection import _where
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine.
 
@@ -31,7 +31,7 @@ def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(sin, input=lambda g, input: _mul(g, conjugate(cos(input))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine.
 
@@ -44,7 +44,7 @@ def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(cos, input=lambda g, input: _neg(_mul(g, conjugate(sin(input)))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent.
 
@@ -57,7 +57,7 @@ def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(tan, input=lambda g, out: _mul(g, conjugate(_add(square(out), 1))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse sine, in [-pi/2, pi/2].
 
@@ -72,7 +72,7 @@ gradient(asin, input=lambda g, input: _mul(g, conjugate(rsqrt(_sub(1, square(inp
 arcsin = alias("arcsin", asin)
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse cosine, in [0, pi].
 
@@ -87,7 +87,7 @@ gradient(acos, input=lambda g, input: _neg(_mul(g, conjugate(rsqrt(_sub(1, squar
 arccos = alias("arccos", acos)
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse tangent, in [-pi/2, pi/2].
 
@@ -102,7 +102,7 @@ gradient(atan, input=lambda g, input: _div(g, conjugate(_add(square(input), 1)))
 arctan = alias("arctan", atan)
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine.
 
@@ -115,7 +115,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(sinh, input=lambda g, input: _mul(g, conjugate(cosh(input))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine.
 
@@ -128,7 +128,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(cosh, input=lambda g, input: _mul(g, conjugate(sinh(input))))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent.
 
@@ -138,7 +138,7 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 
-@composite(dtype=floating_only("tanh_backward"), shape=broadcast, method=False)
+@composite(dtype=floating_only("tanh_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _tanh_backward(grad: Tensor, output: Tensor) -> Tensor:
     """grad * (1 - output**2): the gradient of `tanh` from its result."""
     return _mul(grad, conjugate(_sub(1, square(output))))
@@ -152,7 +152,7 @@ gradient(
 gradient(tanh, input=lambda g, out: _tanh_backward(g, out))
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine.
 
@@ -167,7 +167,7 @@ gradient(asinh, input=lambda g, input: _mul(g, conjugate(rsqrt(_add(square(input
 arcsinh = alias("arcsinh", asinh)
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine, for elements of at least 1.
 
@@ -182,7 +182,7 @@ gradient(acosh, input=lambda g, input: _mul(g, conjugate(_mul(rsqrt(_sub(input, 
 arccosh = alias("arccosh", acosh)
 
 
-@primitive(dtype=promoted_float, shape=same, inplace=True)
+@primitive(dtype=promoted_float, structure=pointwise, inplace=True)
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, for elements between -1 and 1.
 
@@ -197,7 +197,7 @@ gradient(atanh, input=lambda g, input: _div(g, conjugate(_sub(1, square(input)))
 arctanh = alias("arctanh", atanh)
 
 
-@primitive(dtype=not_complex("atan2", promoted_float), shape=broadcast, inplace=True)
+@primitive(dtype=not_complex("atan2", promoted_float), structure=pointwise, inplace=True)
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (x = *other*, y = *input*), in [-pi, pi].
 
@@ -218,7 +218,7 @@ gradient(
 arctan2 = alias("arctan2", atan2)
 
 
-@composite(dtype=not_complex("deg2rad", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("deg2rad", promoted_float), structure=pointwise, inplace=True)
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees to radians.
 
@@ -229,7 +229,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _mul(input, math.pi / 180)
 
 
-@composite(dtype=not_complex("rad2deg", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("rad2deg", promoted_float), structure=pointwise, inplace=True)
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians to degrees.
 
@@ -240,7 +240,7 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _mul(input, 180 / math.pi)
 
 
-@composite(dtype=promoted_float, shape=same, inplace=True)
+@composite(dtype=promoted_float, structure=pointwise, inplace=True)
 @in_float32
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi * input) / (pi * input)``, and 1 at 0.
@@ -274,8 +274,8 @@ def _sinc_slope(x: Tensor) -> Tensor:
 
 
 gradient(sinc, input=lambda g, input: _mul(g, conjugate(_sinc_slope(input))))
-elementwise(sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, atan2, sinc)
-elementwise(_tanh_backward, holomorphic=False)
+symmetric(sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, atan2, sinc)
+symmetric(_tanh_backward, holomorphic=False)
 
 alias("sinc", sinc, namespace="special")
 alias("tanh", tanh, namespace="nn.functional")

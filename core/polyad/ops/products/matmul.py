@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import promoted
+from ...dispatch.structure import contraction
 from ...errors import ShapeError
 from ...tensor import Tensor, check_tensor
 from ..declaring import shape_rules
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ...layout import Shape
 
 
-@primitive(dtype=promoted, shape=shape_rules.gemm, grad_name="MmBackward0", title="matmul")
+@primitive(dtype=promoted, structure=contraction, shape=shape_rules.gemm, grad_name="MmBackward0", title="matmul")
 def _gemm(input: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
     """Batched matrix product of operands with two or more dimensions, either of them transposed in its last two."""
 
@@ -84,7 +85,9 @@ def _reflected_operator(self: Any, other: Any) -> Any:
     return NotImplemented if other is None else _matmul(other, self)
 
 
-@composite(dtype=promoted, shape=shape_rules.vector_product, grad_name="MvBackward0", method=False)
+@composite(
+    dtype=promoted, structure=contraction, shape=shape_rules.vector_product, grad_name="MvBackward0", method=False
+)
 def _vector_product(input: Tensor, other: Tensor) -> Tensor:
     """The product where an operand is a vector; an op of its own, so that its result is no view of a matrix."""
     shape_rules.vector_product(input._array.shape, other._array.shape)
@@ -112,7 +115,7 @@ gradient(_vector_product, input=_vector_product_grad_input, other=_vector_produc
 multilinear(_vector_product, "input", "other")
 
 
-@composite(dtype=promoted, grad_name="AddmmBackward0", method=False)
+@composite(dtype=promoted, structure=contraction, grad_name="AddmmBackward0", method=False)
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """input @ weight.T + bias."""
     product = _gemm(input, weight, False, True)

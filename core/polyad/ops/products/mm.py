@@ -17,6 +17,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import multilinear
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Rule, Typing
+from ...dispatch.structure import contraction
 from ...dispatch.views import owned
 from ...dtypes import BOOL
 from ...errors import DTypeError, ShapeError, UnsupportedDType
@@ -136,7 +137,7 @@ def _vdot_shape(input: Shape, other: Shape) -> Shape:
     return _dot_shape(input, other, "vdot", "other")
 
 
-@composite(dtype=same_dtype("mm"), shape=mm_shape)
+@composite(dtype=same_dtype("mm"), structure=contraction, shape=mm_shape)
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices: (n, m) and (m, p) give (n, p).
 
@@ -158,7 +159,7 @@ gradient(
 multilinear(mm, "input", "mat2")
 
 
-@composite(dtype=same_dtype("bmm"), shape=bmm_shape)
+@composite(dtype=same_dtype("bmm"), structure=contraction, shape=bmm_shape)
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of as many pairs of matrices: (b, n, m) and (b, m, p) give (b, n, p).
 
@@ -180,7 +181,7 @@ gradient(
 multilinear(bmm, "input", "mat2")
 
 
-@composite(dtype=same_dtype("mv"), shape=mv_shape)
+@composite(dtype=same_dtype("mv"), structure=contraction, shape=mv_shape)
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix (n, m) and a vector (m,), a vector (n,).
 
@@ -202,7 +203,7 @@ gradient(
 multilinear(mv, "input", "vec")
 
 
-@composite(dtype=same_dtype("dot"), shape=_dot_shape)
+@composite(dtype=same_dtype("dot"), structure=contraction, shape=_dot_shape)
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements; nothing is conjugated (see `vdot`).
 
@@ -224,7 +225,7 @@ gradient(
 multilinear(dot, "input", "tensor")
 
 
-@composite(dtype=same_dtype("vdot"), shape=_vdot_shape)
+@composite(dtype=same_dtype("vdot"), structure=contraction, shape=_vdot_shape)
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors: `dot` with the first one conjugated.
 
@@ -373,7 +374,9 @@ def _cross_shape(input: Shape, other: Shape, dim: int) -> Shape:
     return broadcast_shapes(input, other)
 
 
-@composite(dtype=same_dtype("cross"), shape=_cross_shape, grad_name="LinalgCrossBackward0", method=False)
+@composite(
+    dtype=same_dtype("cross"), structure=contraction, shape=_cross_shape, grad_name="LinalgCrossBackward0", method=False
+)
 def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """The cross products of the vectors along *dim*, which has size 3 in both; the others broadcast."""
     from ..shaping.joining import _cat

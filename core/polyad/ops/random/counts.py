@@ -14,12 +14,12 @@ from collections.abc import Callable
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
+from ...dispatch.structure import random
 from ...dtypes import float64
 from ...errors import ShapeError
 from ...layout import Shape
 from ...random.generator import Generator, generator_or_default
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import same
 from ..reductions.any_all import anywhere
 from .sampling import _floating, _uniform
 
@@ -58,7 +58,7 @@ def _accepted(
     return result
 
 
-@composite(shape=same, method=False)
+@composite(structure=random, method=False)
 def _poisson(input: Tensor, generator: Generator) -> Tensor:
     """The numbers of events whose means *input* holds."""
     shape = tuple(input.shape)
@@ -109,7 +109,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _poisson(input, generator_or_default("poisson", generator))
 
 
-@composite(dtype=first, method=False)
+@composite(dtype=first, structure=random, method=False)
 def _binomial(count: Tensor, prob: Tensor, generator: Generator) -> Tensor:
     """The numbers of successes in *count* trials of probability *prob*."""
     shape = tuple(count.shape)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend import registry
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, first, keyed_dtype
+from ...dispatch.structure import creation, random
 from ...dispatch.views import layout_of
 from ...dtypes import (
     BOOL,
@@ -60,7 +61,7 @@ def _bool(types: Signature, params: Mapping[str, Any]) -> Typing:
 # ------------------------------------------------------------------------------------------------ ops
 
 
-@primitive(dtype=_int64, shape=_shape_given, keyed=("device",), method=False)
+@primitive(dtype=_int64, structure=creation, shape=_shape_given, keyed=("device",), method=False)
 def _philox_bits(shape: Shape, seed: int, offset: int, device: Device) -> Tensor:
     """The words of a draw from (seed, offset) as int64 numbers in [0, 2**32)."""
 
@@ -78,7 +79,7 @@ def _53_bits(high: Tensor, low: Tensor) -> Tensor:
     return ((high >> 5) * 2**26 + (low >> 6)).to(float64)
 
 
-@composite(dtype=keyed_dtype, shape=_shape_given, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=random, shape=_shape_given, keyed=("dtype", "device"), method=False)
 def _uniform(shape: Shape, low: float, high: float, generator: Generator, dtype: DType, device: Device) -> Tensor:
     """Numbers in [low, high), all equally likely."""
     count = math.prod(shape)
@@ -92,7 +93,7 @@ def _uniform(shape: Shape, low: float, high: float, generator: Generator, dtype:
     return made.to(dtype).reshape(shape)
 
 
-@composite(dtype=keyed_dtype, shape=_shape_given, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=random, shape=_shape_given, keyed=("dtype", "device"), method=False)
 def _normal(shape: Shape, mean: float, std: float, generator: Generator, dtype: DType, device: Device) -> Tensor:
     """Normally distributed numbers."""
     count = math.prod(shape)
@@ -113,7 +114,7 @@ def _normal(shape: Shape, mean: float, std: float, generator: Generator, dtype: 
     return made.to(dtype).reshape(shape)
 
 
-@composite(dtype=keyed_dtype, shape=_shape_given, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=random, shape=_shape_given, keyed=("dtype", "device"), method=False)
 def _integers(shape: Shape, low: int, high: int, generator: Generator, dtype: DType, device: Device) -> Tensor:
     """Integers in [low, high), all (nearly) equally likely."""
     count, span = math.prod(shape), high - low
@@ -132,7 +133,7 @@ def _keys(count: int, generator: Generator, device: Device) -> Tensor:
     return high * 2**31 + (low >> 1)
 
 
-@composite(dtype=_bool, shape=_shape_given, keyed=("device",), method=False)
+@composite(dtype=_bool, structure=random, shape=_shape_given, keyed=("device",), method=False)
 def _chances(shape: Shape, p: float, generator: Generator, device: Device) -> Tensor:
     """True with probability p."""
     return (_words(math.prod(shape), generator, device) < round(p * 2**32)).reshape(shape)
@@ -142,14 +143,14 @@ def _probabilities_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(dtype=first, shape=_probabilities_shape, method=False)
+@composite(dtype=first, structure=random, shape=_probabilities_shape, method=False)
 def _chances_of(input: Tensor, generator: Generator) -> Tensor:
     """1 with the probability that input holds, else 0."""
     dtype = float64 if input.dtype is float64 else float32
     return (_uniform(tuple(input.shape), 0, 1, generator, dtype, input.device) < input.to(dtype)).to(input.dtype)
 
 
-@composite(dtype=keyed_dtype, shape=_shape_given, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=random, shape=_shape_given, keyed=("dtype", "device"), method=False)
 def _exponential(shape: Shape, rate: float, generator: Generator, dtype: DType, device: Device) -> Tensor:
     """Exponentially distributed numbers, all greater than 0."""
     count = math.prod(shape)
@@ -165,7 +166,7 @@ def _permuted(n: int, *rest: Any) -> Shape:
     return (n,)
 
 
-@composite(dtype=keyed_dtype, shape=_permuted, keyed=("dtype", "device"), method=False)
+@composite(dtype=keyed_dtype, structure=random, shape=_permuted, keyed=("dtype", "device"), method=False)
 def _permutation(n: int, generator: Generator, dtype: DType, device: Device) -> Tensor:
     """The integers in [0, n) in an order in which each is equally likely."""
     return _keys(n, generator, device).argsort(stable=True).to(dtype)

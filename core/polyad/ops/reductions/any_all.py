@@ -12,11 +12,11 @@ from ...backend.interface import Signature
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, to_int64
+from ...dispatch.structure import Reduction
 from ...dtypes import bool_, uint8
-from ...layout import Shape, normalize_dims
+from ...layout import normalize_dims
 from ...state import state
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import reduced
 from .sums import _sum
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ def _truth(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (uint8 if types[0].dtype is uint8 else bool_,))
 
 
-@primitive(dtype=_truth, shape=reduced, method=False)
+@primitive(dtype=_truth, structure=Reduction("dims", "any"), method=False)
 def _any(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Whether an element is not zero; nan is not."""
 
 
-@primitive(dtype=_truth, shape=reduced, method=False)
+@primitive(dtype=_truth, structure=Reduction("dims", "all"), method=False)
 def _all(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """Whether no element is zero."""
 
@@ -72,11 +72,7 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor |
     return _all(input, _named_dims(dim, input.ndim, "all"), keepdim)
 
 
-def _counted(shape: Shape, dims: tuple[int, ...]) -> Shape:
-    return reduced(shape, dims, False)
-
-
-@composite(dtype=to_int64, shape=_counted, method=False)
+@composite(dtype=to_int64, structure=Reduction("dims"), method=False)
 def _count_nonzero(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """How many elements are not zero, over *dims*."""
     return _sum(input != 0, dims, False)

@@ -19,6 +19,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, floating_only, not_complex, summed
+from ...dispatch.structure import Last, Rowwise
 from ...dtypes import DType, float32, int64
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
@@ -30,11 +31,7 @@ from ..pointwise.selection import _where, maximum
 from ..shaping.joining import _cat, _flip
 
 
-def _same(shape: Shape, dim: int) -> Shape:
-    return shape
-
-
-@primitive(dtype=summed, shape=_same, method=False)
+@primitive(dtype=summed, structure=Rowwise("dim"), shape=same, method=False)
 def _cumsum(input: Tensor, dim: int) -> Tensor:
     """The sum of all elements up to each, along *dim*; integers and bool in int64, float16 and bfloat16 in float32."""
 
@@ -61,16 +58,12 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor |
     return result if dtype is None else result.to(dtype)
 
 
-@primitive(dtype=summed, shape=_same, method=False)
+@primitive(dtype=summed, structure=Rowwise("dim"), shape=same, method=False)
 def _cumprod(input: Tensor, dim: int) -> Tensor:
     """The product of all elements up to each, along *dim*; integers and bool in int64, halves in float32."""
 
 
-def _with_grad(grad: Shape, input: Shape, dim: int) -> Shape:
-    return grad
-
-
-@composite(shape=_with_grad, method=False)
+@composite(structure=Rowwise("dim"), shape=same, method=False)
 def _cumprod_backward(grad: Tensor, input: Tensor, dim: int) -> Tensor:
     """The product before each element, times what follows it: r[i] = g[i] + input[i + 1] * r[i + 1], solved without
     dividing by zeros.
@@ -131,7 +124,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
     return result if dtype is None else result.to(dtype)
 
 
-@composite(shape=same, method=False)
+@composite(structure=Rowwise(Last(1)), shape=same, method=False)
 def _product_of_others(input: Tensor) -> Tensor:
     """For each element the product of all others along the last dimension, made without dividing by zeros."""
     last = input.ndim - 1
@@ -185,7 +178,13 @@ def _running_extreme(input: Tensor, dim: int, wins: Callable[[Tensor, Tensor], T
     return (values.clone(), indices.clone()) if input._array.shape[dim] < 2 else (values, indices)
 
 
-@composite(dtype=not_complex("cummax", _with_positions), shape=_both, outputs=("values", "indices"), method=False)
+@composite(
+    dtype=not_complex("cummax", _with_positions),
+    structure=Rowwise("dim"),
+    shape=_both,
+    outputs=("values", "indices"),
+    method=False,
+)
 def _cummax(input: Tensor, dim: int) -> Any:
     """The largest element up to each along *dim* and where it is: the last of equal ones, the last nan if there is
     one.
@@ -193,7 +192,13 @@ def _cummax(input: Tensor, dim: int) -> Any:
     return _running_extreme(input, dim, lambda new, value: new >= value)
 
 
-@composite(dtype=not_complex("cummin", _with_positions), shape=_both, outputs=("values", "indices"), method=False)
+@composite(
+    dtype=not_complex("cummin", _with_positions),
+    structure=Rowwise("dim"),
+    shape=_both,
+    outputs=("values", "indices"),
+    method=False,
+)
 def _cummin(input: Tensor, dim: int) -> Any:
     """The smallest element up to each along *dim* and where it is: the last of equal ones, the last nan if there is
     one.
@@ -260,7 +265,7 @@ def _log_add(a: Tensor, b: Tensor) -> tuple[Tensor]:
     return (((a - top).exp() + (b - top).exp()).log() + top,)
 
 
-@composite(dtype=floating_only("logcumsumexp", first), shape=_same, method=False)
+@composite(dtype=floating_only("logcumsumexp", first), structure=Rowwise("dim"), shape=same, method=False)
 def _logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the sum of exp of all elements up to each, along *dim*, without overflow."""
     kind = input._type.dtype

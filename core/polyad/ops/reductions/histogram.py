@@ -14,6 +14,7 @@ from ... import return_types
 from ...backend.interface import Signature, TensorType
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, to_int64
+from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, INTEGER, DType, float32, float64, int64
 from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType
 from ...layout import Shape
@@ -45,7 +46,7 @@ def _count_shape(input: Shape, weights: Shape | None, size: int) -> Shape:
     return (size,)
 
 
-@composite(dtype=_counted, shape=_count_shape, method=False)
+@composite(dtype=_counted, structure=opaque, shape=_count_shape, method=False)
 def _bincount(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
     """How often each of 0 to *size* - 1 is in *input* (1-d), or the sums of *weights* there."""
     from ..indexing.index_select import _scatter_add
@@ -56,13 +57,13 @@ def _bincount(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
     return _scatter_add(_full((size,), 0, weights._type.dtype, kind.device), input, weights, 0)
 
 
-@composite(shape=same, method=False)
+@composite(structure=opaque, shape=same, method=False)
 def _bincount_of(counts: Tensor, weights: Tensor) -> Tensor:
     """The counts, which have no derivative with respect to the weights that they add up."""
     return counts
 
 
-@composite(shape=same, method=False)
+@composite(structure=opaque, shape=same, method=False)
 def _histogram_of(result: Tensor, input: Tensor) -> Tensor:
     """A histogram's counts or edges, which have no derivative with respect to the values they are made of."""
     return result
@@ -133,7 +134,7 @@ def _floating(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (dtype,))
 
 
-@composite(dtype=_floating, shape=_histc_shape, method=False)
+@composite(dtype=_floating, structure=opaque, shape=_histc_shape, method=False)
 def _histc(input: Tensor, bins: int, low: float, high: float) -> Tensor:
     """The counts of *input* in *bins* bins of equal width from *low* to *high*."""
     place = _even_position(_reshape(input, (input.numel(),)), bins, low, high)
@@ -222,7 +223,7 @@ def _counts_shape(input: Shape, edges: Shape, low: float, high: float, even: boo
     return (edges[0] - 1,)
 
 
-@composite(dtype=to_int64, shape=_counts_shape, method=False)
+@composite(dtype=to_int64, structure=opaque, shape=_counts_shape, method=False)
 def _bin_counts(input: Tensor, edges: Tensor, low: float, high: float, even: bool) -> Tensor:
     """How many elements (1-d) are in each bin between *edges*; *even* says that these are evenly spaced from *low* to
     *high*.

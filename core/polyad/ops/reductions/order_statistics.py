@@ -17,6 +17,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, not_complex
+from ...dispatch.structure import ALL, Last, Reduction, Rowwise
 from ...dtypes import float32, float64, int64
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ...layout import Shape, normalize_dim
@@ -33,15 +34,6 @@ if TYPE_CHECKING:
 
 def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype, int64))
-
-
-def _without(shape: Shape, dim: int, keepdim: bool) -> tuple[Shape, Shape]:
-    made = (*shape[:dim], *((1,) if keepdim else ()), *shape[dim + 1 :])
-    return made, made
-
-
-def _kth_shape(shape: Shape, k: int, dim: int, keepdim: bool) -> tuple[Shape, Shape]:
-    return _without(shape, dim, keepdim)
 
 
 def _along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: bool, *first: Any) -> Any:
@@ -62,7 +54,10 @@ def _along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: 
 
 
 @composite(
-    dtype=not_complex("kthvalue", _with_positions), shape=_kth_shape, outputs=("values", "indices"), method=False
+    dtype=not_complex("kthvalue", _with_positions),
+    structure=Reduction("dim"),
+    outputs=("values", "indices"),
+    method=False,
 )
 def _kthvalue(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
     """The *k*-th smallest element along *dim*, counted from 1, and where it is."""
@@ -92,11 +87,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     return result
 
 
-def _scalar(shape: Shape) -> Shape:
-    return ()
-
-
-@composite(dtype=not_complex("median", first), shape=_scalar, method=False)
+@composite(dtype=not_complex("median", first), structure=Reduction(ALL), method=False)
 def _median(input: Tensor) -> Tensor:
     """The lower median of all elements, nan if one is nan."""
     values = _sorted(input.reshape(-1), 0, False)
@@ -105,7 +96,7 @@ def _median(input: Tensor) -> Tensor:
     return _where(last != last, last, middle)
 
 
-@composite(dtype=not_complex("nanmedian", first), shape=_scalar, method=False)
+@composite(dtype=not_complex("nanmedian", first), structure=Reduction(ALL), method=False)
 def _nanmedian(input: Tensor) -> Tensor:
     """The lower median of all elements that are not nan; nan if all are."""
     from ..indexing.index_select import _index_select
@@ -126,7 +117,12 @@ def _middle(number: Tensor) -> Tensor:
     return _where(number > 0, (number - 1) // 2, 0)
 
 
-@composite(dtype=not_complex("median", _with_positions), shape=_without, outputs=("values", "indices"), method=False)
+@composite(
+    dtype=not_complex("median", _with_positions),
+    structure=Reduction("dim"),
+    outputs=("values", "indices"),
+    method=False,
+)
 def _median_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The lower median along *dim* and where it is; the first nan if there is one."""
     size = input._array.shape[dim]
@@ -134,7 +130,12 @@ def _median_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     return _at_rank(input, _where(number == size, (size - 1) // 2, number), dim, keepdim)
 
 
-@composite(dtype=not_complex("nanmedian", _with_positions), shape=_without, outputs=("values", "indices"), method=False)
+@composite(
+    dtype=not_complex("nanmedian", _with_positions),
+    structure=Reduction("dim"),
+    outputs=("values", "indices"),
+    method=False,
+)
 def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The lower median along *dim* of what is not nan and where it is; the first nan if all are."""
     return _at_rank(input, _middle(_sum(input == input, (dim,), True)), dim, keepdim)
@@ -198,7 +199,9 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False, *, o
 # ---------------------------------------------------------------------------------------------------- mode
 
 
-@composite(dtype=not_complex("mode", _with_positions), shape=_without, outputs=("values", "indices"), method=False)
+@composite(
+    dtype=not_complex("mode", _with_positions), structure=Reduction("dim"), outputs=("values", "indices"), method=False
+)
 def _mode(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The smallest of the most frequent elements along *dim*, and where it is last."""
     from ..indexing.index_select import _gather
@@ -252,7 +255,7 @@ def _typed_by_lines(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, int64), (types[0].dtype,))
 
 
-@composite(dtype=_typed_by_lines, shape=_at_shape, method=False)
+@composite(dtype=_typed_by_lines, structure=Rowwise(Last(1)), shape=_at_shape, method=False)
 def _at_ranks(input: Tensor, ranks: Tensor) -> Tensor:
     """What stands at *ranks* (..., m) of the sorted lines of *input* (..., n)."""
     from ..indexing.index_select import _gather

@@ -18,17 +18,17 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward, linear_in, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, floating_only, not_complex, summed, to_int64
+from ...dispatch.structure import ALL, Reduction
 from ...dtypes import FLOATING, DType, float32
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape, normalize_dim, normalize_dims
+from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...layout import Shape, normalize_dim, normalize_dims, reduced_shape
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import reduced
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
 
 
-@primitive(dtype=summed, shape=reduced)
+@primitive(dtype=summed, structure=Reduction("dims", "sum"))
 def _sum(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The sum over *dims*; integers and bool add up in int64, float16 and bfloat16 in float32."""
 
@@ -69,7 +69,7 @@ def kept(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> 
 
     if keepdim or not dims or len(dims) == len(shape):
         return result
-    return _reshape(result, reduced(shape, dims, True))
+    return _reshape(result, reduced_shape(shape, dims, True))
 
 
 def sum_to(input: Tensor, shape: Shape) -> Tensor:
@@ -92,7 +92,7 @@ def count(shape: Shape, dims: tuple[int, ...]) -> int:
     return math.prod([shape[dim] for dim in dims])
 
 
-@composite(dtype=floating_only("mean", first), shape=reduced, method=False)
+@composite(dtype=floating_only("mean", first), structure=Reduction("dims", "mean"), method=False)
 def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The mean over *dims*; float16 and bfloat16 add up in float32."""
     kind = input._type.dtype
@@ -176,7 +176,7 @@ def nanmean(
     return (_sum(known, dims, keepdim) / _sum(input == input, dims, keepdim)).to(made)
 
 
-@primitive(dtype=summed, shape=reduced, method=False)
+@primitive(dtype=summed, structure=Reduction("dims", "prod"), method=False)
 def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The product over *dims*; integers and bool multiply in int64, float16 and bfloat16 in float32."""
 
@@ -236,22 +236,12 @@ def _one_or_all(dim: int | None, ndim: int, op: str) -> tuple[int, ...]:
 # ---------------------------------------------------------------------------------------------------- extremes
 
 
-def _not_empty(shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Shape:
-    for dim in dims:
-        if shape[dim] == 0:
-            raise IndexOutOfRange(
-                f"dimension {dim} has no elements, so there is no extreme among them",
-                fix="reduce other dimensions, or concatenate a value for that case",
-            )
-    return reduced(shape, dims, keepdim)
-
-
-@primitive(dtype=not_complex("amax", first), shape=_not_empty, method=False)
+@primitive(dtype=not_complex("amax", first), structure=Reduction("dims", "max"), method=False)
 def _amax(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The largest element over *dims*; nan if one is nan."""
 
 
-@primitive(dtype=not_complex("amin", first), shape=_not_empty, method=False)
+@primitive(dtype=not_complex("amin", first), structure=Reduction("dims", "min"), method=False)
 def _amin(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The smallest element over *dims*; nan if one is nan."""
 
@@ -330,16 +320,12 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
     return return_types.aminmax(_amin(input, dims, keepdim), _amax(input, dims, keepdim))
 
 
-def _position_shape(shape: Shape, dim: int | None, keepdim: bool) -> Shape:
-    return _not_empty(shape, tuple(range(len(shape))) if dim is None else (dim,), keepdim)
-
-
-@primitive(dtype=not_complex("argmax", to_int64), shape=_position_shape, method=False)
+@primitive(dtype=not_complex("argmax", to_int64), structure=Reduction("dim", "argmax"), method=False)
 def _argmax(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The position of the first largest element along *dim*, or of the flattened tensor; nan is largest."""
 
 
-@primitive(dtype=not_complex("argmin", to_int64), shape=_position_shape, method=False)
+@primitive(dtype=not_complex("argmin", to_int64), structure=Reduction("dim", "argmin"), method=False)
 def _argmin(input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     """The position of the first smallest element along *dim*, or of the flattened tensor; nan is smallest."""
 
@@ -379,17 +365,23 @@ def _position(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool)
     return result
 
 
-def _scalar(shape: Shape) -> Shape:
-    return _not_empty(shape, tuple(range(len(shape))), False)
-
-
-@composite(dtype=not_complex("max", first), shape=_scalar, grad_name="MaxBackward1", method=False)
+@composite(
+    dtype=not_complex("max", first),
+    structure=Reduction(ALL, "max"),
+    grad_name="MaxBackward1",
+    method=False,
+)
 def _max_all(input: Tensor) -> Tensor:
     """The largest of all elements; nan if one is nan."""
     return _amax(input, tuple(range(input.ndim)), False)
 
 
-@composite(dtype=not_complex("min", first), shape=_scalar, grad_name="MinBackward1", method=False)
+@composite(
+    dtype=not_complex("min", first),
+    structure=Reduction(ALL, "min"),
+    grad_name="MinBackward1",
+    method=False,
+)
 def _min_all(input: Tensor) -> Tensor:
     """The smallest of all elements; nan if one is nan."""
     return _amin(input, tuple(range(input.ndim)), False)
@@ -415,13 +407,11 @@ def _value_and_position(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype, int64))
 
 
-def _pair_shape(shape: Shape, dim: int, keepdim: bool) -> tuple[Shape, Shape]:
-    made = _not_empty(shape, (dim,), keepdim)
-    return made, made
-
-
 @composite(
-    dtype=not_complex("max", _value_and_position), shape=_pair_shape, outputs=("values", "indices"), method=False
+    dtype=not_complex("max", _value_and_position),
+    structure=Reduction("dim", "max"),
+    outputs=("values", "indices"),
+    method=False,
 )
 def _max_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The largest elements along *dim* and where they are."""
@@ -429,7 +419,10 @@ def _max_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 
 @composite(
-    dtype=not_complex("min", _value_and_position), shape=_pair_shape, outputs=("values", "indices"), method=False
+    dtype=not_complex("min", _value_and_position),
+    structure=Reduction("dim", "min"),
+    outputs=("values", "indices"),
+    method=False,
 )
 def _min_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
     """The smallest elements along *dim* and where they are."""

@@ -9,12 +9,12 @@ from ...backend.interface import Signature
 from ...dispatch.forward import reduction
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only, promoted_float
+from ...dispatch.structure import Reduction
 from ...dtypes import float32
 from ...errors import ArgumentTypeError
-from ...layout import Shape, normalize_dims
+from ...layout import normalize_dims, reduced_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
-from ..declaring.shape_rules import reduced
 from ..pointwise.arithmetic import conjugate
 from .sums import _amax, _mean, _sum, count, kept
 
@@ -35,11 +35,7 @@ def _real_of(op: str) -> Any:
     return typed
 
 
-def _variance_shape(shape: Shape, dims: tuple[int, ...], correction: float, keepdim: bool) -> Shape:
-    return reduced(shape, dims, keepdim)
-
-
-@composite(dtype=_real_of("var"), shape=_variance_shape, method=False)
+@composite(dtype=_real_of("var"), structure=Reduction("dims"), method=False)
 def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """The sum of squared deviations from the mean over *dims*, divided by their number less *correction*."""
     kind = input._type.dtype
@@ -62,7 +58,7 @@ gradient(_var, input=_var_grad)
 reduction(_var)
 
 
-@composite(dtype=_real_of("std"), shape=_variance_shape, method=False)
+@composite(dtype=_real_of("std"), structure=Reduction("dims"), method=False)
 def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """The square root of the variance."""
     return _var(input, dims, correction, keepdim).sqrt()
@@ -99,7 +95,7 @@ def _given(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> 
         dim, unbiased = None, dim  # PyTorch's form var(input, unbiased)
     dims, less = normalize_dims(dim, input.ndim, op), _correction(op, unbiased, correction)
     shape = input._array.shape
-    if count(shape, dims) <= less and 0 not in reduced(shape, dims, False):
+    if count(shape, dims) <= less and 0 not in reduced_shape(shape, dims, False):
         warn_user(
             f"{op}: {count(shape, dims)} elements less a correction of {less} leave no degree of freedom", UserWarning
         )
@@ -192,7 +188,7 @@ def std_mean(
 # ---------------------------------------------------------------------------------------------------- log-sum-exp
 
 
-@composite(dtype=promoted_float, shape=reduced, method=False)
+@composite(dtype=promoted_float, structure=Reduction("dims"), method=False)
 def _logsumexp(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """log of the sum of exp(input) over *dims*, without overflow."""
     shape = input._array.shape
@@ -200,7 +196,7 @@ def _logsumexp(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
         return _sum(input.exp(), dims, keepdim).log()
     largest = _finite(_amax(input.real if input._type.dtype.is_complex else input, dims, True))
     total = _sum((input - largest).exp(), dims, True).log() + largest
-    return total.reshape(reduced(shape, dims, keepdim))
+    return total.reshape(reduced_shape(shape, dims, keepdim))
 
 
 def _finite(largest: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import promoted
+from ...dispatch.structure import shaping
 from ...dtypes import FLOATING, int64
 from ...errors import ArgumentTypeError, ShapeError
 from ...layout import Shape
@@ -31,7 +32,7 @@ def _block_shape(tensors: Sequence[Shape]) -> Shape:
     return tuple([sum(sizes) for sizes in zip(*tensors, strict=True)])
 
 
-@composite(dtype=promoted, shape=_block_shape, method=False)
+@composite(dtype=promoted, structure=shaping, shape=_block_shape, method=False)
 def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
     """The matrices *tensors* one behind the other on the diagonal, zeros elsewhere."""
     kind = tensors[0]._type
@@ -124,7 +125,7 @@ def _chosen(input: Shape, r: int, replace: bool) -> Shape:
     return (_count(input[0], r, replace), r)
 
 
-@composite(shape=_chosen, method=False)
+@composite(structure=shaping, shape=_chosen, method=False)
 def _combinations(input: Tensor, r: int, replace: bool) -> Tensor:
     """The choices of *r* > 0 elements of a vector, one a row."""
     positions = _positions(input._array.shape[0], r, replace, input._type.device)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import promoted
+from ...dispatch.structure import Last, Shaping, shaping
 from ...dispatch.views import owned
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...layout import Shape, check_sizes, normalize_dim, normalize_dims, normalize_shape
@@ -45,7 +46,7 @@ def _cat_shape(tensors: Sequence[Shape], dim: int) -> Shape:
     return (*head[:dim], sum([shape[dim] for shape in tensors]), *head[dim + 1 :])
 
 
-@primitive(dtype=promoted, shape=_cat_shape, method=False)
+@primitive(dtype=promoted, structure=shaping, shape=_cat_shape, method=False)
 def _cat(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """The tensors one after another along *dim*."""
 
@@ -105,7 +106,7 @@ def _stack_shape(tensors: Sequence[Shape], dim: int) -> Shape:
     return (*head[:dim], len(tensors), *head[dim:])
 
 
-@composite(dtype=promoted, shape=_stack_shape, method=False)
+@composite(dtype=promoted, structure=shaping, shape=_stack_shape, method=False)
 def _stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """The tensors side by side along a new dimension."""
     return _cat([_unsqueeze(tensor, dim) for tensor in tensors], dim)
@@ -309,7 +310,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     return _repeat(input, times)
 
 
-@composite(shape=lambda shape, times: _repeated(shape, times), method=False)
+@composite(structure=shaping, shape=lambda shape, times: _repeated(shape, times), method=False)
 def _repeat(input: Tensor, times: tuple[int, ...]) -> Tensor:
     """Repeated *times* along each dimension."""
     shape = (1,) * (len(times) - len(input._array.shape)) + input._array.shape
@@ -340,7 +341,7 @@ def _interleaved(shape: Shape, times: int, dim: int) -> Shape:
     return (*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
 
 
-@composite(shape=_interleaved, method=False, grad_name="RepeatInterleaveBackward0")
+@composite(structure=Shaping("dim"), shape=_interleaved, method=False, grad_name="RepeatInterleaveBackward0")
 def _repeat_interleave(input: Tensor, times: int, dim: int) -> Tensor:
     """Each position of *dim* *times* times in a row."""
     shape = input._array.shape
@@ -421,7 +422,7 @@ def repeat_interleave(
 # rolling
 
 
-@primitive(shape=same, method=False)
+@primitive(structure=Shaping("dims"), shape=same, method=False)
 def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Reversed along *dims*."""
 
@@ -505,7 +506,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return flipped.transpose(first, second)
 
 
-@composite(shape=same, method=False)
+@composite(structure=shaping, shape=same, method=False)
 def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     """Shifted along *dims*, around the end."""
     for shift, dim in zip(shifts, dims, strict=True):
@@ -558,7 +559,7 @@ def _triangle(shape: Shape, diagonal: int) -> Shape:
     return shape
 
 
-@primitive(shape=_triangle, method=False)
+@primitive(structure=Shaping(Last(2)), shape=_triangle, method=False)
 def _tril(input: Tensor, diagonal: int) -> Tensor:
     """The lower triangle of the last two dimensions, zeros above *diagonal*."""
 
@@ -567,7 +568,7 @@ gradient(_tril, input=lambda g, diagonal: _tril(g, diagonal))
 linear_in(_tril, "input")
 
 
-@primitive(shape=_triangle, method=False)
+@primitive(structure=Shaping(Last(2)), shape=_triangle, method=False)
 def _triu(input: Tensor, diagonal: int) -> Tensor:
     """The upper triangle of the last two dimensions, zeros below *diagonal*."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, gradient
+from ...dispatch.structure import contraction, shaping
 from ...layout import Shape, Strides, contiguous_strides
 from ...tensor import Tensor
 
@@ -77,7 +78,7 @@ def _take_shape(input: Shape, base_strides: Strides, shape: Shape, *rest: Any) -
     return shape
 
 
-@composite(shape=_take_shape, grad_name="AsStridedBackward0", method=False)
+@composite(structure=shaping, shape=_take_shape, grad_name="AsStridedBackward0", method=False)
 def _window_take(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
     """The window's elements, where *input* lies in memory with *base_strides*."""
     kind = input._type
@@ -90,7 +91,7 @@ def _put_shape(input: Shape, base_shape: Shape, *rest: Any) -> Shape:
     return base_shape
 
 
-@composite(shape=_put_shape, grad_name="AsStridedScatterBackward0", method=False)
+@composite(structure=contraction, shape=_put_shape, grad_name="AsStridedScatterBackward0", method=False)
 def _window_put(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
     """Zeros of *base_shape* with *input* at the window; elements that meet at one place add up."""
     kind = input._type
@@ -127,7 +128,7 @@ def _clear_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(shape=_clear_shape, grad_name="AsStridedScatterBackward0", method=False)
+@composite(structure=shaping, shape=_clear_shape, grad_name="AsStridedScatterBackward0", method=False)
 def _window_clear(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
     """*input* with zeros at the window."""
     kind = input._type
@@ -141,7 +142,7 @@ def _write_shape(input: Shape, src: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(shape=_write_shape, grad_name="AsStridedScatterBackward0", method=False)
+@composite(structure=shaping, shape=_write_shape, grad_name="AsStridedScatterBackward0", method=False)
 def _window_write(input: Tensor, src: Tensor, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
     """*input* with *src*, cast to its dtype, at the window."""
     kind = input._type
@@ -188,7 +189,7 @@ def _added_shape(input: Shape, step: int, length: int) -> Shape:
     return (*input[:-2], length)
 
 
-@composite(shape=_added_shape, method=False)
+@composite(structure=contraction, shape=_added_shape, method=False)
 def _overlap_add(input: Tensor, step: int, length: int) -> Tensor:
     """The rows (..., count, size) added up where they lie in (..., length), each *step* after the one before it."""
     from ..creation.factories import _full

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend.interface import Signature
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
+from ...dispatch.structure import opaque
 from ...dtypes import BOOL, COMPLEX, bool_, int32, int64
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
@@ -28,7 +29,7 @@ def _second(sequence: Shape, values: Shape, right: bool) -> Shape:
     return values
 
 
-@primitive(dtype=not_complex("searchsorted", _compared), shape=_second, method=False)
+@primitive(dtype=not_complex("searchsorted", _compared), structure=opaque, shape=_second, method=False)
 def _searchsorted(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
     """How many elements of the sorted last dimension of *sequence* are smaller than each of *values* (or, with *right*,
     not larger); nan is largest.
@@ -159,7 +160,7 @@ def _ordered_comparison(types: Signature, params: Mapping[str, Any]) -> Typing:
     return typing
 
 
-@composite(dtype=_ordered_comparison, shape=same, method=False)
+@composite(dtype=_ordered_comparison, structure=opaque, shape=same, method=False)
 def _isin(elements: Tensor, test_elements: Tensor, assume_unique: bool) -> Tensor:
     """Whether each of *elements* equals one of *test_elements* (of any shape)."""
     from ..indexing.index_select import _index_select

@@ -14,10 +14,12 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex
+from ...dispatch.structure import Rowwise
 from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
+from ..declaring.shape_rules import same
 from ..indexing.index_select import _gather
 from ..indexing.slicing import _slice
 from ..reductions.sums import placed
@@ -31,7 +33,13 @@ def _both(shape: Shape, dim: int, descending: bool) -> tuple[Shape, Shape]:
     return shape, shape
 
 
-@primitive(dtype=not_complex("sort", _with_positions), shape=_both, outputs=("values", "indices"), method=False)
+@primitive(
+    dtype=not_complex("sort", _with_positions),
+    structure=Rowwise("dim"),
+    shape=_both,
+    outputs=("values", "indices"),
+    method=False,
+)
 def _sort(input: Tensor, dim: int, descending: bool) -> Any:
     """The elements in order along *dim* and where each was; equal ones keep their order, nan is largest."""
 
@@ -40,11 +48,7 @@ gradient(_sort, input=lambda g, input_shape, dim, indices: placed(g, input_shape
 forward(_sort, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 
-def _alone(shape: Shape, dim: int, descending: bool) -> Shape:
-    return shape
-
-
-@composite(dtype=not_complex("sort", first), shape=_alone, method=False)
+@composite(dtype=not_complex("sort", first), structure=Rowwise("dim"), shape=same, method=False)
 def _sorted(input: Tensor, dim: int, descending: bool) -> Tensor:
     """The elements in order along *dim*; nan is largest."""
     values: Tensor = _sort(input, dim, descending)[0]
@@ -102,7 +106,13 @@ def _topk_shape(shape: Shape, k: int, dim: int, largest: bool) -> tuple[Shape, S
     return made, made
 
 
-@composite(dtype=not_complex("topk", _with_positions), shape=_topk_shape, outputs=("values", "indices"), method=False)
+@composite(
+    dtype=not_complex("topk", _with_positions),
+    structure=Rowwise("dim"),
+    shape=_topk_shape,
+    outputs=("values", "indices"),
+    method=False,
+)
 def _topk(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     """The *k* largest or smallest elements along *dim* in order, and where they are; the first of equal ones."""
     values, indices = _sort(input, dim, largest)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...dispatch.op import composite, function
 from ...dispatch.promotion import first, not_complex, to_int64
+from ...dispatch.structure import opaque
 from ...dtypes import bool_, int64
 from ...errors import IndexOutOfRange, ShapeError, UnsupportedDType
 from ...layout import Shape, normalize_dim
@@ -28,14 +29,14 @@ def _some(shape: Shape) -> Shape:
     return (-1,)  # how many there are, only the data can tell
 
 
-@composite(dtype=not_complex("unique", first), shape=_some, method=False)
+@composite(dtype=not_complex("unique", first), structure=opaque, shape=_some, method=False)
 def _distinct(input: Tensor) -> Tensor:
     """The distinct elements of a vector in rising order; each nan is one."""
     values = _sorted(input, 0, False)
     return _index_select(values, _nonzero(_starts(values)).reshape(-1), 0)
 
 
-@composite(dtype=not_complex("unique", to_int64), shape=_one_each, method=False)
+@composite(dtype=not_complex("unique", to_int64), structure=opaque, shape=_one_each, method=False)
 def _lexsort(input: Tensor) -> Tensor:
     """The order of the rows of a matrix: by the first column, then by the next where that is equal; stable."""
     from ..creation.factories import _arange

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...tables.special import (
     AIRY_COSINE,
     AIRY_FAR,
@@ -48,7 +49,6 @@ from ...tables.special import (
 from ...tensor import Tensor
 from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
-from ..declaring.shape_rules import same
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub, sgn
 from ..pointwise.exponential import exp, log
 from ..pointwise.powers import rsqrt, sqrt
@@ -63,7 +63,7 @@ SMALL, NEAR_I, NEAR_J, NEAR_AIRY, FAR_AIRY = 2.0, 8.0, 6.0, 2.0, -5.0
 
 
 def _declare(name: str) -> Callable[[F], F]:
-    return composite(dtype=not_complex(name, promoted_float), shape=same, namespace="special")
+    return composite(dtype=not_complex(name, promoted_float), structure=pointwise, namespace="special")
 
 
 # ------------------------------------------------------------------------------------------ modified, first kind
@@ -102,7 +102,7 @@ def _odd(input: Tensor, of_magnitude: Tensor) -> Tensor:
     return _where(input < 0, _neg(of_magnitude), of_magnitude)
 
 
-@composite(dtype=not_complex("i0", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("i0", promoted_float), structure=pointwise, inplace=True)
 @in_float32
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0. Raises RuntimeError for complex tensors.
@@ -171,7 +171,7 @@ gradient(
     i1e,
     input=lambda g, input, out: _mul(g, _sub(_sub(i0e(input), _mul(sgn(input), out)), _over(out, input, 0.5))),
 )
-elementwise(i0, i0e, i1, i1e)
+symmetric(i0, i0e, i1, i1e)
 
 
 @_declare("modified_bessel_i0")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...tensor import Tensor
 from ..creation.factories import ones_like
-from ..declaring.shape_rules import broadcast, same
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log, log1p
 from ..pointwise.selection import _where
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@composite(dtype=not_complex("entr", promoted_float), shape=same, namespace="special")
+@composite(dtype=not_complex("entr", promoted_float), structure=pointwise, namespace="special")
 def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``-input * log(input)``, 0 at 0 and -inf for negative elements. Raises RuntimeError for complex tensors.
 
@@ -34,7 +34,7 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(entr, input=lambda g, input: _mul(g, _sub(-1, log(input))))
 
 
-@composite(dtype=not_complex("xlog1py", promoted_float), shape=broadcast, namespace="special")
+@composite(dtype=not_complex("xlog1py", promoted_float), structure=pointwise, namespace="special")
 def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log1p(other)``, and 0 where input is 0, unless other is nan.
 
@@ -59,4 +59,4 @@ def _grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 gradient(xlog1py, input=_grad_input, other=lambda g, input, other: _mul(g, _div(input, _add(other, 1))))
-elementwise(entr, xlog1py)
+symmetric(entr, xlog1py)

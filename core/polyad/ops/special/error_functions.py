@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...tables.special import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
 from ...tensor import Tensor
 from ..declaring.half_types import in_float32
-from ..declaring.shape_rules import same
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import exp, log, log1p
 from ..pointwise.powers import sqrt, square
@@ -38,7 +38,7 @@ def _erf_near(x: Tensor) -> Tensor:
     return _mul(x, chebyshev(ERF_NEAR, _mul(x, x)))
 
 
-@composite(dtype=not_complex("erf", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("erf", promoted_float), structure=pointwise, inplace=True)
 @in_float32
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function: 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to the element.
@@ -57,7 +57,7 @@ def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(erf, input=lambda g, input: _mul(g, _mul(exp(_neg(square(input))), TWO_OVER_ROOT_PI)))
 
 
-@composite(dtype=not_complex("erfc", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("erfc", promoted_float), structure=pointwise, inplace=True)
 @in_float32
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 - erf(input)``, accurate where erf is near 1. Raises RuntimeError for complex tensors.
@@ -74,7 +74,7 @@ def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(erfc, input=lambda g, input: _mul(g, _mul(exp(_neg(square(input))), -TWO_OVER_ROOT_PI)))
 
 
-@composite(dtype=not_complex("erfcx", promoted_float), shape=same, namespace="special")
+@composite(dtype=not_complex("erfcx", promoted_float), structure=pointwise, namespace="special")
 @in_float32
 def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``exp(input**2) * erfc(input)``, which does not underflow for large elements.
@@ -94,7 +94,7 @@ def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(erfcx, input=lambda g, input, out: _mul(g, _sub(_mul(_mul(input, out), 2), TWO_OVER_ROOT_PI)))
 
 
-@composite(dtype=not_complex("erfinv", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("erfinv", promoted_float), structure=pointwise, inplace=True)
 @in_float32
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of `erf`: infinite at -1 and 1, nan outside. Raises RuntimeError for complex tensors.
@@ -123,7 +123,7 @@ def _probit_tail(p: Tensor) -> Tensor:
     return _mul(s, ratio)
 
 
-@composite(dtype=not_complex("ndtr", promoted_float), shape=same, namespace="special")
+@composite(dtype=not_complex("ndtr", promoted_float), structure=pointwise, namespace="special")
 @in_float32
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The probability that a normal variable is less than the element. Raises RuntimeError for complex tensors.
@@ -141,7 +141,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(ndtr, input=lambda g, input: _mul(g, _mul(exp(_mul(square(input), -0.5)), TWO_OVER_ROOT_PI * ROOT_HALF / 2)))
 
 
-@composite(dtype=not_complex("log_ndtr", promoted_float), shape=same, namespace="special")
+@composite(dtype=not_complex("log_ndtr", promoted_float), structure=pointwise, namespace="special")
 @in_float32
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `special.ndtr`, accurate where that underflows. Raises RuntimeError for complex tensors.
@@ -161,7 +161,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("ndtri", promoted_float), shape=same, namespace="special")
+@composite(dtype=not_complex("ndtri", promoted_float), structure=pointwise, namespace="special")
 @in_float32
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of `special.ndtr`: the quantiles of a normal variable; infinite at 0 and 1, nan outside.
@@ -182,7 +182,7 @@ gradient(
     ndtri,
     input=lambda g, out: _mul(g, _mul(exp(_mul(square(out), 0.5)), 1 / (TWO_OVER_ROOT_PI * ROOT_HALF / 2))),
 )
-elementwise(erf, erfc, erfcx, erfinv, ndtr, log_ndtr, ndtri)
+symmetric(erf, erfc, erfcx, erfinv, ndtr, log_ndtr, ndtri)
 
 alias("erf", erf, namespace="special")
 alias("erfc", erfc, namespace="special")

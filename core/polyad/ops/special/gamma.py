@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...dtypes import BOOL
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
 from ...tables.special import (
@@ -26,7 +27,6 @@ from ...tables.special import (
 )
 from ...tensor import Tensor, check_tensor
 from ..declaring.half_types import in_float32
-from ..declaring.shape_rules import same
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log
 from ..pointwise.rounding import _round
@@ -61,7 +61,7 @@ def log_gamma_of_positive(a: Tensor) -> Tensor:
     return _where(small, _sub(result, log(a)), result)
 
 
-@composite(dtype=not_complex("lgamma", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("lgamma", promoted_float), structure=pointwise, inplace=True)
 @in_float32
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the magnitude of the gamma function: inf at 0 and the negative integers.
@@ -83,7 +83,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(lgamma, input=lambda g, input: _mul(g, digamma(input)))
 
 
-@composite(dtype=not_complex("digamma", promoted_float), shape=same, inplace=True)
+@composite(dtype=not_complex("digamma", promoted_float), structure=pointwise, inplace=True)
 @in_float32
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of `lgamma`: infinite at 0, nan at the negative integers. Raises RuntimeError for complex tensors.
@@ -111,7 +111,7 @@ def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(digamma, input=lambda g, input: _mul(g, _polygamma(input, 1)))
 
 
-@composite(dtype=not_complex("polygamma", promoted_float), shape=same)
+@composite(dtype=not_complex("polygamma", promoted_float), structure=pointwise)
 @in_float32
 def _polygamma(input: Tensor, n: int) -> Tensor:
     """The n-th derivative of digamma, n >= 1: (-1)**(n+1) n! zeta(n + 1, input)."""
@@ -125,7 +125,7 @@ def _polygamma(input: Tensor, n: int) -> Tensor:
 
 
 gradient(_polygamma, input=lambda g, input, n: _mul(g, _polygamma(input, n + 1)))
-elementwise(lgamma, digamma, _polygamma)
+symmetric(lgamma, digamma, _polygamma)
 
 
 @function(method=False)

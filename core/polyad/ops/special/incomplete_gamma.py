@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import math
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import floating_only, not_complex
+from ...dispatch.structure import pointwise
 from ...tables.special import LOG1P_REST, STIRLING, TEMME
 from ...tensor import Tensor
 from ..creation.factories import full_like
 from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
-from ..declaring.shape_rules import broadcast
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import exp, expm1, log
 from ..pointwise.powers import _pow, rsqrt, sqrt
@@ -139,7 +139,7 @@ def _density_of(input: Tensor, other: Tensor) -> Tensor:
     return exp(_sub(_sub(_mul(_sub(input, 1), log(other)), other), lgamma(input)))
 
 
-@composite(dtype=not_complex("igamma", floating_only("igamma")), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("igamma", floating_only("igamma")), structure=pointwise, inplace=True)
 @in_float32
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The lower incomplete gamma function, regularised: the integral of ``t**(input - 1) exp(-t)`` from 0 to *other*,
@@ -163,7 +163,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("igammac", floating_only("igammac")), shape=broadcast, inplace=True)
+@composite(dtype=not_complex("igammac", floating_only("igammac")), structure=pointwise, inplace=True)
 @in_float32
 def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The upper incomplete gamma function, regularised: ``1 - igamma(input, other)``, accurate where that is near 1.
@@ -184,7 +184,7 @@ gradient(
     **no_derivative("igammac", "input"),
     other=lambda g, input, other: _neg(_mul(g, _density_of(input, other))),
 )
-elementwise(igamma, igammac)
+symmetric(igamma, igammac)
 
 gammainc = alias("gammainc", igamma, namespace="special")
 gammaincc = alias("gammaincc", igammac, namespace="special")

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...errors import OptionError
 from ...tables.special import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 from ...tensor import Tensor
 from ..creation.factories import full_like, tensor
 from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
-from ..declaring.shape_rules import broadcast
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
 from ..pointwise.rounding import trunc
 from ..pointwise.selection import _clamp, _where
@@ -196,7 +196,7 @@ def _limited(x: Tensor | Number, n: Tensor | Number, result: Callable[[Any], Ten
 
 
 def _declare(name: str) -> Callable[[F], F]:
-    return composite(dtype=not_complex(name, promoted_float), shape=broadcast, namespace="special")
+    return composite(dtype=not_complex(name, promoted_float), structure=pointwise, namespace="special")
 
 
 @_declare("chebyshev_polynomial_t")

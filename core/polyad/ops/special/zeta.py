@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ...dispatch.forward import elementwise
+from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
+from ...dispatch.structure import pointwise
 from ...tables.special import EULER_MACLAURIN
 from ...tensor import Tensor
 from ..creation.factories import tensor
 from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
-from ..declaring.shape_rules import broadcast
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.powers import _pow
 from ..pointwise.rounding import ceil, floor
@@ -75,7 +75,7 @@ def hurwitz(s: Tensor | float, q: Tensor) -> Tensor:
     return _where((q > -math.inf) & (s == s), result, math.nan)
 
 
-@composite(dtype=not_complex("zeta", promoted_float), shape=broadcast, namespace="special")
+@composite(dtype=not_complex("zeta", promoted_float), structure=pointwise, namespace="special")
 @in_float32
 def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The zeta function of Hurwitz: the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ...
@@ -99,4 +99,4 @@ gradient(
     **no_derivative("zeta", "input"),
     other=lambda g, input, other: _neg(_mul(_mul(g, input), zeta(input + 1, other))),
 )
-elementwise(zeta)
+symmetric(zeta)

@@ -151,6 +151,14 @@ SAMPLES = [
         dtypes=(float64,),
         steps=1,
     ),
+    Sample(
+        op="ldexp",
+        name="a power out of range with a fraction",
+        inputs=lambda make: (np.array([1.5e-300, 1.5e300, 2.0**-1070]), np.array([1500.25, -1500.0, 2000.0])),
+        reference=lambda a, b: (a * 2.0 ** (b / 2)) * 2.0 ** (b / 2),
+        dtypes=(float64,),
+        steps=8,
+    ),
     *[
         Sample(
             op="frexp",

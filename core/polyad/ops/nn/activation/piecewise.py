@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ....dispatch.forward import elementwise
+from ....dispatch.forward import symmetric
 from ....dispatch.op import alias, composite, function, gradient, in_place
+from ....dispatch.structure import Pointwise, pointwise
 from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
 from ....tensor import Tensor, check_tensor
-from ...declaring.shape_rules import broadcast, same
 from ...pointwise.arithmetic import _add, _mul, _sub
 from ...pointwise.selection import _check_bounds, _clamp, _where
 from .arguments import finished, number, ordered, real
@@ -15,14 +15,14 @@ from .arguments import finished, number, ordered, real
 # -------------------------------------------------------------------------------------------- bounds
 
 
-@composite(dtype=ordered("hardtanh"), shape=same, method=False)
+@composite(dtype=ordered("hardtanh"), structure=pointwise, method=False)
 def _hardtanh(input: Tensor, min_val: float, max_val: float) -> Tensor:
     """input within [min_val, max_val]."""
     _check_bounds("hardtanh", input, min_val, max_val)
     return _clamp(input, min_val, max_val)
 
 
-@composite(dtype=ordered("hardtanh_backward"), shape=broadcast, method=False)
+@composite(dtype=ordered("hardtanh_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _hardtanh_backward(grad: Tensor, input: Tensor, min_val: float, max_val: float) -> Tensor:
     """0 where input is at a bound or beyond, else grad."""
     return _where((input <= min_val) | (input >= max_val), 0, grad)
@@ -68,13 +68,13 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 # -------------------------------------------------------------------------------------------- stand-ins
 
 
-@composite(dtype=real("hardsigmoid"), shape=same, method=False)
+@composite(dtype=real("hardsigmoid"), structure=pointwise, method=False)
 def _hardsigmoid(input: Tensor) -> Tensor:
     """input / 6 + 1 / 2 within [0, 1]."""
     return _mul(_clamp(_add(input, 3), 0, 6), 1 / 6)
 
 
-@composite(dtype=real("hardsigmoid_backward"), shape=broadcast, method=False)
+@composite(dtype=real("hardsigmoid_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _hardsigmoid_backward(grad: Tensor, input: Tensor) -> Tensor:
     """grad / 6 where input is strictly between -3 and 3, elsewhere 0."""
     return _where((input > -3) & (input < 3), _mul(grad, 1 / 6), 0)
@@ -96,13 +96,13 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return finished("hardsigmoid", _hardsigmoid, input, inplace)
 
 
-@composite(dtype=real("hardswish"), shape=same, method=False)
+@composite(dtype=real("hardswish"), structure=pointwise, method=False)
 def _hardswish(input: Tensor) -> Tensor:
     """input * hardsigmoid(input)."""
     return _mul(input, _hardsigmoid(input))
 
 
-@composite(dtype=real("hardswish_backward"), shape=broadcast, method=False)
+@composite(dtype=real("hardswish_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _hardswish_backward(grad: Tensor, input: Tensor) -> Tensor:
     """grad times the slope: 0 up to -3, 1 from 3 on, input / 3 + 1 / 2 between."""
     return _where(input <= -3, 0, _where(input < 3, _mul(grad, _add(_mul(input, 1 / 3), 0.5)), grad))
@@ -130,13 +130,13 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 # -------------------------------------------------------------------------------------------- shrinkage
 
 
-@composite(dtype=real("hardshrink"), shape=same, method=False)
+@composite(dtype=real("hardshrink"), structure=pointwise, method=False)
 def _hardshrink(input: Tensor, lambd: float) -> Tensor:
     """0 where input is within [-lambd, lambd], else input."""
     return _where((input >= -lambd) & (input <= lambd), 0, input)
 
 
-@composite(dtype=real("hardshrink_backward"), shape=broadcast, method=False)
+@composite(dtype=real("hardshrink_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _hardshrink_backward(grad: Tensor, input: Tensor, lambd: float) -> Tensor:
     """0 where input is within [-lambd, lambd], else grad."""
     return _where((input >= -lambd) & (input <= lambd), 0, grad)
@@ -160,14 +160,14 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 alias("hardshrink", hardshrink, namespace="nn.functional")
 
 
-@composite(dtype=real("softshrink"), shape=same, method=False)
+@composite(dtype=real("softshrink"), structure=pointwise, method=False)
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
     """input moved towards 0 by lambd, and 0 where it is nearer."""
     return _where(input > lambd, _sub(input, lambd), _where(input < -lambd, _add(input, lambd), _mul(input, 0)))
 
 
 gradient(_softshrink, input=lambda g, input, lambd: _hardshrink_backward(g, input, lambd))
-elementwise(
+symmetric(
     _hardtanh,
     _hardtanh_backward,
     _hardsigmoid,

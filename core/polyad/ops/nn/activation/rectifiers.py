@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....dispatch.forward import elementwise, forward
+from ....dispatch.forward import forward, symmetric
 from ....dispatch.inplace import check_writable, write
 from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.promotion import Typing
+from ....dispatch.structure import Pointwise, pointwise, random
 from ....dtypes import INTEGER
 from ....errors import DTypeError, ShapeError
-from ....layout import Shape
 from ....random.generator import Generator, default_generator
 from ....tensor import Tensor, check_tensor
-from ...declaring.shape_rules import broadcast, same
 from ...pointwise.arithmetic import _mul
 from ...pointwise.exponential import exp, expm1
 from ...pointwise.selection import _where, maximum
@@ -29,7 +28,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 """The fixed point for zero mean and unit variance (Klambauer et al. 2017, equation 14)."""
 
 
-@composite(dtype=ordered("relu"), shape=same, inplace=True)
+@composite(dtype=ordered("relu"), structure=pointwise, inplace=True)
 def relu(input: Tensor) -> Tensor:
     """``max(0, input)``, element by element; nan stays. The gradient at 0 is 0.
 
@@ -42,7 +41,7 @@ def relu(input: Tensor) -> Tensor:
     return maximum(input, 0)
 
 
-@composite(dtype=ordered("relu_backward"), shape=broadcast, method=False)
+@composite(dtype=ordered("relu_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _relu_backward(grad: Tensor, output: Tensor) -> Tensor:
     """grad where *output*, which a `relu` gave, is not 0; there 0, even if grad is infinite."""
     return _where(output != 0, grad, 0)
@@ -52,13 +51,13 @@ gradient(relu, input=lambda g, out: _relu_backward(g, out))
 gradient(_relu_backward, grad=lambda g, output: _relu_backward(g, output))
 
 
-@composite(dtype=ordered("threshold"), shape=same, method=False)
+@composite(dtype=ordered("threshold"), structure=pointwise, method=False)
 def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """value where input is at most threshold, else input."""
     return _where(input <= threshold, value, input)
 
 
-@composite(dtype=ordered("threshold_backward"), shape=broadcast, method=False)
+@composite(dtype=ordered("threshold_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _threshold_backward(grad: Tensor, input: Tensor, threshold: float) -> Tensor:
     """0 where input is at most threshold, else grad."""
     return _where(input <= threshold, 0, grad)
@@ -88,13 +87,13 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 threshold_ = in_place(threshold)
 
 
-@composite(dtype=real("leaky_relu"), shape=same, method=False)
+@composite(dtype=real("leaky_relu"), structure=pointwise, method=False)
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
     """input where positive, negative_slope * input elsewhere."""
     return _where(input > 0, input, _mul(input, negative_slope))
 
 
-@composite(dtype=real("leaky_relu_backward"), shape=broadcast, method=False)
+@composite(dtype=real("leaky_relu_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _leaky_relu_backward(grad: Tensor, input: Tensor, negative_slope: float) -> Tensor:
     """grad where input is positive, negative_slope * grad elsewhere."""
     return _where(input > 0, grad, _mul(grad, negative_slope))
@@ -119,7 +118,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 leaky_relu_ = in_place(leaky_relu)
 
 
-@composite(dtype=real("prelu"), shape=broadcast, method=False)
+@composite(dtype=real("prelu"), structure=pointwise, method=False)
 def _prelu(input: Tensor, weight: Tensor) -> Tensor:
     """input where positive, weight * input elsewhere."""
     return _where(input > 0, input, _mul(input, weight))
@@ -180,11 +179,9 @@ def _with_noise(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype, types[0].dtype))
 
 
-def _twice(input: Shape, *rest: Any) -> tuple[Shape, Shape]:
-    return input, input
-
-
-@composite(dtype=_with_noise, shape=_twice, outputs=("out", "noise"), method=False, grad_name="RreluWithNoiseBackward0")
+@composite(
+    dtype=_with_noise, structure=random, outputs=("out", "noise"), method=False, grad_name="RreluWithNoiseBackward0"
+)
 def _rrelu(input: Tensor, lower: float, upper: float, generator: Generator) -> tuple[Tensor, Tensor]:
     """input times noise, which is 1 where input is positive, elsewhere drawn from [lower, upper)."""
     kind = input._type
@@ -241,14 +238,14 @@ rrelu_ = in_place(rrelu)
 # -------------------------------------------------------------------------------------------- exponential below 0
 
 
-@composite(dtype=real("elu"), shape=same, method=False)
+@composite(dtype=real("elu"), structure=pointwise, method=False)
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """scale * input where positive, scale * alpha * expm1(input_scale * input) elsewhere."""
     below = _mul(expm1(_mul(input, input_scale)), alpha * scale)
     return _where(input <= 0, below, _mul(input, scale))
 
 
-@composite(dtype=real("elu_backward"), shape=broadcast, method=False)
+@composite(dtype=real("elu_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _elu_backward(grad: Tensor, input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """scale * grad where input is positive, scale * alpha * input_scale * exp(input_scale * input) * grad elsewhere."""
     below = _mul(grad, _mul(exp(_mul(input, input_scale)), alpha * scale * input_scale))
@@ -266,7 +263,7 @@ gradient(
         input <= 0, _mul(_mul(g, grad), _mul(exp(_mul(input, input_scale)), alpha * scale * input_scale**2)), 0
     ),
 )
-elementwise(
+symmetric(
     relu,
     _relu_backward,
     _threshold,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ....dispatch.forward import elementwise
+from ....dispatch.forward import symmetric
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import floating_only
+from ....dispatch.structure import Pointwise, pointwise
 from ....errors import OptionError, ShapeError
 from ....layout import normalize_dim
 from ....tensor import Tensor, check_tensor
-from ...declaring.shape_rules import broadcast, same
 from ...pointwise.arithmetic import _add, _div, _mul, _sub, conjugate
 from ...pointwise.exponential import exp, log1p, sigmoid
 from ...pointwise.selection import _where, minimum
@@ -28,7 +28,7 @@ def _gelu_inner(input: Tensor) -> Tensor:
     return _mul(_mul(input, _mul(_mul(input, input), TANH_CUBIC) + 1), ROOT_TWO_OVER_PI)
 
 
-@composite(dtype=real("gelu"), shape=same, method=False)
+@composite(dtype=real("gelu"), structure=pointwise, method=False)
 def _gelu(input: Tensor, approximate: str) -> Tensor:
     """input times the normal distribution function of input, exactly ("none") or by its tanh form ("tanh")."""
     if approximate == "tanh":
@@ -36,7 +36,7 @@ def _gelu(input: Tensor, approximate: str) -> Tensor:
     return _mul(_mul(input, 0.5), erfc(_mul(input, -ROOT_HALF)))  # erf + 1 would be 0 far below zero
 
 
-@composite(dtype=real("gelu_backward"), shape=broadcast, method=False)
+@composite(dtype=real("gelu_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _gelu_backward(grad: Tensor, input: Tensor, approximate: str) -> Tensor:
     """grad times the derivative of gelu at input."""
     if approximate == "tanh":
@@ -82,13 +82,13 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return _gelu(input, approximate)
 
 
-@composite(dtype=floating_only("silu"), shape=same, method=False)
+@composite(dtype=floating_only("silu"), structure=pointwise, method=False)
 def _silu(input: Tensor) -> Tensor:
     """input * sigmoid(input)."""
     return _mul(input, sigmoid(input))
 
 
-@composite(dtype=floating_only("silu_backward"), shape=broadcast, method=False)
+@composite(dtype=floating_only("silu_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _silu_backward(grad: Tensor, input: Tensor) -> Tensor:
     """grad times the derivative of silu at input."""
     gate = sigmoid(input)
@@ -120,14 +120,14 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return finished("silu", _silu, input, inplace)
 
 
-@composite(dtype=real("softplus"), shape=same, method=False)
+@composite(dtype=real("softplus"), structure=pointwise, method=False)
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
     """log1p(exp(beta * input)) / beta; input itself where beta * input > threshold."""
     scaled = _mul(input, beta)
     return _where(scaled > threshold, input, _mul(log1p(exp(scaled)), 1 / beta if beta else math.inf))
 
 
-@composite(dtype=real("softplus_backward"), shape=broadcast, method=False)
+@composite(dtype=real("softplus_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _softplus_backward(grad: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor:
     """grad times the derivative of softplus at input."""
     scaled = _mul(input, beta)
@@ -161,7 +161,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return _softplus(input, number("softplus", "beta", beta), number("softplus", "threshold", threshold))
 
 
-@composite(dtype=real("log_sigmoid"), shape=same, method=False)
+@composite(dtype=real("log_sigmoid"), structure=pointwise, method=False)
 def _log_sigmoid(input: Tensor) -> Tensor:
     """min(input, 0) - log1p(exp(-abs(input)))."""
     return _sub(minimum(input, 0), log1p(exp(-input.abs())))
@@ -181,13 +181,13 @@ def logsigmoid(input: Tensor) -> Tensor:
     return _log_sigmoid(check_tensor(input, "logsigmoid", "input").contiguous())
 
 
-@composite(dtype=real("mish"), shape=same, method=False)
+@composite(dtype=real("mish"), structure=pointwise, method=False)
 def _mish(input: Tensor) -> Tensor:
     """input * tanh(log1p(exp(input)))."""
     return _mul(input, tanh(log1p(exp(input))))
 
 
-@composite(dtype=real("mish_backward"), shape=broadcast, method=False)
+@composite(dtype=real("mish_backward"), structure=Pointwise(broadcasts=False), method=False)
 def _mish_backward(grad: Tensor, input: Tensor) -> Tensor:
     """grad times the derivative of mish at input."""
     inner = tanh(log1p(exp(input)))
@@ -238,7 +238,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return _sub(input, check_tensor(input, "tanhshrink", "input").tanh())
 
 
-@composite(dtype=real("glu"), shape=broadcast, method=False)
+@composite(dtype=real("glu"), structure=pointwise, method=False)
 def _glu(input: Tensor, gate: Tensor) -> Tensor:
     """input * sigmoid(gate)."""
     return _mul(input, sigmoid(gate))
@@ -249,8 +249,8 @@ gradient(
     input=lambda g, gate: _mul(g, sigmoid(gate)),
     gate=lambda g, gate, out: _mul(_mul(g, out), sigmoid(-gate)),
 )
-elementwise(_gelu, _gelu_backward, _silu, _softplus, _softplus_backward, _log_sigmoid, _mish, _mish_backward, _glu)
-elementwise(_silu_backward, holomorphic=False)
+symmetric(_gelu, _gelu_backward, _silu, _softplus, _softplus_backward, _log_sigmoid, _mish, _mish_backward, _glu)
+symmetric(_silu_backward, holomorphic=False)
 
 
 @function(namespace="nn.functional")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....dispatch.forward import elementwise, forward
+from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient
+from ....dispatch.structure import Rowwise
 from ....dtypes import FLOATING, DType
 from ....errors import DTypeError
 from ....layout import normalize_dim
@@ -13,7 +14,7 @@ from ....random.generator import default_generator
 from ....state import warn_user
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import zeros_like
-from ...declaring.shape_rules import broadcast, same
+from ...declaring.shape_rules import same
 from ...indexing.index_select import _scatter
 from ...pointwise.arithmetic import _div, _mul, _sub
 from ...pointwise.exponential import exp, log
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@composite(dtype=real("softmax"), shape=same, method=False)
+@composite(dtype=real("softmax"), structure=Rowwise("dim"), shape=same, method=False)
 def _softmax(input: Tensor, dim: int) -> Tensor:
     """exp(input) over its sum along *dim*, shifted by the largest element so that nothing overflows."""
     powers = exp(_sub(input, input.amax(dim, True)))
     return powers / powers.sum(dim, True)
 
 
-@composite(dtype=real("softmax_backward"), shape=broadcast, method=False)
+@composite(dtype=real("softmax_backward"), structure=Rowwise("dim"), shape=same, method=False)
 def _softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor:
     """output * (grad - the sum of grad * output along dim)."""
     weighted = _mul(grad, output)
@@ -48,14 +49,14 @@ gradient(
 )
 
 
-@composite(dtype=real("log_softmax"), shape=same, method=False)
+@composite(dtype=real("log_softmax"), structure=Rowwise("dim"), shape=same, method=False)
 def _log_softmax(input: Tensor, dim: int) -> Tensor:
     """input minus the logarithm of the sum of exp(input) along dim."""
     shifted = _sub(input, input.amax(dim, True))
     return _sub(shifted, log(exp(shifted).sum(dim, True)))
 
 
-@composite(dtype=real("log_softmax_backward"), shape=broadcast, method=False)
+@composite(dtype=real("log_softmax_backward"), structure=Rowwise("dim"), shape=same, method=False)
 def _log_softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor:
     """grad - exp(output) * the sum of grad along dim."""
     return _sub(grad, _mul(exp(output), grad.sum(dim, True)))
@@ -68,7 +69,7 @@ gradient(
     grad=lambda g, output, dim: _sub(g, _mul(g, exp(output)).sum(dim, True)),
     output=lambda g, grad, output, dim: _mul(_mul(g, exp(output)), grad.sum(dim, True)) * -1,
 )
-elementwise(_softmax)
+symmetric(_softmax)
 
 
 def _along(op: str, call: Callable[[Tensor, int], Tensor], input: Tensor, dim: int, dtype: DType | None) -> Tensor:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from ....dispatch.forward import by_body
 from ....dispatch.op import composite, function, gradient
+from ....dispatch.structure import Pointwise
 from ....dtypes import FLOATING
 from ....errors import ArgumentError, DTypeError
-from ....layout import Shape
 from ....tensor import Tensor
 from ..activation.smooth import logsigmoid
 from .reduction import check_fits, check_floating, check_pair, check_same_dtype, first_floating, reduced, reduction_of
 
 
-def _same_pair(input: Shape, target: Shape) -> Shape:
-    return input
-
-
-@composite(dtype=first_floating("binary_cross_entropy"), shape=_same_pair, method=False)
+@composite(dtype=first_floating("binary_cross_entropy"), structure=Pointwise(broadcasts=False), method=False)
 def _binary_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
     """``-(target * log(input) + (1 - target) * log(1 - input))``, each logarithm at least -100."""
     return (target - 1) * (-input).log1p().clamp(min=-100) - target * input.log().clamp(min=-100)

@@ -12,6 +12,7 @@ from typing import Any
 from ....dispatch.forward import by_body, linear_in
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import first
+from ....dispatch.structure import opaque
 from ....dtypes import BOOL, FLOATING, int64
 from ....errors import ArgumentError, DTypeError, ShapeError
 from ....layout import Shape
@@ -43,7 +44,7 @@ def _over_classes(weight: Tensor, ndim: int) -> Tensor:
     return weight.reshape((1, -1) + (1,) * (ndim - 2))
 
 
-@composite(dtype=first_floating("nll_loss"), shape=_loss_shape, method=False)
+@composite(dtype=first_floating("nll_loss"), structure=opaque, shape=_loss_shape, method=False)
 def _nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
 ) -> Tensor:
@@ -60,7 +61,7 @@ def _nll_loss(
     return loss.sum() / factor.sum() if reduction == "mean" else loss.sum()
 
 
-@composite(dtype=first, shape=_input_shape, method=False)
+@composite(dtype=first, structure=opaque, shape=_input_shape, method=False)
 def _nll_loss_backward(
     grad: Tensor,
     input: Tensor,
@@ -92,7 +93,7 @@ gradient(
 linear_in(_nll_loss, "input")
 
 
-@composite(dtype=first_floating("cross_entropy"), shape=_loss_shape, method=False)
+@composite(dtype=first_floating("cross_entropy"), structure=opaque, shape=_loss_shape, method=False)
 def _cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
 ) -> Tensor:
@@ -100,7 +101,7 @@ def _cross_entropy(
     return _nll_loss(_log_softmax(input, 1), target, weight, reduction, ignore_index, smoothing)
 
 
-@composite(dtype=first, shape=_input_shape, method=False)
+@composite(dtype=first, structure=opaque, shape=_input_shape, method=False)
 def _cross_entropy_backward(
     grad: Tensor,
     input: Tensor,

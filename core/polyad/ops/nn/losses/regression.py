@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from ....dispatch.forward import elementwise
+from ....dispatch.forward import symmetric
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import promoted
+from ....dispatch.structure import pointwise
 from ....errors import ArgumentError
 from ....state import warn_user
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import ones_like
-from ...declaring.shape_rules import broadcast
 from ...pointwise.exponential import xlogy
 from ...reductions.any_all import anywhere
 from .reduction import (
@@ -75,7 +75,7 @@ def l1_loss(
     return weighted("l1_loss", (input - target).abs(), weight, reduction, by_weight=True)
 
 
-@composite(dtype=promoted, shape=broadcast, method=False)
+@composite(dtype=promoted, structure=pointwise, method=False)
 def _huber(input: Tensor, target: Tensor, delta: float, scale: float) -> Tensor:
     """scale times Huber's function of the difference: a parabola up to delta, straight beyond."""
     distance = (input - target).abs()
@@ -202,7 +202,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
-@composite(dtype=promoted, shape=broadcast, method=False)
+@composite(dtype=promoted, structure=pointwise, method=False)
 def _gaussian_nll(input: Tensor, target: Tensor, var: Tensor, eps: float) -> Tensor:
     """Half of log(var) + (input - target)**2 / var, for variances of at least eps."""
     held = var.clamp(min=eps)
@@ -227,7 +227,7 @@ gradient(
     target=lambda g, input, target, var, eps: _gaussian_slope(g, target, input, var, eps),
     var=_gaussian_slope_of_var,
 )
-elementwise(_huber, _gaussian_nll)
+symmetric(_huber, _gaussian_nll)
 
 
 @function(namespace="nn.functional")

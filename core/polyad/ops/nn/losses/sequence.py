@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.op import composite, function, gradient
+from ....dispatch.structure import opaque
 from ....dtypes import INTEGER, bfloat16, float16, float32, int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError
 from ....layout import Shape
@@ -91,7 +92,7 @@ def _loss_shape(log_probs: Shape, targets: Shape, *rest: Any) -> Shape:
     return targets[:1]
 
 
-@composite(dtype=first_floating("ctc_loss"), shape=_loss_shape, method=False)
+@composite(dtype=first_floating("ctc_loss"), structure=opaque, shape=_loss_shape, method=False)
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int, zero_infinity: bool
 ) -> Tensor:
@@ -109,7 +110,7 @@ def _gradient_shape(grad: Shape, log_probs: Shape, *rest: Any) -> Shape:
     return log_probs
 
 
-@composite(dtype=first_floating("ctc_loss_backward"), shape=_gradient_shape, method=False)
+@composite(dtype=first_floating("ctc_loss_backward"), structure=opaque, shape=_gradient_shape, method=False)
 def _ctc_loss_backward(
     grad: Tensor,
     log_probs: Tensor,

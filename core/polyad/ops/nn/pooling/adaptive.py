@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ....dispatch.forward import forward, linear_in
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import Typing, first
+from ....dispatch.structure import Contraction, opaque
 from ....dtypes import int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError
 from ....layout import Shape
@@ -43,7 +44,7 @@ def _summed_shape(input: Shape, starts: Sizes, ends: Sizes, dim: int) -> Shape:
     return (*input[:dim], len(starts), *input[dim + 1 :])
 
 
-@composite(dtype=first, shape=_summed_shape, method=False)
+@composite(dtype=first, structure=Contraction("dim"), shape=_summed_shape, method=False)
 def _range_sum(input: Tensor, starts: Sizes, ends: Sizes, dim: int) -> Tensor:
     """Sums over the ranges [start, end) along *dim*; starts and ends rise, no range is empty."""
     from ...creation.factories import tensor
@@ -90,7 +91,7 @@ def _with_indices(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None,), (types[0].dtype, int64))
 
 
-@composite(dtype=_with_indices, shape=_given_shape, outputs=("out", "indices"), method=False)
+@composite(dtype=_with_indices, structure=opaque, shape=_given_shape, outputs=("out", "indices"), method=False)
 def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     """The largest element of each window and its place in the flattened image."""
     from ...creation.factories import tensor

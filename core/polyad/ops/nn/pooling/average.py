@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ....dispatch.forward import linear_in
 from ....dispatch.op import function, gradient, primitive
 from ....dispatch.promotion import Typing, first
+from ....dispatch.structure import contraction
 from ....dtypes import int64
 from ....errors import ArgumentTypeError, DivisionByZero, DTypeError, ShapeError
 from ....layout import Shape
@@ -51,7 +52,7 @@ def _averaged(types: Signature, params: Mapping[str, Any]) -> Typing:
     return first(types, params)
 
 
-@primitive(dtype=_averaged, shape=_averaged_shape, method=False, grad_name="AvgPoolBackward0")
+@primitive(dtype=_averaged, structure=contraction, shape=_averaged_shape, method=False, grad_name="AvgPoolBackward0")
 def _avg_pool(
     input: Tensor,
     kernel: Sizes,
@@ -67,7 +68,7 @@ def _avg_pool(
     """
 
 
-@primitive(dtype=first, shape=_spread_shape, method=False)
+@primitive(dtype=first, structure=contraction, shape=_spread_shape, method=False)
 def _avg_pool_backward(
     grad: Tensor,
     size: Sizes,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ....dispatch.forward import forward
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import Typing
+from ....dispatch.structure import opaque
 from ....dtypes import int64
 from ....errors import ArgumentError, ShapeError
 from ....layout import Shape
@@ -52,7 +53,7 @@ def _starts(samples: Tensor, have: int, extent: int, count: int) -> Tensor:
     return cat([steps.to(int64) - (at * alpha).to(int64), last], -1)
 
 
-@composite(dtype=_with_indices, shape=_shapes, outputs=("out", "indices"), method=False)
+@composite(dtype=_with_indices, structure=opaque, shape=_shapes, outputs=("out", "indices"), method=False)
 def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Sizes) -> tuple[Tensor, Tensor]:
     """The largest element of each window and its place in the flattened image; samples are (N, C, dimensions)."""
     from ...pointwise.selection import _where

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ....dispatch.forward import forward, linear_in
 from ....dispatch.op import composite, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
+from ....dispatch.structure import opaque
 from ....dtypes import int64
 from ....layout import Shape
 from ....tensor import Tensor
@@ -43,6 +44,7 @@ def _ordered_with_indices(types: Signature, params: Mapping[str, Any]) -> Typing
 
 @primitive(
     dtype=_ordered_with_indices,
+    structure=opaque,
     shape=_pooled_twice,
     outputs=("out", "indices"),
     method=False,
@@ -73,7 +75,7 @@ gradient(_max_pool_with_indices, input=lambda grads, indices, input_shape: place
 forward(_max_pool_with_indices, lambda input_t, indices: (taken(input_t, indices), None))
 
 
-@composite(dtype=_ordered, shape=pooled_shape, method=False, grad_name="MaxPoolBackward0")
+@composite(dtype=_ordered, structure=opaque, shape=pooled_shape, method=False, grad_name="MaxPoolBackward0")
 def _max_pool(input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool) -> Tensor:
     """The largest element of each window."""
     return _max_pool_with_indices(input, kernel, stride, padding, dilation, ceil_mode)[0]
@@ -83,7 +85,7 @@ def _second_shape(grad: Shape, input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(dtype=first, shape=_second_shape, method=False)
+@composite(dtype=first, structure=opaque, shape=_second_shape, method=False)
 def _max_pool_backward(
     grad: Tensor,
     input: Tensor,

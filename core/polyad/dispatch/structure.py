@@ -1,0 +1,221 @@
+"""What an op is: which elements of its operands an element of its results is made of, and how.
+
+An op says it once, by ``structure=`` beside its other rules. Batching, generated kernels, fuzzing and whatever fuses or
+splits work read it there. The tests make every call of the conformance suite's samples to see that it is true.
+
+    pointwise                   each element is made of the operands' elements at its own place
+    Reduction("dims", "sum")    each row becomes one element
+    Rowwise("dim")              each row is made of the operands' same row
+    contraction                 each element is a sum of products of the operands' elements
+    indexing                    elements come from the places that an operand names, or go there
+    shaping                     elements are moved, repeated, left out, or stand among constants; nothing is computed
+    creation                    made of parameters and of the place alone: there are no operands
+    random                      made of the operands' elements at its own place, and of random numbers
+    opaque                      nothing is said; the body of a composite says it
+
+A *row* is what lies along the dimensions that a structure names, at one place of all others. The parameters are held:
+an op may do with them what it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from ..errors import IndexOutOfRange
+from ..layout import Shape, broadcast_shapes, reduced_shape
+
+if TYPE_CHECKING:
+    from .op import Op, ShapeRule
+
+Combine = Literal["sum", "mean", "prod", "max", "min", "argmax", "argmin", "any", "all"]
+
+_OF_SOMETHING = {"max", "min", "argmax", "argmin"}
+"""Combinations that no elements have."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """The last *count* dimensions of every operand, or as many as the parameter of that name says."""
+
+    count: int | str
+
+
+ALL: Final = "*"
+"""All dimensions: a name that no parameter has."""
+
+Dims = str | Last | None
+"""The parameter that names a dimension or several, counted from the front (None there means all of them), the `Last`
+dimensions, or `ALL`. None where nothing is said."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What all structures have.
+
+    Attributes:
+        dims: the dimensions along which places matter to each other. In all others each row is on its own, so that they
+            may be batched, split, or walked in any order.
+    """
+
+    dims: Dims = None
+
+    def along(self, op: Op, params: Sequence[Any], ndim: int) -> tuple[int, ...]:
+        """The dimensions, counted from the front, along which *op* works on an operand of *ndim* dimensions."""
+        dims = self.dims
+        assert dims is not None, f"{op.name} does not say along which dimensions it works"
+        if isinstance(dims, Last):
+            count = dims.count if isinstance(dims.count, int) else params[op.params.index(dims.count)]
+            return tuple(range(ndim - count, ndim))
+        named = None if dims == ALL else params[op.params.index(dims)]
+        if named is None:
+            return tuple(range(ndim))
+        return (named,) if isinstance(named, int) else tuple(named)
+
+    def shape_rule(self, op: Op) -> ShapeRule | None:
+        """The shape rule that follows, if one does."""
+        return None
+
+
+@dataclass(frozen=True)
+class Pointwise(Structure):
+    """Each element of a result is made of the operands' elements at its own place, where they are broadcast to it.
+
+    Attributes:
+        broadcasts: False where the operands have one shape already, numbers and 0-d tensors apart: fused kernels, of
+            gradients for example, rely on that.
+    """
+
+    dims: Dims = field(default=Last(0), init=False)
+    broadcasts: bool = True
+
+    def shape_rule(self, op: Op) -> ShapeRule | None:
+        return _broadcast(op)
+
+
+@dataclass(frozen=True)
+class Reduction(Structure):
+    """Each row of the one operand becomes one element; with a parameter ``keepdim`` its dimensions may stay, as 1.
+
+    Attributes:
+        combine: how the first result is made of a row; None for something that only the body says.
+    """
+
+    combine: Combine | None = None
+
+    def keepdim(self, op: Op, params: Sequence[Any]) -> bool:
+        """Whether a call with *params* keeps the dimensions."""
+        return "keepdim" in op.params and bool(params[op.params.index("keepdim")])
+
+    def shape_rule(self, op: Op) -> ShapeRule | None:
+        extreme = self.combine in _OF_SOMETHING
+
+        def reduced(shape: Shape, *params: Any) -> Shape:
+            dims = self.along(op, params, len(shape))
+            if extreme:
+                _check_not_empty(shape, dims)
+            return reduced_shape(shape, dims, self.keepdim(op, params))
+
+        return _of_each(op, reduced)
+
+
+@dataclass(frozen=True)
+class Rowwise(Structure):
+    """Each row of the results is made of that row of the operands alone; it may be longer or shorter.
+
+    Where these are the last dimensions, the results may have fewer in their place, none for a matrix's two for example.
+    """
+
+
+@dataclass(frozen=True)
+class Contraction(Structure):
+    """Each element is a sum of products, which have at most one element of each operand, and fixed factors."""
+
+
+@dataclass(frozen=True)
+class Indexing(Structure):
+    """Elements come from the places that an operand of integers (or a mask) names; nothing is computed.
+
+    Attributes:
+        writes: whether, the other way round, elements go to such places of the first result; if several meet there,
+            they are combined.
+    """
+
+    writes: bool = False
+
+
+@dataclass(frozen=True)
+class Shaping(Structure):
+    """Elements are moved, repeated or left out, or stand among constants, by parameters alone."""
+
+
+@dataclass(frozen=True)
+class Creation(Structure):
+    """Made of parameters and of each element's place; there are no operands."""
+
+    dims: Dims = field(default=Last(0), init=False)
+
+
+@dataclass(frozen=True)
+class Random(Structure):
+    """Each element is made of the operands' elements at its own place and of random numbers."""
+
+    dims: Dims = field(default=Last(0), init=False)
+
+    def shape_rule(self, op: Op) -> ShapeRule | None:
+        return _broadcast(op) if op.operands else None
+
+
+@dataclass(frozen=True)
+class Opaque(Structure):
+    """Nothing is said. What other packages declare is this unless they say more."""
+
+
+pointwise: Final = Pointwise()
+contraction: Final = Contraction()
+indexing: Final = Indexing()
+shaping: Final = Shaping()
+creation: Final = Creation()
+random: Final = Random()
+opaque: Final = Opaque()
+
+
+def check_structure(op: Op) -> None:
+    """Raise TypeError for a structure that *op* cannot have."""
+    dims = op.structure.dims
+    named = dims.count if isinstance(dims, Last) else dims
+    if isinstance(named, str) and named not in (ALL, *op.params):
+        raise TypeError(f"structure of {op.name}: {named!r} is no parameter; parameters are {op.params}")
+    if isinstance(op.structure, Reduction) and (dims is None or len(op.operands) != 1):
+        raise TypeError(f"structure of {op.name}: a reduction has one operand, and says over which dimensions it goes")
+    if isinstance(op.structure, Creation) and op.operands:
+        raise TypeError(f"structure of {op.name}: a creation has no operands, not {tuple(op.operands)}")
+
+
+# --------------------------------------------------------------------------------------------------------- shape rules
+
+
+def _of_each(op: Op, rule: Callable[..., Shape]) -> ShapeRule:
+    """*rule* for each result."""
+    count = len(op.outputs)
+    return (lambda *given: (rule(*given),) * count) if count else rule
+
+
+def _broadcast(op: Op) -> ShapeRule:
+    """The operands' shapes broadcast together, which of one operand is its own."""
+    count = len(op.operands)
+
+    def broadcast(*given: Any) -> Shape:
+        return broadcast_shapes(*[shape for shape in given[:count] if shape is not None])
+
+    return _of_each(op, broadcast if count > 1 else lambda shape, *params: shape)
+
+
+def _check_not_empty(shape: Shape, dims: tuple[int, ...]) -> None:
+    for dim in dims:
+        if shape[dim] == 0:
+            raise IndexOutOfRange(
+                f"dimension {dim} has no elements, so there is no extreme among them",
+                fix="reduce other dimensions, or concatenate a value for that case",
+            )
