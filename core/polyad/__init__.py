@@ -16,13 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import autograd as autograd, errors as errors, ops as ops
 from ._version import __version__ as __version__
-from .autograd.grad_mode import (
-    enable_grad as enable_grad,
-    inference_mode as inference_mode,
-    is_grad_enabled as is_grad_enabled,
-    no_grad as no_grad,
-    set_grad_enabled as set_grad_enabled,
-)
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .device import Device
 from .dtypes import (
@@ -47,6 +40,13 @@ from .dtypes import (
     uint8 as uint8,
 )
 from .functions import *
+from .history.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from .layout import Size as Size
 from .memory_formats import (
     MemoryFormat,

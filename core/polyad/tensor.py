@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .autograd.node import Leaf, Node, Output
 from .backend import memory
 from .backend.interface import TensorType
 from .device import Device
@@ -37,14 +36,13 @@ from .errors import (
     ShapeError,
     wrong_type,
 )
+from .history.hooks import RemovableHandle, register
+from .history.node import Leaf, Node, Output, add_hook
 from .layout import Size, element_strides, is_contiguous
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import state
 from .storage import Storage, UnrecordedViewOf, ViewOf
 from .tensor_methods import TensorMethods
-
-if TYPE_CHECKING:
-    from .autograd.hooks import RemovableHandle
 
 
 class ElementTypeError(ArgumentTypeError, RuntimeError):
@@ -418,8 +416,6 @@ class Tensor(TensorMethods):
 
         Raises RuntimeError if the tensor requires no gradient.
         """
-        from .autograd.hooks import add_hook
-
         if state.modes:
             return REGISTER_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
         if self._node is None:
@@ -442,11 +438,24 @@ class Tensor(TensorMethods):
         >>> x.grad
         tensor([10., 10.])
         """
-        from .autograd.hooks import add_accumulated_hook
-
         if state.modes:
             return REGISTER_ACCUMULATED_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
-        return add_accumulated_hook(self, hook)
+        leaf = self._node
+        if leaf is None:
+            raise AutogradError(
+                "register_post_accumulate_grad_hook: the tensor requires no gradient",
+                operands={"self": self},
+                fix="call requires_grad_() first",
+            )
+        if not isinstance(leaf, Leaf):
+            raise AutogradError(
+                "register_post_accumulate_grad_hook: the tensor is no leaf, nothing is accumulated in it",
+                operands={"self": self},
+                fix="use register_hook, which sees the gradient on its way",
+            )
+        if leaf.accumulated_hooks is None:
+            leaf.accumulated_hooks = {}
+        return register(leaf.accumulated_hooks, hook)
 
     # ----------------------------------------------------------------------------------------------- Python's protocols
 

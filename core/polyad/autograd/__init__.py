@@ -1,10 +1,9 @@
-"""Reverse-mode differentiation.
+"""Reverse-mode differentiation, from the histories that tensors carry (`polyad.history`).
 
-node.py       the graph: one node an op call
 gradients.py  backward and grad: what a user calls
 engine.py     the backward pass
 grad_mode.py  no_grad and its kin
-hooks.py      functions that see gradients on their way
+hooks.py      running the functions that see gradients on their way
 graph.py      nodes, edges and hooks on several tensors, for users
 saved.py      hooks that keep saved tensors elsewhere
 origin.py     where in the program a node was recorded

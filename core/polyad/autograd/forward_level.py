@@ -28,6 +28,8 @@ from ..dispatch.promotion import first
 from ..dispatch.wrapped import Wrapped
 from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
+from ..history.grad_mode import enable_grad, no_grad
+from ..history.node import Output
 from ..ops.creation.factories import TENSOR
 from ..ops.memory.conversion import COPY, FILL, TO_DEVICE
 from ..ops.memory.storage import RESIZE_, SET
@@ -37,10 +39,8 @@ from ..state import state
 from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
 from .forward_rules import fitted, has_rule, push_forward, push_function
 from .function import Application, Function, FunctionCalls, FunctionCtx, SavedResult
-from .grad_mode import enable_grad, no_grad
 from .gradients import BACKWARD, GRAD
 from .levels import ENTER, Linearized, enter, leads_outside, leave
-from .node import Output
 from .passing import PASS_THROUGH
 from .saved import Packed, PackedCalls
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import Leaf, Node, make_node
 from ..dtypes import can_cast
 from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
+from ..history.node import Leaf, Node, make_node
 from ..layout import has_internal_overlap
 from ..state import state, user_line
 from ..storage import ViewOf

@@ -23,9 +23,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import record, record_many
 from ..dtypes import FLOATING
 from ..errors import TransformError
+from ..history.node import record, record_many
 from ..state import state, user_line
 from ..tensor import Tensor
 from .effects import Effect

@@ -33,7 +33,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ..autograd.node import Formula
+from ..history.node import Formula
 from .catalogue import OPS as OPS, PUBLIC as PUBLIC
 from .promotion import Rule, first
 

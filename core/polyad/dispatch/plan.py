@@ -279,7 +279,7 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """Run a composite's body; recorded as one node if the composite has formulas of its own."""
     if not (op.formulas and needs_grad and state.grad_enabled):
         return _run_body(op, values)
-    from ..autograd.node import record, record_many
+    from ..history.node import record, record_many
 
     state.grad_enabled = False
     try:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..autograd.node import Output, make_node, record
 from ..backend.interface import TensorType
 from ..backend.registry import tensor_type
 from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, ShapeError
+from ..history.node import Output, make_node, record
 from ..layout import Shape, Strides, contiguous_strides, element_strides
 from ..state import state
 from ..storage import Storage, UnrecordedViewOf, ViewOf

@@ -24,9 +24,9 @@ from ..tensor import Tensor
 from .codes import CODES
 
 if TYPE_CHECKING:
-    from ..autograd.node import Node
     from ..dispatch.effects import Effect
     from ..dispatch.op import Op
+    from ..history.node import Node
     from ..nn.module import Module
     from ..optim.optimizer import Optimizer
 

@@ -7,7 +7,6 @@ import numbers
 from typing import Any
 
 from ... import dtypes
-from ...autograd.node import make_node
 from ...backend import registry
 from ...device import Device
 from ...dispatch.effects import Effect
@@ -19,6 +18,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, of_python
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from ...history.node import make_node
 from ...layout import Strides, contiguous_strides, is_contiguous
 from ...memory_formats import (
     MemoryFormat,
@@ -200,7 +200,7 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     array = bring(kind.backend.to_host(input._array), kind.dtype, device)
     out = Tensor._of(array, made_type)
     if input._node is not None and state.grad_enabled:
-        from ...autograd.node import make_node
+        from ...history.node import make_node
 
         source = kind.device
         out._node = make_node(

@@ -565,8 +565,8 @@ def relaid(name: str, call: Any) -> Any:
     """The in-place form of a view function: the tensor itself takes the view's layout."""
 
     def form(self: Tensor, *args: Any) -> Tensor:
-        from ...autograd.grad_mode import enable_grad
         from ...dispatch.inplace import take_layout
+        from ...history.grad_mode import enable_grad
 
         if self._node is None:
             return take_layout(name, self, call(self, *args))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import polyad
-from polyad.autograd.node import Formula
 from polyad.batching import rules
 from polyad.dispatch.forward import ForwardRule
 from polyad.dispatch.op import OPS
 from polyad.dispatch.promotion import Typing
+from polyad.history.node import Formula
 from polyad.storage import Storage
 
 from .saboteur import Saboteur, caught_by

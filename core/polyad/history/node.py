@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..backend.interface import TensorType
 from ..state import place_from
 from ..storage import next_event
+from .hooks import NodeHooks, RemovableHandle, register
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from ..dispatch.op import Op
     from ..tensor import Tensor
-    from .hooks import NodeHooks, RemovableHandle
 
 watchers: list[Callable[[Node], None]] = []
 """Called with each node that any thread records; what uses it tells the threads apart. Empty, it costs a truth test."""
@@ -143,8 +143,6 @@ class Node:
         >>> (x.grad / x.exp()).tolist()
         [2.0, 2.0]
         """
-        from .hooks import hooks_of, register
-
         return register(hooks_of(self).after, fn)
 
     def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
@@ -158,8 +156,6 @@ class Node:
         >>> x.grad
         tensor([3., 3.])
         """
-        from .hooks import hooks_of, register
-
         return register(hooks_of(self).before, fn)
 
     def targets(self) -> list[Node]:
@@ -179,6 +175,18 @@ def _flat(targets: Sequence[Target]) -> list[Node]:
         else:
             found.append(target)
     return found
+
+
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made if it has none yet."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
+def add_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Run *hook* on each gradient that arrives at *node*."""
+    return register(hooks_of(node).tensor, hook)
 
 
 class Leaf(Node):
