@@ -26,7 +26,7 @@ from .plan import describe_failure, find_plan
 from .views import apply_view
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 _HEADER = """\
 def {name}({signature}):

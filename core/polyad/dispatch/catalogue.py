@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from .op import Function, Op
+    from .declared import Function, Op
 
 V = TypeVar("V")
 

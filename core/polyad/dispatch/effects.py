@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from .modes import through_modes
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 
 class Effect:

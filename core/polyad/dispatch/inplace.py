@@ -27,7 +27,7 @@ from .views import Layout, in_parts, layout_of
 from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 
 def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -36,7 +36,7 @@ from .wrapped import Wrapped
 
 if TYPE_CHECKING:
     from ..backend.interface import TensorType
-    from .op import Op
+    from .declared import Op
 
 
 class Level(Mode):

@@ -16,8 +16,8 @@ from ..state import state
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+    from .declared import Op
     from .effects import Effect
-    from .op import Op
 
 M = TypeVar("M", bound="Mode")
 

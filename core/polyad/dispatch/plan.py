@@ -39,7 +39,7 @@ from .promotion import Typing
 from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 NUMBERS = (bool, int, float, complex)
 PLAIN = {*NUMBERS, type(None)}

@@ -27,7 +27,7 @@ from ..tensor import Tensor
 from .promotion import first
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 
 class Layout(NamedTuple):

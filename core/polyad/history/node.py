@@ -23,7 +23,7 @@ from .hooks import NodeHooks, RemovableHandle, register
 if TYPE_CHECKING:
     from types import CodeType
 
-    from ..dispatch.op import Op
+    from ..dispatch.declared import Op
     from ..tensor import Tensor
 
 watchers: list[Callable[[Node], None]] = []
@@ -31,20 +31,6 @@ watchers: list[Callable[[Node], None]] = []
 
 Target = Any
 """A Node, or a list of Node | None for an operand that is a list of tensors (or a formula with several results)."""
-
-
-class Formula(NamedTuple):
-    """A gradient formula: for the operand at *position* (or the operands, for a slice),
-    ``function(grad, *pick(values))``.
-
-    *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for
-    what may be absent.
-    """
-
-    position: int | slice
-    given: str
-    function: Callable[..., Any]
-    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
 class Node:

@@ -9,10 +9,9 @@ import numpy as np
 
 import polyad
 from polyad.batching import rules
-from polyad.dispatch.forward import ForwardRule
+from polyad.dispatch.declared import Formula, ForwardRule
 from polyad.dispatch.op import OPS
 from polyad.dispatch.promotion import Typing
-from polyad.history.node import Formula
 from polyad.storage import Storage
 
 from .saboteur import Saboteur, caught_by
