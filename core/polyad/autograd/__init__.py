@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import provided
 from .grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -63,6 +64,9 @@ _LAZY = {
     "set_detect_anomaly": "anomaly",
 }
 _LAZY_MODULES = frozenset({"forward_ad", "functional", "graph", "profiler"})
+
+
+provided.backward.fill_later(f"{__name__}.gradients", "backward")
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,7 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
 from ..dispatch.promotion import first
+from ..dispatch.windows import clear_parts, put_parts, take_parts
 from ..dispatch.wrapped import Wrapped
 from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
@@ -34,7 +35,7 @@ from ..ops.creation.factories import TENSOR
 from ..ops.memory.conversion import COPY, FILL, TO_DEVICE
 from ..ops.memory.storage import RESIZE_, SET
 from ..ops.shaping.reshape import _permute
-from ..ops.shaping.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
+from ..ops.shaping.strided import _window_clear, _window_put, _window_take
 from ..state import state
 from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
 from .forward_rules import fitted, has_rule, push_forward, push_function

@@ -86,3 +86,22 @@ def differentiated(*tensors: Tensor) -> bool:
     return (state.grad_enabled and any(one._node is not None for one in tensors)) or any(
         mode.tangent(one) is not None for mode in state.modes for one in tensors
     )
+
+
+class outside:
+    """While it is entered, *mode* and those inside of it are set aside: what is called is called outside."""
+
+    __slots__ = ("_before", "_mode")
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    def __enter__(self) -> None:
+        self._before = before = state.modes
+        if self._mode in before:
+            state.modes = before[: before.index(self._mode)]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.modes = self._before

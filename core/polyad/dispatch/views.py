@@ -24,6 +24,7 @@ from ..layout import Shape, Strides, contiguous_strides, element_strides
 from ..state import state
 from ..storage import Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
+from .catalogue import OPS
 from .promotion import first
 
 if TYPE_CHECKING:
@@ -50,6 +51,19 @@ def layout_of(tensor: Tensor) -> Layout:
 def in_parts(layout: Layout) -> Layout:
     """The layout of complex elements as one of their real parts: a last dimension of 2 is added."""
     return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
+
+
+def why_not_complex(parts: Layout) -> str:
+    """What keeps pairs laid out as *parts* from being complex numbers in memory; empty if nothing does."""
+    if not parts.shape or parts.shape[-1] != 2:
+        return "the last dimension must have size 2"
+    if parts.strides[-1] != 1:
+        return "the last dimension must have stride 1"
+    if parts.offset % 2:
+        return f"the storage_offset {parts.offset} must be even"
+    if any(stride % 2 for stride in parts.strides[:-1]):
+        return f"the strides {parts.strides} must be even, but for the last"
+    return ""
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..., Tensor] | None = None) -> Tensor:
@@ -95,11 +109,10 @@ def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType
 
 
 def _put_back(gradient: Tensor, body: Callable[..., Layout], shape: Shape, params: tuple[Any, ...]) -> Tensor:
-    from ..ops.shaping.strided import _window_put
-
     dense = contiguous_strides(shape)
     window = body(Layout(shape, dense, 0), *params)
-    return _window_put(gradient, shape, dense, window.strides, window.offset)
+    back: Tensor = OPS["window_put"].call(gradient, shape, dense, window.strides, window.offset)
+    return back
 
 
 def apply_views(
