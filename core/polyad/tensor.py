@@ -69,7 +69,7 @@ class Tensor(TensorMethods):
     _node: Node | None
     _storage: Storage | None
     _grad: Tensor | None
-    _view: ViewOf | UnrecordedViewOf | None
+    _view: ViewOf[Tensor] | UnrecordedViewOf[Tensor] | None
 
     def __new__(cls, *data: Any, device: Any = None) -> Tensor:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from sys import _getframe
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..backend.interface import TensorType
 from ..state import place_from
@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from ..dispatch.declared import Op
-    from ..tensor import Tensor
+
+
+class Recorded(Protocol):
+    """A tensor as far as its history goes, which is all that is known of it here."""
+
+    _array: Any
+    _type: TensorType
+    _node: Node | None
+    _grad: Any
+
+    def _alias(self) -> Any: ...
+
 
 watchers: list[Callable[[Node], None]] = []
 """Called with each node that any thread records; what uses it tells the threads apart. Empty, it costs a truth test."""
@@ -75,7 +86,7 @@ class Node:
     code: CodeType | None
     at: int
     hooks: NodeHooks | None
-    retain: weakref.ref[Tensor] | None
+    retain: weakref.ref[Recorded] | None
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -183,18 +194,18 @@ class Leaf(Node):
 
     __slots__ = ("accumulated_hooks", "tensor")
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Recorded) -> None:
         self.seq = next_event()
         self.made_by = "AccumulateGrad"
         self.calls = None
         self.out = self.hooks = self.retain = None
-        self.accumulated_hooks: dict[int, Callable[[Tensor], Any]] | None = None
+        self.accumulated_hooks: dict[int, Callable[[Any], Any]] | None = None
         self.tensor = weakref.ref(tensor)
         self.shape = tensor._array.shape
         self.type = tensor._type
 
     @property
-    def variable(self) -> Tensor | None:
+    def variable(self) -> Recorded | None:
         """The leaf tensor, or None if it no longer exists."""
         return self.tensor()
 
@@ -296,7 +307,7 @@ def make_node(
     return node
 
 
-def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
+def record(op: Op, values: tuple[Any, ...], out: Recorded) -> None:
     """Give *out*, the result of ``op(*values)``, its history. Called only if an operand needs a gradient."""
     name = op.grad_name
     node = _CLASSES[name]() if name in _CLASSES else node_class(name)()
@@ -316,7 +327,7 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
         _show(node)
 
 
-def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differentiable: Sequence[bool]) -> None:
+def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Recorded], differentiable: Sequence[bool]) -> None:
     """As `record`, for an op with several results; the formula gets a list of one gradient a result,
     None where none arrived.
     """
