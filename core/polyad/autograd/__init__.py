@@ -70,7 +70,7 @@ provided.backward.fill_later(f"{__name__}.gradients", "backward")
 
 
 def __getattr__(name: str) -> Any:
-    # They need Tensor, which needs this package's nodes: loaded on first use.
+    # Loaded on first use: a program that only computes needs none of them.
     from importlib import import_module
 
     if name in _LAZY_MODULES:
