@@ -1,6 +1,6 @@
 """Writes the tables of coefficients that the special functions are made of: ``python tools/special_tables.py``.
 
-Every number in core/polyad/expansions.py is computed here, from mpmath's values of the functions at 60 digits:
+Every number in core/polyad/tables/special.py is computed here, from mpmath's values of the functions at 60 digits:
 expansions in Chebyshev polynomials by interpolation in the zeros of a polynomial of high degree, cut where what follows
 is below the rounding of float64; zeros of functions in two parts; Bernoulli numbers. Needs mpmath, and about a minute.
 
@@ -19,7 +19,7 @@ from typing import Any
 import mpmath
 from mpmath import mp, mpf
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "core/polyad/expansions.py"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "core/polyad/tables/special.py"
 NODES = 80
 DOUBLE, SINGLE = mpf(2) ** -55, mpf(2) ** -26
 """What may be left out, relative to the smallest magnitude of the function on the interval."""

@@ -4,8 +4,8 @@
 
     x = torch.randn(64, 784, device="cpu")
 
-The namespace is PyTorch's. Functions of tensors come from the op declarations (`polyad.ops`, listed in functions.py);
-everything that is not needed by every program (nn, optim, utils, jit, ...) is imported when it is first named.
+The namespace is PyTorch's. Functions of tensors come from the op declarations (`polyad.ops`). A family of ops is loaded
+when one of its names is first wanted, and so is everything else that not every program needs (nn, optim, jit, ...).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import autograd as autograd, errors as errors, interop as interop, ops as ops
+from . import errors as errors, functions as functions, interop as interop, moved as _moved, ops as ops
 from ._version import __version__ as __version__
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .device import Device
+from .dispatch.catalogue import PUBLIC
 from .dtypes import (
     DType,
     bfloat16 as bfloat16,
@@ -39,7 +40,6 @@ from .dtypes import (
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
 )
-from .functions import *
 from .history.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -70,6 +70,7 @@ from .tensor import Tensor as Tensor
 if TYPE_CHECKING:
     from . import (
         accelerator as accelerator,
+        autograd as autograd,
         backends as backends,
         cuda as cuda,
         datasets as datasets,
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from .backend.hookspecs import hookimpl as hookimpl
     from .dispatch.tracing import explain as explain, trace_dispatch as trace_dispatch
     from .func.mapping import vmap as vmap
+    from .functions import *
     from .interop.dlpack import from_dlpack as from_dlpack, to_dlpack as to_dlpack
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
@@ -110,6 +112,8 @@ if TYPE_CHECKING:
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
 
+_moved.watch()
+
 device = Device
 dtype = DType
 memory_format = MemoryFormat
@@ -126,9 +130,12 @@ cdouble = complex128
 
 newaxis = None
 
+del globals()["tensor"]  # the module; the function of that name is looked up like all others
+
 _LAZY_MODULES = frozenset(
     {
         "accelerator",
+        "autograd",
         "backends",
         "cuda",
         "datasets",
@@ -176,6 +183,19 @@ _LAZY_NAMES = {
 }
 """Names that are looked up on first use, with the module that has them."""
 
+_NOT_OURS = {
+    "Any",
+    "DType",
+    "Device",
+    "MemoryFormat",
+    "PUBLIC",
+    "TYPE_CHECKING",
+    "annotations",
+    "functions",
+    "importlib",
+}
+"""Globals of this module that `from polyad import *` leaves out."""
+
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
@@ -183,6 +203,11 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY_NAMES:
         value = getattr(importlib.import_module(f".{_LAZY_NAMES[name]}", __name__), name)
         globals()[name] = value
+        return value
+    if name == "__all__":  # of `from polyad import *`
+        return [public for public in __dir__() if not public.startswith("_") and public not in _NOT_OURS]
+    if name in PUBLIC:
+        value = globals()[name] = getattr(functions, name)
         return value
     from .absent import ABSENT, stand_in
 
@@ -192,4 +217,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY_MODULES, *_LAZY_NAMES})
+    return sorted({*globals(), *_LAZY_MODULES, *_LAZY_NAMES, *dir(functions)})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError
 
@@ -59,6 +59,32 @@ class Size(tuple[int, ...]):
         return tuple.__new__(Size, tuple.__mul__(self, times))
 
     __rmul__ = __mul__
+
+
+class Layout(NamedTuple):
+    """Shape, strides and offset of a tensor in its storage, counted in elements of the tensor's dtype."""
+
+    shape: Shape
+    strides: Strides
+    offset: int
+
+
+def in_parts(layout: Layout) -> Layout:
+    """The layout of complex elements as one of their real parts: a last dimension of 2 is added."""
+    return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
+
+
+def why_not_complex(parts: Layout) -> str:
+    """What keeps pairs laid out as *parts* from being complex numbers in memory; empty if nothing does."""
+    if not parts.shape or parts.shape[-1] != 2:
+        return "the last dimension must have size 2"
+    if parts.strides[-1] != 1:
+        return "the last dimension must have stride 1"
+    if parts.offset % 2:
+        return f"the storage_offset {parts.offset} must be even"
+    if any(stride % 2 for stride in parts.strides[:-1]):
+        return f"the strides {parts.strides} must be even, but for the last"
+    return ""
 
 
 def contiguous_strides(shape: Sequence[int]) -> Strides:

@@ -27,7 +27,7 @@ from .backend import memory
 from .backend.interface import TensorType
 from .device import Device
 from .dispatch.catalogue import PUBLIC
-from .dispatch.effects import Effect
+from .dispatch.effects import Effect, Record, Result, declare
 from .dtypes import FLOATING, DType, get_default_dtype
 from .errors import (
     ArgumentError,
@@ -651,21 +651,35 @@ def _with_data(tensor: Tensor, value: Tensor) -> Tensor:
 
 
 # What modes see of the methods above that are no ops.
-ITEM = Effect("item", Tensor.item, reads=True)
-TOLIST = Effect("tolist", Tensor.tolist, reads=True)
-NUMPY = Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=True)
-ARRAY = Effect("numpy", Tensor.__array__, reads=True)
-RESIZE = Effect("resize", _resized)
-REQUIRE_GRAD = Effect("requires_grad_", Tensor.requires_grad_, records=True)
-RETAIN_GRAD = Effect("retain_grad", Tensor.retain_grad, records=True)
-REGISTER_HOOK = Effect("register_hook", Tensor.register_hook, records=True)
-REGISTER_ACCUMULATED_HOOK = Effect(
-    "register_post_accumulate_grad_hook", Tensor.register_post_accumulate_grad_hook, records=True
+ITEM = declare(Effect("item", Tensor.item, reads=(0,), result=Result.HOST))
+TOLIST = declare(Effect("tolist", Tensor.tolist, reads=(0,), result=Result.HOST))
+NUMPY = declare(Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=(0,), result=Result.HOST))
+ARRAY = declare(Effect("__array__", Tensor.__array__, reads=(0,), result=Result.HOST))
+RESIZE = declare(Effect("resize", _resized, rebinds=0, result=Result.FRESH))
+REQUIRE_GRAD = declare(Effect("requires_grad_", Tensor.requires_grad_, record=Record.CHANGED, result=Result.TARGET))
+RETAIN_GRAD = declare(Effect("retain_grad", Tensor.retain_grad, record=Record.CHANGED, result=Result.NOTHING))
+REGISTER_HOOK = declare(Effect("register_hook", Tensor.register_hook, record=Record.CHANGED, result=Result.NOTHING))
+REGISTER_ACCUMULATED_HOOK = declare(
+    Effect(
+        "register_post_accumulate_grad_hook",
+        Tensor.register_post_accumulate_grad_hook,
+        record=Record.CHANGED,
+        result=Result.NOTHING,
+    )
 )
-DETACH = Effect("detach", Tensor.detach, lambda tensor: tensor._detached())
-DETACH_IN_PLACE = Effect("detach_", Tensor.detach_, lambda tensor: tensor._forget())
-SET_GRAD = Effect("set_grad", lambda tensor, value: setattr(tensor, "grad", value), records=True)
-SET_DATA = Effect("set_data", _with_data)
+DETACH = declare(Effect("detach", Tensor.detach, lambda tensor: tensor._detached(), result=Result.DETACHED))
+DETACH_IN_PLACE = declare(
+    Effect("detach_", Tensor.detach_, lambda tensor: tensor._forget(), rebinds=0, result=Result.DETACHED)
+)
+SET_GRAD = declare(
+    Effect(
+        "set_grad",
+        lambda tensor, value: setattr(tensor, "grad", value),
+        record=Record.GRADIENT,
+        result=Result.NOTHING,
+    )
+)
+SET_DATA = declare(Effect("set_data", _with_data, rebinds=0, result=Result.DETACHED, of=1))
 
 
 def check_tensor(value: Any, op: str, name: str) -> Tensor:

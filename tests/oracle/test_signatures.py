@@ -27,6 +27,7 @@ LACKING: dict[str, str] = {
     "linalg.lu_factor": "its documentation writes a type before the name",
     "linalg.norm": "input: A in the documentation",
     "nn.functional.hardshrink": "out: undocumented",
+    "nn.functional.rrelu_": "generator: undocumented",
     "normal": "requires_grad: undocumented",
     "result_type": "tensor1 and tensor2 in the documentation",
     "slice_scatter": "out: undocumented",

@@ -1,12 +1,11 @@
-"""Kernels by family. `KERNELS` maps op names to kernels; each module has a table of its own, which it joins."""
+"""Kernels by family: a kernel stands in the package under which its op stands in ``polyad.ops``.
+
+`KERNELS` maps op names to kernels. A package's modules, each with a table ``KERNELS`` of its own, are loaded when one
+of its ops is first looked up. To add a kernel, add it to the table of its family's module.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from polyad.backend import KernelFamilies
 
-from polyad.backend import Kernel
-
-KERNELS: dict[str, Kernel] = {}
-for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
-    KERNELS |= getattr(importlib.import_module(_found.name), "KERNELS", {})
+KERNELS = KernelFamilies(__name__)

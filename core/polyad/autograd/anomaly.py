@@ -227,10 +227,6 @@ def _oddness(values: Any) -> tuple[bool, bool]:
     return nan, inf
 
 
-_UNSET = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "resize", "resize_", "set_data"})
-"""What gives memory that holds anything."""
-
-
 class detect_nonfinite(Mode):
     """Raise where a NaN or an infinity first appears, in forward or backward.
 
@@ -268,18 +264,21 @@ class detect_nonfinite(Mode):
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Carry the call out and look at its result."""
-        inplace = isinstance(op, Effect) and op.inplace
-        if inplace:
+        updates = False
+        if isinstance(op, Effect):
+            updates = op.updates
+            if not updates:
+                return op.call(*args)  # it moves what is there, or gives memory that holds anything
             with _unseen():
-                before = _oddness((args[0], args[1]))
-                described = _described(self=args[0], others=args[1])
+                (target, *others), named = op.arguments(args)
+                others += named.values()
+                before = _oddness((target, others))
+                described = _described(self=target, others=others)
         result = op.call(*args)
-        if op.name in _UNSET or (isinstance(op, Effect) and not inplace):
-            return result
         with _unseen():
             nan, inf = _oddness(result)
             if nan or inf:
-                if not inplace:
+                if not updates:
                     before = _oddness(args)
                     described = self._operands(op, args)
                 if (nan and not before[0]) or (inf and not any(before)):

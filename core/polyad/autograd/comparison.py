@@ -28,9 +28,9 @@ from ..ops.shaping.joining import stack
 from ..random import Generator
 from ..state import warn_user
 from ..tensor import Tensor
+from .entries import one_hot
 from .forward_level import ForwardLevel
 from .gradients import grad
-from .levels import one_hot
 
 __all__ = ["Check", "GradcheckError", "Settings", "as_tuple", "call", "differentiable", "is_checked"]
 

@@ -19,8 +19,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dispatch.effects import Effect
-from ..dispatch.inplace import TAKE_LAYOUT, WRITE, _layouts
+from ..dispatch.effects import Effect, Record, Result, exchanged
+from ..dispatch.inplace import _layouts
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
@@ -31,18 +31,13 @@ from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.node import Output, Recorded
-from ..ops.creation.factories import TENSOR
-from ..ops.memory.conversion import COPY, FILL, TO_DEVICE
-from ..ops.memory.storage import RESIZE_, SET
 from ..ops.shaping.reshape import _permute
 from ..ops.shaping.strided import _window_clear, _window_put, _window_take
 from ..state import state
-from ..tensor import DETACH, DETACH_IN_PLACE, RESIZE, SET_DATA, Tensor
+from ..tensor import Tensor
+from .entries import Linearized, enter, leads_outside, leave
 from .forward_rules import fitted, has_rule, push_forward, push_function
 from .function import Application, Function, FunctionCalls, FunctionCtx, SavedResult
-from .gradients import BACKWARD, GRAD
-from .levels import ENTER, Linearized, enter, leads_outside, leave
-from .passing import PASS_THROUGH
 from .saved import Packed, PackedCalls
 
 __all__ = ["ForwardLevel"]
@@ -232,6 +227,8 @@ class ForwardLevel(Mode):
         if isinstance(value, (list, tuple)):
             found = [self._tangent_of(one) for one in value]
             return found if any(one is not None for one in found) else None
+        if isinstance(value, dict):
+            return self._tangent_of(list(value.values()))
         return None
 
     def _know_saved(self, op: Op, args: tuple[Any, ...], outs: Sequence[Tensor]) -> None:
@@ -281,45 +278,45 @@ class ForwardLevel(Mode):
     # ------------------------------------------------------------------------------------------------ effects
 
     def _effect(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        special = _EFFECTS.get(effect)
-        if special is not None:
-            return special(self, effect, args)
-        if self._tangent_of(args) is None:
-            return effect.call(*args)
-        if effect.function is not None:
-            return self._function(effect, args)
-        if effect.reads or effect.body is None:
+        if effect.rebinds is not None:
+            return self._rebound(effect, args)
+        if effect.stores is not None:
+            return self._stored(effect, args)
+        if effect.result in (Result.ALIAS, Result.ENTRY, Result.COPY):
+            return self._moved(effect, args)
+        if effect.record is Record.CUSTOM:
+            return effect.call(*args) if self._tangent_of(args) is None else self._function(effect, args)
+        if effect.body is None or (
+            # A graph may lead to tensors with tangents, whatever the arguments are.
+            effect.record is not Record.FOLLOWED
+            and all(self._tangent_of(args[position]) is None for position in effect.reads)
+        ):
             return effect.call(*args)
         with self:
             return effect.body(*args)
 
-    def _seen_through(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        # A graph may lead to tensors with tangents, whatever the roots are.
-        with self:
-            return effect.body(*args)  # type: ignore[misc]
-
-    def _alias(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+    def _rebound(self, effect: Effect, args: tuple[Any, ...]) -> Any:
         result = effect.call(*args)
-        self.twin(args[0], result)
+        self.set(args[effect.rebinds], self.tangent(args[effect.of]) if effect.result is Result.ALIAS else None)  # type: ignore[index]
         return result
 
-    def _aliases(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        result = effect.call(*args)
-        for tensor, alias in zip(args[0], result, strict=True):
-            self.twin(tensor, alias)
+    def _moved(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        """The result holds the elements of an argument, so it has that one's tangent: the same, or moved likewise."""
+        result, given = effect.call(*args), args[effect.of]
+        if effect.result is not Result.COPY:
+            several = not isinstance(given, Tensor)
+            for original, alias in zip(given, result, strict=True) if several else ((given, result),):
+                self.twin(original, alias)
+            return result
+        tangent = self.tangent(given)
+        if tangent is not None:
+            self.set(result, effect.call(*exchanged(args, effect.of, tangent)))
         return result
 
-    def _applied(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        result: Tensor = effect.call(*args)
-        tangent = self.tangent(args[0])
-        if tangent is not None and result is not args[0]:
-            self.set(result, effect.call(tangent, *args[1:]))
-        return result
-
-    def _written(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        target, source = (args[1], args[2]) if effect is WRITE else (args[0], args[1])
+    def _stored(self, effect: Effect, args: tuple[Any, ...]) -> Any:
+        target, source = args[effect.writes], args[effect.stores]  # type: ignore[index]
         if self._frozen:
-            self._check_frozen(args[0] if effect is WRITE else effect.name, target)
+            self._check_frozen(effect.called(args), target)
         tangent = self.tangent(source) if isinstance(source, Tensor) else None
         result = effect.call(*args)
         if tangent is not None and target._type.dtype.category >= FLOATING:
@@ -328,20 +325,6 @@ class ForwardLevel(Mode):
             self._write(target, fitted(tangent, target))
         else:
             self._write(target, None)
-        return result
-
-    def _passed_on(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        return effect.call(*args)
-
-    def _laid_out(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        _, target, view = args
-        result = effect.call(*args)
-        self.set(target, self.tangent(view))
-        return result
-
-    def _dropped(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        result = effect.call(*args)
-        self.set(args[0], None)
         return result
 
     def _function(self, effect: Effect, args: tuple[Any, ...]) -> Any:
@@ -500,24 +483,3 @@ class ForwardLevel(Mode):
             written = put(tangent, layout.shape, layout.strides, seen.strides, offset)
             whole = written if whole is None else whole + written
         self.set(root, whole)
-
-
-_EFFECTS: dict[Effect, Callable[[ForwardLevel, Effect, tuple[Any, ...]], Any]] = {
-    TENSOR: ForwardLevel._passed_on,  # its data may be a long list, in which no tensor is
-    GRAD: ForwardLevel._seen_through,
-    BACKWARD: ForwardLevel._seen_through,
-    ENTER: ForwardLevel._alias,
-    PASS_THROUGH: ForwardLevel._aliases,
-    TO_DEVICE: ForwardLevel._applied,
-    WRITE: ForwardLevel._written,
-    COPY: ForwardLevel._written,
-    FILL: ForwardLevel._written,
-    TAKE_LAYOUT: ForwardLevel._laid_out,
-    DETACH: ForwardLevel._passed_on,
-    DETACH_IN_PLACE: ForwardLevel._dropped,
-    RESIZE: ForwardLevel._dropped,
-    RESIZE_: ForwardLevel._dropped,
-    SET: ForwardLevel._dropped,
-    SET_DATA: ForwardLevel._dropped,
-}
-"""What the level does about effects whose parts would not tell it enough; all others run as they are, seen through."""

@@ -21,8 +21,8 @@ from ..ops.pointwise.arithmetic import conjugate
 from ..ops.reductions.sums import _sum, sum_to
 from ..state import state
 from ..tensor import Tensor
+from .entries import enter, pull_back
 from .hooks import place_of
-from .levels import enter, pull_back
 
 if TYPE_CHECKING:
     from ..dispatch.op import Op

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.inplace import take_written, wrote
 from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
@@ -277,8 +277,12 @@ class Application:
     def call(self, *args: Any) -> Any:
         """Carry it out, seen by the modes that are active."""
         if state.modes:
-            return Effect(self.function.__name__, self.call, self, function=self.function).through_modes(*args)
+            return self.effect().through_modes(*args)
         return self(*args)
+
+    def effect(self) -> Effect:
+        """What modes see of it."""
+        return Effect(self.function.__name__, self.call, self, record=Record.CUSTOM, result=Result.ANY)
 
     def __call__(self, *args: Any) -> Any:
         result, ctx = self.function._apply(args, self.keep)

@@ -20,8 +20,8 @@ from ..ops.creation.factories import ones_like, zeros, zeros_like
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
+from .entries import enter, one_hot, pull_back
 from .forward_level import ForwardLevel
-from .levels import enter, one_hot, pull_back
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..batching import map_first
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Record, Result, declare
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
 from ..history.node import GradientEdge, Leaf, Node
@@ -305,5 +305,7 @@ def _capture(
     return [found[position] for position in order]
 
 
-BACKWARD = Effect("backward", _run_backward, _backward)
-GRAD = Effect("grad", grad, _grad)
+BACKWARD = declare(
+    Effect("backward", _run_backward, _backward, reads=(1,), record=Record.FOLLOWED, result=Result.NOTHING)
+)
+GRAD = declare(Effect("grad", grad, _grad, reads=(2,), record=Record.FOLLOWED, result=Result.ANY))

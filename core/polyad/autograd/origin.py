@@ -43,7 +43,7 @@ def here() -> Origin:
     modules: list[Any] = []
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
-        if name == "polyad.nn.module" and frame.f_code.co_name == "__call__":
+        if name == "polyad.nn.modules.module" and frame.f_code.co_name == "__call__":
             modules.append(frame.f_locals["self"])
         elif not place[0] and not is_ours(name):
             place = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Result, declare
 from ..history.node import Node, Output, make_node
 from ..state import state
 from ..storage import UnrecordedViewOf
@@ -39,4 +39,4 @@ def _each(gradients: list[Any]) -> list[Any]:
     return gradients
 
 
-PASS_THROUGH = Effect("pass_through", pass_through, records=True)
+PASS_THROUGH = declare(Effect("pass_through", pass_through, result=Result.ALIAS))

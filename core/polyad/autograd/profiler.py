@@ -163,7 +163,7 @@ class profile(Mode):
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Time the call; in a backward pass and other effects, also the ops it is made of."""
         with self.timed(op.name, args):
-            if isinstance(op, Effect) and op.body is not None and not op.inplace and not state.modes:
+            if isinstance(op, Effect) and op.body is not None and not op.updates and not state.modes:
                 state.modes = (self,)
                 try:
                     return op.body(*args)

@@ -9,6 +9,7 @@
     plugins.py       kernels that other packages bring for a device
     preparation.py   making a declared kernel ready for one call signature
     memory.py        what a device's memory holds, and the error when it is full
+    families.py      tables of kernels that load by family
     bounds.py        the error for an index out of range
     fallback.py      what happens to an op for which a device has no kernel
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from .api_version import API_VERSION
 from .capabilities import BackendInfo, Capabilities, Quirk
+from .families import KernelFamilies, family_of
 from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, TensorType
 from .memory import MemoryStats
 
@@ -32,11 +34,13 @@ __all__ = [
     "BackendInfo",
     "Capabilities",
     "Kernel",
+    "KernelFamilies",
     "KernelSupply",
     "KernelTable",
     "MemoryStats",
     "Quirk",
     "TensorType",
+    "family_of",
     "hookimpl",
 ]
 

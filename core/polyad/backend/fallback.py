@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -88,7 +88,13 @@ _records: dict[tuple[str, str, str], FallbackRecord] = {}
 
 
 def get_policy() -> Policy:
-    """The policy in force in this thread."""
+    """The policy in force in this thread; see `polyad.backends.set_fallback`.
+
+    >>> import polyad
+    >>> with polyad.backends.fallback("allow"):
+    ...     polyad.backends.get_fallback()
+    'allow'
+    """
     return _thread.override or _policy
 
 
@@ -100,16 +106,33 @@ def check_policy(policy: Any) -> Policy:
 
 
 def set_policy(policy: Policy) -> None:
-    """Set what a missing kernel leads to in every thread: "error", "warn" (once a line) or "allow"."""
+    """Set what happens when a device has no kernel for an op, in every thread.
+
+    "error" (the default) raises MissingKernel, "warn" runs the op on the host and warns once a line, "allow" runs it on
+    the host. Every such call is counted in `polyad.backends.fallback_report`. Raises ValueError for any other policy.
+
+    >>> import polyad
+    >>> polyad.backends.set_fallback("error")
+    """
     global _policy
     _policy = check_policy(policy)
 
 
+def using_policy(policy: Policy) -> AbstractContextManager[None]:
+    """Work under another policy in this thread; see `polyad.backends.set_fallback`. Raises ValueError for an unknown
+    policy.
+
+    >>> import polyad
+    >>> with polyad.backends.fallback("warn"):
+    ...     _ = polyad.ones(2) + 1
+    """
+    return _using(check_policy(policy))
+
+
 @contextmanager
-def using_policy(policy: Policy) -> Iterator[None]:
-    """Work under *policy* in this thread and return to the one before."""
+def _using(policy: Policy) -> Iterator[None]:
     before = _thread.override
-    _thread.override = check_policy(policy)
+    _thread.override = policy
     try:
         yield
     finally:
@@ -117,7 +140,14 @@ def using_policy(policy: Policy) -> Iterator[None]:
 
 
 def report() -> FallbackReport:
-    """Every (op, device, line) that ran on the host so far, most calls first."""
+    """What ran on the host for want of a kernel: op, device, calls, bytes moved, the line of your program; most calls
+    first.
+
+    >>> import polyad
+    >>> polyad.backends.reset_fallback_report()
+    >>> polyad.backends.fallback_report()
+    fallback report: no op ran on the host for want of a kernel
+    """
     with _lock:
         return FallbackReport(replace(record) for record in sorted(_records.values(), key=lambda record: -record.calls))
 

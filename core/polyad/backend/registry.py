@@ -240,6 +240,22 @@ def failure_of(name: str) -> Failure | None:
     return _quarantine.get(name)
 
 
+def is_available(name: str) -> bool:
+    """Whether tensors can be made on device *name*, such as "cpu", "opencl" or "cuda:1".
+
+    Loads its backend. Raises TypeError for what is no string or device, and nothing else.
+
+    >>> import polyad
+    >>> polyad.backends.is_available("cpu"), polyad.backends.is_available("abacus")
+    (True, False)
+    """
+    try:
+        resolve_device(name)
+    except (BackendError, DeviceError):
+        return False
+    return True
+
+
 def is_loaded(name: str) -> bool:
     """Whether the backend has been created."""
     return name in _backends
@@ -317,7 +333,7 @@ def _drop(name: str) -> None:
 
 
 def forget() -> None:
-    """Look at installed packages anew: after a pip install in a running program, and in tests.
+    """Look at the installed packages anew, after one was installed or mended while the program runs.
 
     Quarantined backends get another try and plug-ins are loaded again. Backends that work stay loaded, so that existing
     tensors stay valid; one whose package is gone is dropped.

@@ -6,8 +6,8 @@ import argparse
 import json
 import sys
 
-from .listing import list_backends
-from .screen import show_listing
+from ..diagnosis.listing import list_backends
+from ..diagnosis.screen import show_listing
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -16,7 +16,7 @@ from ..errors import TransformError
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from .level import VmapLevel
+    from .vmap_level import VmapLevel
 
 
 class Unbatchable(TransformError):

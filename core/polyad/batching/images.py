@@ -11,7 +11,7 @@ from .batched import Batched
 from .rules import Rule, decomposed, fold, folded, unfold
 
 if TYPE_CHECKING:
-    from .level import VmapLevel
+    from .vmap_level import VmapLevel
 
 
 def channels(level: VmapLevel, value: Batched) -> Tensor:

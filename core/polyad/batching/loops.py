@@ -16,7 +16,7 @@ from ..state import user_line, warn_user
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from .level import VmapLevel
+    from .vmap_level import VmapLevel
 
 
 class LoopWarning(UserWarning):

@@ -11,7 +11,7 @@ from ..tensor import Tensor
 from .rules import Rule
 
 if TYPE_CHECKING:
-    from .level import VmapLevel
+    from .vmap_level import VmapLevel
 
 
 def _stretch(*layouts: tuple[Shape, Strides, int]) -> int:

@@ -33,7 +33,7 @@ from .batched import Batched, Unbatchable
 from .loops import one_by_one
 
 if TYPE_CHECKING:
-    from .level import VmapLevel
+    from .vmap_level import VmapLevel
 
 Rule = Callable[["VmapLevel", Op, tuple[Any, ...]], Any]
 

@@ -22,7 +22,7 @@ from .memory import MEMORY
 from .rules import RULES, aligned, decomposed, shifted
 
 if TYPE_CHECKING:
-    from .level import VmapLevel
+    from .vmap_level import VmapLevel
 
 # ------------------------------------------------------------------------------------------------------- products
 

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import OPS, Op, view
-from ..dispatch.views import Layout, layout_of
+from ..dispatch.views import layout_of
+from ..layout import Layout
 from ..tensor import Tensor
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What is declared, by name: ops, and the public functions of tensors.
+"""What is declared, by name: ops, the public functions of tensors, and the attributes of Tensor.
 
 A name is enough to reach an op from below: what dispatch needs of creation, or a tensor of printing, it looks up here
 and imports from nowhere. Modules that declare ops are loaded when one of their names is first looked up; which module
@@ -12,11 +12,11 @@ loading that module at the same moment.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from .declared import Function, Op
+    from .declared import Attribute, Function, Op
 
 V = TypeVar("V")
 
@@ -92,3 +92,27 @@ OPS: Catalogue[Op] = Catalogue()
 PUBLIC: Catalogue[Function] = Catalogue()
 """Every public function of tensors by its name under ``polyad`` ("exp", "linalg.svd"), whether it is an op or calls
 ops: what `polyad.*` and the Tensor methods are made of."""
+
+ATTRIBUTES: Catalogue[Attribute] = Catalogue()
+"""Every method, in-place form and property of Tensor that a module declares, by name: "exp", "exp_", "real". Operators
+that stand for ops are in `polyad.ops.declaring.attach`."""
+
+
+def functions_of(namespace: str, scope: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a module, with the globals *scope*, that shows the public functions
+    declared for *namespace*. A function is looked up once; from then on the module has it.
+    """
+    prefix = namespace and f"{namespace}."
+
+    def __getattr__(name: str) -> Any:
+        public = PUBLIC.get(prefix + name)
+        if public is None or "." in name:
+            raise AttributeError(f"module {scope['__name__']!r} has no attribute {name!r}")
+        scope[name] = public.call
+        return public.call
+
+    def __dir__() -> list[str]:
+        mine = {path[len(prefix) :] for path in PUBLIC.names() if path.startswith(prefix)}
+        return sorted({*scope, *(name for name in mine if "." not in name)} - {"functions_of"})
+
+    return __getattr__, __dir__

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from .promotion import Rule
@@ -161,6 +162,20 @@ class Function:
     def path(self) -> str:
         """Its name under ``polyad``, the key in `PUBLIC`."""
         return f"{self.namespace}.{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a module gives Tensor under a name.
+
+    Attributes:
+        name, module: what it is called, and the module that declares it.
+        make: makes the method or property.
+    """
+
+    name: str
+    module: str
+    make: Callable[[], Any]
 
 
 def _operand_kind(annotation: Any) -> str | None:

@@ -9,19 +9,25 @@ kernel of its own; its body calls ops and tier 0 of the backend. With no mode ac
             return FILL.through_modes(self, value)
         return _fill(self, value)
 
-    FILL = Effect("fill_", fill_, _fill)
+    FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
+
+An effect says what it does as data, in the words of `Effect`, `Result` and `Record`. Modes decide by this data and know
+no effect by its name, so a new one needs a declaration and nothing else. ``tests/unit/dispatch/test_effects.py``
+carries out every declared effect and proves what it says.
 
 Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the first ones gets what the
 user's program would get with these tensors. That is what replaying a captured graph rests on, so everything that the
 body depends on is an argument.
 
-To add an effect, write the three parts above; arguments are positional.
+To add an effect, write the three parts above, and an example of its arguments in the test. Arguments are positional.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .modes import through_modes
 
@@ -29,52 +35,107 @@ if TYPE_CHECKING:
     from .declared import Op
 
 
+class Result(Enum):
+    """What comes back from an effect. "The argument" is the one at `Effect.of`."""
+
+    NOTHING = "None, or the handle of a hook: nothing to compute with"
+    HOST = "Python data, or memory shown to another library; the program may depend on it from then on"
+    COMMON = "as HOST, but one answer for all samples of a batch (`polyad.func.vmap`) together"
+    FRESH = "a tensor over new memory, without history and tangent"
+    COPY = "a tensor over new memory that holds the argument's elements, with its history and tangent"
+    ALIAS = "another tensor that shows the argument's memory as it does, with its history and tangent; of several, each"
+    DETACHED = "as ALIAS, without the argument's history and tangent"
+    ENTRY = "as ALIAS, with a history that begins there before it goes on, and at the innermost transform"
+    RESIZED = "a tensor of another layout over the argument's memory, or over a copy that is longer; without history"
+    TARGET = "the argument itself"
+    GRADIENT = "the tensor that stands in the argument's ``.grad``, or None"
+    ANY = "tensors of which nothing is said: new ones, aliases, arguments"
+
+
+class Record(Enum):
+    """What an effect has to do with the record (history, hooks, ``.grad``) of tensors, beyond what follows from writes
+    and from `Result`.
+    """
+
+    CHANGED = "it changes the history or the hooks of the argument at `Effect.of`"
+    GRADIENT = "it looks at ``.grad`` of the argument at `Effect.of`, or puts another tensor there"
+    FOLLOWED = (
+        "it goes back through the history of its arguments: reads what nodes saved, calls hooks, and, if nothing comes "
+        "back, adds to ``.grad`` of the leaves"
+    )
+    CUSTOM = (
+        "the history of what comes back is the user's own: the body is a `polyad.autograd.function.Application`, "
+        "which knows the rules; the other words say nothing of it"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Effect:
-    """An effect, as modes see it beside `Op`.
+    """An effect, as modes see it beside `Op`. Numbers are positions of arguments.
+
+    An argument may be a list, tuple or dict; what is said of it is then said of the tensors in it.
 
     Attributes:
         name: as the user knows it.
         call: carry it out, seen by the modes that are active then.
         body: carry it out unseen, with what it is made of seen; None if it is made of nothing that modes see.
-        inplace: whether it is the in-place form of a function; its arguments are then (target, args, kwargs).
+        reads: the arguments on whose elements what comes back, or what is written, depends; not those that are only
+            shown by a result that shares their memory.
+        writes: the argument into whose memory it writes, whose version then goes up.
+        rebinds: the argument that is the result afterwards: the same object, which shows other memory, or shows it in
+            another way, as `Result` says. If it writes too, then to the same argument.
+        result: what comes back.
+        of: the argument that `Result` and `Record` speak of.
+        record: what it does to the record of tensors.
         op: the op that an in-place form comes down to, if there is one.
-        reads: whether its result is Python data on the host, on which the program may depend from then on.
-
-    What a transform level (`polyad.dispatch.levels`) does with it, if a tensor of its own takes part:
-        writes: write into its first tensor, with the body, which writes through ``Wrapped._store``.
-        records: nothing, since it concerns the record of the tensor alone; it is passed on.
-        unwraps: carry it out on the inner tensor of the first argument, wrap what comes.
-        enters: the body, with the first argument as a tensor of the level even if it is none.
-        function: the `polyad.autograd.Function` that it applies, for which the level has rules of its own.
-        Of the others, the body is carried out with the level active; without a body the effect is refused.
+        packed: whether the arguments are those of a function, as (first, other positional ones, those by name).
+        caller: the argument that names the function that the user called, of an effect that many come down to.
     """
 
-    __slots__ = (
-        "body", "call", "enters", "function", "inplace", "name", "op", "reads", "records", "unwraps", "writes",
-    )  # fmt: skip
+    name: str
+    call: Callable[..., Any]
+    body: Callable[..., Any] | None = None
+    _: KW_ONLY
+    result: Result
+    of: int = 0
+    reads: tuple[int, ...] = ()
+    writes: int | None = None
+    rebinds: int | None = None
+    record: Record | None = None
+    op: Op | None = None
+    packed: bool = False
+    caller: int | None = None
 
-    kind = "effect"
-    outputs = ()
+    kind: ClassVar[str] = "effect"
+    outputs: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self,
-        name: str,
-        call: Callable[..., Any],
-        body: Callable[..., Any] | None = None,
-        *,
-        inplace: bool = False,
-        op: Op | None = None,
-        reads: bool = False,
-        writes: bool = False,
-        records: bool = False,
-        unwraps: bool = False,
-        enters: bool = False,
-        function: Any = None,
-    ) -> None:
-        self.name, self.call, self.body = name, call, body
-        self.inplace, self.op, self.reads = inplace, op, reads
-        self.writes, self.records, self.unwraps, self.enters = writes, records, unwraps, enters
-        self.function = function
+    @property
+    def to_host(self) -> bool:
+        """Whether what it reads reaches the host, so that the program may depend on it."""
+        return self.result is Result.HOST or self.result is Result.COMMON
+
+    @property
+    def updates(self) -> bool:
+        """Whether what it writes depends on what was there: it computes first and writes the outcome."""
+        return self.writes is not None and self.writes in self.reads
+
+    @property
+    def stores(self) -> int | None:
+        """The argument whose elements, broadcast and converted, are what is written, since it reads nothing else."""
+        return self.reads[0] if self.writes is not None and len(self.reads) == 1 and not self.updates else None
+
+    @property
+    def changes(self) -> int | None:
+        """The argument that is another afterwards, in its memory or in what it shows."""
+        return self.rebinds if self.writes is None else self.writes
+
+    def called(self, args: tuple[Any, ...]) -> str:
+        """The name of what the user called."""
+        return self.name if self.caller is None else args[self.caller]
+
+    def arguments(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """*args* as the user gave them: by position, and by name."""
+        return ((args[0], *args[1]), args[2]) if self.packed else (args, {})
 
     def through_modes(self, *args: Any) -> Any:
         """Give this call to the innermost mode."""
@@ -82,3 +143,21 @@ class Effect:
 
     def __repr__(self) -> str:
         return f"<effect {self.name}>"
+
+
+EFFECTS: dict[str, Effect] = {}
+"""All effects by name, but in-place forms of functions (`polyad.dispatch.inplace`) and calls of the user's own
+`polyad.autograd.Function`, which say the same, each of their kind.
+"""
+
+
+def declare(effect: Effect) -> Effect:
+    """Make *effect* known; its name must be free."""
+    if EFFECTS.setdefault(effect.name, effect) is not effect:
+        raise ValueError(f"there is an effect {effect.name!r} already")
+    return effect
+
+
+def exchanged(args: tuple[Any, ...], position: int, value: Any) -> tuple[Any, ...]:
+    """*args* with *value* in place of one of them."""
+    return (*args[:position], value, *args[position + 1 :])

@@ -96,7 +96,7 @@ def front(
         )
 
     filename = f"polyad-front:{definition.__module__}.{definition.__name__}"
-    defaults = _defaults(signature) if numpy_names else None
+    defaults = _defaults(signature, numpy_names)
     call: Any = generated(definition, signature, filename, scope, source, defaults)
     scope["call_"] = call
     call.__wrapped__ = definition
@@ -136,10 +136,14 @@ def _parts(signature: inspect.Signature, numpy_names: bool) -> list[str]:
     return [*parts, "**others_"] if numpy_names else parts
 
 
-def _defaults(signature: inspect.Signature) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Defaults of positional and of keyword parameters, MISSING for required ones."""
+def _defaults(signature: inspect.Signature, numpy_names: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Defaults of positional and of keyword parameters; where NumPy's names are understood, MISSING for required
+    ones.
+    """
     positional, keywords = [], {}
     for one in signature.parameters.values():
+        if one.default is one.empty and not numpy_names:
+            continue
         default = MISSING if one.default is one.empty else one.default
         if one.kind is one.KEYWORD_ONLY:
             keywords[one.name] = default

@@ -10,6 +10,7 @@ through one is refused.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +18,35 @@ from .. import provided
 from ..dtypes import can_cast
 from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..history.node import Leaf, Node, make_node
-from ..layout import has_internal_overlap
+from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import state, user_line
 from ..storage import ViewOf
 from ..tensor import Tensor
 from .catalogue import OPS, PUBLIC
-from .effects import Effect
+from .effects import Effect, Result, declare
 from .modes import twin
 from .plan import array_of, find_plan, shape_of
-from .views import Layout, in_parts, layout_of
+from .views import layout_of
 from .windows import clear_parts, put_parts, take_parts
 from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:
-    from .declared import Op
+    from .declared import Function, Op
+
+
+def form_of(public: Function) -> Callable[..., Tensor]:
+    """The method that is the in-place form of a public function."""
+    name, call = public.name + "_", public.call
+    op = public.op or public.fronts
+
+    @functools.wraps(call)
+    def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return inplace(name, call, op, self, *args, **kwargs)
+
+    form.__name__ = name
+    form.__qualname__ = f"Tensor.{name}"
+    form.__doc__ = f"In-place form of `polyad.{public.name}`."
+    return form
 
 
 def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -54,8 +70,11 @@ def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
             name,
             lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),
             lambda target, args, kwargs: _inplace(name, call, op, target, args, kwargs),
-            inplace=True,
+            reads=(0, 1, 2),
+            writes=0,
+            result=Result.TARGET,
             op=op,
+            packed=True,
         )
     return found
 
@@ -274,7 +293,7 @@ def _write(name: str, target: Tensor, result: Tensor) -> Tensor:
     return target
 
 
-WRITE = Effect("write", write, _write, writes=True)
+WRITE = declare(Effect("write", write, _write, reads=(2,), writes=1, result=Result.TARGET, of=1, caller=0))
 
 
 def _same(gradient: Tensor) -> Tensor:
@@ -429,4 +448,6 @@ def _take_layout(name: str, target: Tensor, view: Tensor) -> Tensor:
     return target
 
 
-TAKE_LAYOUT = Effect("take_layout", take_layout, _take_layout, writes=True)
+TAKE_LAYOUT = declare(
+    Effect("take_layout", take_layout, _take_layout, writes=1, rebinds=1, result=Result.ALIAS, of=2, caller=0)
+)

@@ -10,7 +10,7 @@ What holds for every level is here:
     ops       brought to one dtype first, by what the function sees; then `Level.compute`; then recorded, if something
               at this level wants the gradient. A composite without formulas runs its body at the level in that case.
     views     the layout that the function sees is computed by the op itself; `Level.view` makes the inner view
-    effects   writes, reads, records: each by what its `polyad.dispatch.effects.Effect` says of itself
+    effects   by what a `polyad.dispatch.effects.Effect` says it reads, writes and gives
 
 A tensor of no level, or of one further out, is a constant here: `Level.lift` wraps it without history.
 
@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..dtypes import FLOATING
 from ..errors import TransformError
-from ..history.node import record, record_many
+from ..history.node import record, record_copy, record_many
+from ..layout import Layout
 from ..state import state, user_line
 from ..tensor import Tensor
-from .effects import Effect
+from .effects import Effect, Record, Result, exchanged
 from .plan import Plan, _run_body, explained_by_shapes, find_plan
-from .views import Layout, apply_view, place
+from .views import apply_view, place
 from .wrapped import Transform, Wrapped
 
 if TYPE_CHECKING:
@@ -56,9 +57,11 @@ class Level(Transform):
         """A wrapped tensor over the inner view that looks like *layout* from here; the level is set aside."""
         raise TransformError(f"{self.name}: {type(self).__name__} has no inner_view", fix="define it")
 
-    def read(self, effect: Effect, tensor: Wrapped, args: tuple[Any, ...]) -> Any:
-        """What a read of *tensor*'s data on the host gives."""
-        raise TransformError(f"{self.name}: {effect.name}() reads data", operands={"self": tensor}, fix="compute it")
+    def read(self, effect: Effect, position: int, args: tuple[Any, ...]) -> Any:
+        """What a read of the data of the tensor at *position* of *args*, on the host, gives."""
+        raise TransformError(
+            f"{self.name}: {effect.name}() reads data", operands={"self": args[position]}, fix="compute it"
+        )
 
     def untouched(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """A call in which no tensor of this level takes part."""
@@ -171,30 +174,35 @@ class Level(Transform):
         return apply_view(op, input, params, alias)
 
     def _effect(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        if effect.enters:
-            return effect.body(self.lifted(args[0]), *args[1:])  # type: ignore[misc]
+        of, changes = effect.of, effect.changes
+        if effect.result is Result.ENTRY:
+            # Where the gradient is asked for at this level, the history begins at it, also that of a constant.
+            return effect.body(*exchanged(args, of, self.lifted(args[of])))  # type: ignore[misc]
         if not self.concerns(args):
             return self.untouched(effect, args)
-        if effect.reads:
-            return self.read(effect, args[0], args[1:])
-        if effect.records:
-            return effect.call(*args)
-        if effect.inplace or effect.writes:
-            target = args[1] if effect.name in ("write", "take_layout") else args[0]
-            if not (isinstance(target, Wrapped) and target._level is self):
-                return self.into_constant(args[0] if target is args[1] else effect.name, target, args[1:])
-        if effect.function is not None:
+        if effect.to_host:
+            return self.read(effect, effect.reads[0], args)
+        if effect.record is Record.CUSTOM:
             return self.apply_function(effect, args)
-        if effect.unwraps:
-            made: Tensor = args[0]._like(effect.call(args[0]._inner, *args[1:]))
+        if effect.result is Result.COPY:
+            given: Wrapped = args[of]
+            made: Tensor = given._like(effect.call(*exchanged(args, of, given._inner)))
+            if given._node is not None and state.grad_enabled:
+                record_copy(given, made)
             return made
         if effect.body is None:
+            if changes is None:
+                return effect.call(*args)  # it concerns the record of the tensor alone
             raise TransformError(
                 f"{effect.name}: it cannot be done to a tensor of a transformed function",
-                operands={"self": args[0]},
+                operands={"self": args[changes]},
                 notes={"function": self.function, "line": user_line()},
                 fix=f"do it outside of {self.name}",
             )
+        if changes is not None:
+            target = args[changes]
+            if not (isinstance(target, Wrapped) and target._level is self):
+                return self.into_constant(effect.called(args), target, args[1:])
         with self:
             return effect.body(*args)
 

@@ -6,8 +6,10 @@
                  with a dtype rule the result reads the memory as another dtype
     @function    a public function that is no op itself: it validates and normalises, then calls ops
     alias(name, function)   a second public name of one of these
+    in_place(function)      the twin ``elu_`` of a function with a parameter ``inplace``
     namespace="linalg"      with any of them: ``polyad.linalg.<name>`` instead of ``polyad.<name>`` and a method;
                             "Tensor" is a method that is no function
+    @method()    a method that is no function of tensors: it writes, converts, places or asks; @prop() a property
     gradient(op, name=formula, ...)   the gradient of the result with respect to each operand
     joint_gradient(op, first, last, formula)   one formula for several operands
 
@@ -30,14 +32,16 @@ To add an op, see docs/write-an-op.md.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..tensor import Tensor
 from .caller import make_caller
-from .catalogue import OPS as OPS, PUBLIC as PUBLIC
-from .declared import Formula, Function as Function, Op as Op, ShapeRule
+from .catalogue import ATTRIBUTES as ATTRIBUTES, OPS as OPS, PUBLIC as PUBLIC
+from .declared import Attribute, Formula, Function as Function, Op as Op, ShapeRule
 from .front import front
+from .inplace import form_of
 from .promotion import Rule, first
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,6 +51,14 @@ def _publish(public: Function) -> None:
     if public.namespace not in ("", "Tensor"):
         public.method = public.inplace = False
     PUBLIC.declare(public.path, public)
+    if public.method:
+        _attach(public.name, public.module, lambda: public.call)
+    if public.inplace:
+        _attach(public.name + "_", public.module, lambda: form_of(public))
+
+
+def _attach(name: str, module: str, make: Callable[[], Any]) -> None:
+    ATTRIBUTES.declare(name, Attribute(name, module, make))
 
 
 def op_of(declared: Callable[..., Any]) -> Op:
@@ -158,15 +170,80 @@ def function(
     return wrap
 
 
+def _function_of(declared: Callable[..., Any]) -> Function:
+    return next(public for public in PUBLIC.loaded() if public.call is declared)
+
+
 def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
     """Give a declared public function a second name, with all its forms: ``absolute = alias("absolute", abs)``.
 
     With *namespace* a name there (``alias("expit", sigmoid, namespace="special")``), else one beside the first.
     """
-    known = next(public for public in PUBLIC.loaded() if public.call is declared)
+    known = _function_of(declared)
+    here = sys._getframe(1).f_globals["__name__"]
+    if here != known.module:
+        raise TypeError(f"alias {name} stands in {here}; it belongs beside {known.name}, in {known.module}")
     space = known.namespace if namespace is None else namespace
     _publish(Function(name, known.call, known.op, known.method, known.inplace, known.module, space, known.fronts))
     return declared
+
+
+def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare the twin of a `function` with a parameter ``inplace`` that always writes: ``elu_ = in_place(elu)``.
+
+    It has the function's other parameters, and its example, whose results are the same.
+    """
+    from .front import front
+
+    known = _function_of(declared)
+    name = known.name + "_"
+    signature = inspect.signature(declared)
+    others = [one for one in signature.parameters.values() if one.name != "inplace"]
+
+    written: Callable[..., Any] = declared.__wrapped__  # type: ignore[attr-defined]
+
+    def definition(*args: Any) -> Any:
+        return written(*args, inplace=True)
+
+    mark, example = (inspect.getdoc(declared) or "").partition(">>>")[1:]
+    definition.__name__ = definition.__qualname__ = name
+    definition.__module__ = declared.__module__
+    definition.__doc__ = (
+        f"`{known.name}` that overwrites its input.\n\n" + mark + example.replace(f".{known.name}(", f".{name}(")
+    )
+    definition.__annotations__ = {key: value for key, value in declared.__annotations__.items() if key != "inplace"}
+    definition.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+    call: Callable[..., Any] = front(definition)
+    _publish(Function(name, call, None, False, False, known.module, known.namespace))
+    return call
+
+
+def method(name: str = "") -> Callable[[F], F]:
+    """Declare a method of Tensor that is no function of tensors, under *name* if it is not the def's.
+
+    Errors are told as those of functions are, but for Python's protocols (``__getitem__``): much depends on these, and
+    they tell their own. The def itself stays what it is, for calls from core.
+    """
+
+    def wrap(definition: F) -> F:
+        from .front import front
+
+        attached = name or definition.__name__
+        make = (lambda: definition) if attached.startswith("__") else (lambda: front(definition))
+        _attach(attached, definition.__module__, make)
+        return definition
+
+    return wrap
+
+
+def prop(name: str = "", setter: Callable[[Any, Any], None] | None = None) -> Callable[[F], F]:
+    """Declare a property of Tensor, under *name* if it is not the getter's; *setter* takes the tensor and a value."""
+
+    def wrap(getter: F) -> F:
+        _attach(name or getter.__name__, getter.__module__, lambda: property(getter, setter))
+        return getter
+
+    return wrap
 
 
 def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> None:

@@ -146,14 +146,16 @@ def _operands(op: Op | Effect, args: tuple[Any, ...]) -> tuple[str, ...]:
 
 def _written_directly(effect: Effect, args: tuple[Any, ...]) -> Plan | None:
     """The plan of an in-place form whose kernel writes into its target, as `polyad.dispatch.inplace` decides it."""
-    if not effect.inplace or effect.op is None or args[2] or state.modes:
+    if effect.op is None or state.modes:
         return None
-    target, others = args[0], args[1]
-    if state.grad_enabled and any(isinstance(one, Tensor) and one._node is not None for one in (target, *others)):
+    operands, named = effect.arguments(args)
+    if named:
         return None
-    if _direct(effect.op, target, others) is None:
+    if state.grad_enabled and any(isinstance(one, Tensor) and one._node is not None for one in operands):
         return None
-    return find_plan(effect.op, (target, *others))
+    if _direct(effect.op, operands[0], operands[1:]) is None:
+        return None
+    return find_plan(effect.op, operands)
 
 
 # ------------------------------------------------------------------------------------------------------------ explain
@@ -193,9 +195,10 @@ class _Explained(BaseException):
 class _Explain(Mode):
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         if isinstance(op, Effect):
-            if op.inplace and op.op is not None and not args[2]:
-                raise _Explained(_explanation(op.op, (args[0], *args[1])))
-            if op.inplace and op.body is not None:
+            operands, named = op.arguments(args)
+            if op.op is not None and not named:
+                raise _Explained(_explanation(op.op, operands))
+            if op.updates and op.body is not None:
                 with self:  # the function comes before the write, and nothing comes after its first op
                     return op.body(*args)
             raise _Explained(

@@ -13,14 +13,14 @@ complex base after a write to a real view of it, or the other way round.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import TensorType
 from ..backend.registry import tensor_type
 from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, ShapeError
 from ..history.node import Output, make_node, record
-from ..layout import Shape, Strides, contiguous_strides, element_strides
+from ..layout import Layout, Shape, Strides, contiguous_strides, element_strides
 from ..state import state
 from ..storage import Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
     from .declared import Op
 
 
-class Layout(NamedTuple):
-    """Shape, strides and offset of a tensor in its storage, counted in elements of the tensor's dtype."""
-
-    shape: Shape
-    strides: Strides
-    offset: int
-
-
 def layout_of(tensor: Tensor) -> Layout:
     """The tensor's layout."""
     array, size = tensor._array, tensor._type.dtype.itemsize
@@ -46,24 +38,6 @@ def layout_of(tensor: Tensor) -> Layout:
     offset = 0 if place is None else place.offset
     # Straight to tuple's constructor: a named tuple's own costs as much as the rest.
     return tuple.__new__(Layout, (array.shape, element_strides(array.shape, array.strides, size), offset))
-
-
-def in_parts(layout: Layout) -> Layout:
-    """The layout of complex elements as one of their real parts: a last dimension of 2 is added."""
-    return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
-
-
-def why_not_complex(parts: Layout) -> str:
-    """What keeps pairs laid out as *parts* from being complex numbers in memory; empty if nothing does."""
-    if not parts.shape or parts.shape[-1] != 2:
-        return "the last dimension must have size 2"
-    if parts.strides[-1] != 1:
-        return "the last dimension must have stride 1"
-    if parts.offset % 2:
-        return f"the storage_offset {parts.offset} must be even"
-    if any(stride % 2 for stride in parts.strides[:-1]):
-        return f"the strides {parts.strides} must be even, but for the last"
-    return ""
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..., Tensor] | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ..autograd.levels import leave
+from ..autograd.entries import leave
 from ..errors import AutogradError
 from ..ops.creation.factories import zeros
 from ..ops.creation.sequences import eye

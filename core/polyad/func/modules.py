@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, AutogradError
-from ..nn.module import Module
+from ..nn.modules.module import Module
 from ..nn.utils import stateless
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor

@@ -1,6 +1,6 @@
 """First derivatives of functions: grad, grad_and_value, vjp, jvp, linearize.
 
-Each calls the function once, with entries in place of the inputs it differentiates (`polyad.autograd.levels`), and asks
+Each calls the function once, with entries (`polyad.autograd.entries`) for the inputs it differentiates, and asks
 for the gradient with respect to those. What a result's history leads to decides whether the derivative is recorded: if
 only to this call's own entries, it is not, and the results leave without history.
 
@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from ..autograd.entries import Linearized, enter, leads_outside, leave, pull_back
 from ..autograd.forward_level import ForwardLevel
-from ..autograd.levels import Linearized, enter, leads_outside, leave, pull_back
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, OptionError, ShapeError
 from ..history.grad_mode import enable_grad

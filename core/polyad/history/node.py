@@ -23,6 +23,7 @@ from .hooks import NodeHooks, RemovableHandle, register
 if TYPE_CHECKING:
     from types import CodeType
 
+    from ..device import Device
     from ..dispatch.declared import Op
 
 
@@ -349,6 +350,18 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Recorded], diffe
     for number, out in enumerate(outs):
         if differentiable[number]:
             out._node = Output(node, number, out._array.shape, out._type)
+
+
+def record_copy(input: Recorded, out: Recorded) -> None:
+    """Give *out*, which holds the elements of *input* on a device of its own, the history that leads back to *input*.
+    Called only if that needs a gradient.
+    """
+    calls: list[Any] = [(input._node, _moved, (input._type.device,))]
+    out._node = make_node("ToCopyBackward0", calls, out._array.shape, out._type)
+
+
+def _moved(gradient: Any, device: Device) -> Any:
+    return gradient.to(device)
 
 
 def _show(node: Node) -> None:

@@ -16,12 +16,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..errors import ArgumentTypeError
 from ..state import state, user_line, warn_user
-from ..tensor import DETACH, SET_GRAD, Tensor
+from ..tensor import DETACH, Tensor
 from .graph import Constant, Graph, Node, Value, argument_name
 from .structure import Ref, copied, leaves, replace
 
@@ -36,7 +36,7 @@ def _grad_of(tensor: Tensor) -> Tensor | None:
     return tensor.grad
 
 
-GRAD_OF = Effect("grad_of", _grad_of)
+GRAD_OF = declare(Effect("grad_of", _grad_of, record=Record.GRADIENT, result=Result.GRADIENT))
 
 
 class Capture(Mode):
@@ -64,10 +64,11 @@ class Capture(Mode):
         """Record the call and pass it on."""
         grad = state.grad_enabled
         recorded = copied(replace(args, Tensor, self._ref))
-        if op is SET_GRAD and args[0]._grad is not None:
-            self._ref(args[0]._grad)  # the program may hold on to the gradient that is about to be replaced
+        effect = op if isinstance(op, Effect) else None
+        if effect is not None and effect.record is Record.GRADIENT and args[effect.of]._grad is not None:
+            self._ref(args[effect.of]._grad)  # the program may hold on to the gradient that is about to be replaced
         result = op.call(*args)
-        reads = isinstance(op, Effect) and op.reads
+        reads = effect is not None and effect.to_host
         outputs = None if reads else replace(result, Tensor, self._result)
         line = user_line()
         baked = self._bake(op, result, line) if reads else ""

@@ -56,9 +56,7 @@ def _remarks(remarks: list[str]) -> str:
 
 def _arguments(graph: Graph, node: Node) -> str:
     if isinstance(node.op, Effect):
-        args, kwargs = node.args, {}
-        if node.op.inplace:
-            args, kwargs = (args[0], *args[1]), args[2]
+        args, kwargs = node.op.arguments(node.args)
         parts = [_text(graph, arg) for arg in args]
         return ", ".join([*parts, *(f"{name}={_text(graph, value)}" for name, value in kwargs.items())])
     parts = []

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import AutogradError
 from ..history.node import Leaf
-from ..nn.batchnorm import BatchNorm
-from ..nn.dropout import Dropout
+from ..nn.modules.batchnorm import BatchNorm
+from ..nn.modules.dropout import Dropout
 from ..state import state, user_line
 from .session import Rule, Session, tensors_in
 
 if TYPE_CHECKING:
-    from ..nn.module import Module
+    from ..nn.modules.module import Module
     from ..optim.optimizer import Optimizer
     from ..tensor import Tensor
 

@@ -17,17 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.gradients import BACKWARD, GRAD
+from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.modes import Mode
 from ..state import state, warn_user
 from ..tensor import Tensor
 from .codes import CODES
 
 if TYPE_CHECKING:
-    from ..dispatch.effects import Effect
     from ..dispatch.op import Op
     from ..history.node import Node
-    from ..nn.module import Module
+    from ..nn.modules.module import Module
     from ..optim.optimizer import Optimizer
 
 __all__ = ["Rule", "Session", "nodes_above", "tensors_in"]
@@ -115,7 +114,7 @@ class Session(Mode):
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Pass the call on, and look at it if a rule wants to."""
-        if op is BACKWARD or op is GRAD:
+        if isinstance(op, Effect) and op.record is Record.FOLLOWED:
             return self._backward(op, args) if state.watchers and state.watchers[-1] is self else op.call(*args)
         result = op.call(*args)
         handlers = self._handlers.get(op.name)
@@ -125,10 +124,10 @@ class Session(Mode):
                     handler(args, result)
         return result
 
-    def _backward(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
+    def _backward(self, op: Effect, args: tuple[Any, ...]) -> Any:
         given = args[0]
         roots = [given] if isinstance(given, Tensor) else list(tensors_in(given))
-        accumulates = op is BACKWARD
+        accumulates = op.result is Result.NOTHING
         with unseen():
             for rule in self._rules:
                 rule.before_backward(roots, accumulates)

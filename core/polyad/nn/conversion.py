@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, MutableMapping
+from typing import Any, Protocol
 
 from ..device import Device
 from ..dtypes import DType
@@ -11,11 +11,24 @@ from ..errors import ArgumentTypeError, DTypeError
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 
-if TYPE_CHECKING:
-    from .module import Module
+
+class HoldsTensors(Protocol):
+    """What conversion needs to know of a module."""
+
+    @property
+    def _buffers(self) -> MutableMapping[str, Tensor | None]: ...
+
+    def parameters(self) -> Iterable[Tensor]:
+        """Those of all submodules too, each once."""
+
+    def buffers(self) -> Iterable[Tensor]:
+        """Likewise."""
+
+    def modules(self) -> Iterable[HoldsTensors]:
+        """The module and all submodules."""
 
 
-def replace_tensors(module: Module, fn: Callable[[Tensor], Tensor]) -> None:
+def replace_tensors(module: HoldsTensors, fn: Callable[[Tensor], Tensor]) -> None:
     """Replace the data of every parameter, gradient and buffer by ``fn`` of it; if *fn* fails, nothing is replaced."""
     parameters = list(module.parameters())
     with no_grad():

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..autograd.passing import pass_through
 from ..errors import PolyadError
@@ -28,13 +28,19 @@ from ..tensor import Tensor
 
 if TYPE_CHECKING:
     from ..history.node import Node
-    from .module import Module
 
 __all__ = ["ForwardHooks", "HookError", "StateHooks"]
 
 
 class HookError(PolyadError, RuntimeError):
     """A hook returned something that cannot be used in its place."""
+
+
+class Called(Protocol):
+    """What hooks need to know of a module."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the hooks run around."""
 
 
 class PreHook(NamedTuple):
@@ -51,7 +57,7 @@ class PostHook(NamedTuple):
     with_kwargs: bool
     always_call: bool
 
-    def __call__(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    def __call__(self, module: Called, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         new = self.function(module, args, kwargs, result) if self.with_kwargs else self.function(module, args, result)
         return result if new is None else new
 
@@ -61,7 +67,7 @@ class LegacyBackwardHook(PostHook):
 
     __slots__ = ()
 
-    def __call__(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    def __call__(self, module: Called, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         first = result
         while isinstance(first, (list, tuple, dict)) and first:
             first = next(iter(first.values() if isinstance(first, dict) else first))
@@ -87,7 +93,7 @@ class ForwardHooks:
             return True
         return self is not EVERY and bool(EVERY)
 
-    def run(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, module: Called, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call ``module.forward`` with its hooks around it."""
         result: Any = None
         called: set[int] = set()
@@ -127,7 +133,7 @@ EVERY = ForwardHooks()
 class BackwardHooks:
     """The backward hooks of one call of a module: what they need to remember between its results and its arguments."""
 
-    def __init__(self, module: Module, before: list[Callable[..., Any]], after: list[Callable[..., Any]]) -> None:
+    def __init__(self, module: Called, before: list[Callable[..., Any]], after: list[Callable[..., Any]]) -> None:
         self._module, self._before, self._after = module, before, after
         self._inputs: list[int] | None = None
         self._count = 0
@@ -217,7 +223,7 @@ def _placed(positions: list[int], gradients: tuple[Any, ...], count: int) -> tup
 
 
 def _apply_pre_hook(
-    hook: PreHook, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    hook: PreHook, module: Called, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if hook.with_kwargs:
         new = hook.function(module, args, kwargs)

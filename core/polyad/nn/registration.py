@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from ..errors import ArgumentTypeError, PolyadError
-
-if TYPE_CHECKING:
-    from .module import Module
 
 __all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
 
@@ -24,12 +21,21 @@ class ModuleAttributeError(PolyadError, AttributeError):
     """A module has no member of that name, or not of the kind asked for."""
 
 
+class Registry(Protocol):
+    """What registration needs to know of a module: the names it has entered, and how to enter one."""
+
+    _kinds: dict[str, Kind]
+    _non_persistent_buffers_set: set[str]
+
+    def _put(self, kind: Kind, name: str, value: Any, persistent: bool = True) -> None: ...
+
+
 class Members(MutableMapping[str, M | None]):
     """The members of one kind of a module, by name, in order of registration; a view, through which they can change."""
 
     __slots__ = ("_kind", "_module")
 
-    def __init__(self, module: Module, kind: Kind) -> None:
+    def __init__(self, module: Registry, kind: Kind) -> None:
         self._module = module
         self._kind = kind
 
@@ -56,7 +62,7 @@ class Members(MutableMapping[str, M | None]):
         return repr(dict(self))
 
 
-def check_name(module: Module, kind: Kind, name: str, replace: bool = False) -> None:
+def check_name(module: Registry, kind: Kind, name: str, replace: bool = False) -> None:
     """Raise unless *name* can be registered in *module*; with *replace*, an attribute of the instance may make way."""
     cls = type(module)
     kinds = module.__dict__.get("_kinds")

@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
-from ..errors import ArgumentTypeError, PolyadError, describe
+from ..errors import ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor
-from .hooks import HookError
+from .hooks import HookError, StateHooks
 from .parameter import Parameter
 
-if TYPE_CHECKING:
-    from .module import Module
-
-__all__ = ["IncompatibleKeys", "StateDictError"]
+__all__ = ["ExtraState", "IncompatibleKeys", "StateDictError"]
 
 EXTRA_STATE = "_extra_state"
 _SHOWN_KEYS = 20
@@ -90,11 +87,62 @@ def _fix(missing: list[str], unexpected: list[str], mismatches: list[str]) -> st
     return "load into the class that was saved, or pass strict=False to leave such keys alone"
 
 
+class ExtraState:
+    """State of a `polyad.nn.Module` besides its tensors: there is none unless a subclass defines both methods."""
+
+    def get_extra_state(self) -> Any:
+        """Anything else that belongs into `state_dict`; a subclass that defines it defines `set_extra_state` too."""
+        raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` gave."""
+        raise NotSupported(f"{type(self).__name__}: no extra state", fix="define get_extra_state and set_extra_state")
+
+
+class HasState(Protocol):
+    """What saving and loading need to know of a module."""
+
+    _version: int
+    _state_hooks: StateHooks | None
+    _non_persistent_buffers_set: set[str]
+
+    @property
+    def _parameters(self) -> Mapping[str, Tensor | None]: ...
+    @property
+    def _buffers(self) -> Mapping[str, Tensor | None]: ...
+    @property
+    def _modules(self) -> Mapping[str, HasState | None]: ...
+
+    def state_dict(
+        self, *, destination: OrderedDict[str, Any] | None = ..., prefix: str = ..., keep_vars: bool = ...
+    ) -> OrderedDict[str, Any]:
+        """A subclass may override it: `save` calls it for each submodule."""
+
+    def get_extra_state(self) -> Any:
+        """See `ExtraState`."""
+
+    def set_extra_state(self, state: Any) -> None:
+        """See `ExtraState`."""
+
+    def _save_to_state_dict(self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None: ...
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None: ...
+
+
 # ----------------------------------------------------------------------------------------------------- collecting
 
 
 def save(
-    module: Module, destination: OrderedDict[str, Any] | None, prefix: str, keep_vars: bool
+    module: HasState, destination: OrderedDict[str, Any] | None, prefix: str, keep_vars: bool
 ) -> OrderedDict[str, Any]:
     """Collect the state of *module* and its submodules; the body of ``Module.state_dict``."""
     if destination is None:
@@ -124,7 +172,7 @@ def save(
     return destination
 
 
-def save_members(module: Module, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None:
+def save_members(module: HasState, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool) -> None:
     """Put the parameters, persistent buffers and extra state of *module* alone into *destination*."""
     for name, value in _members(module).items():
         destination[prefix + name] = value if keep_vars else value.detach()
@@ -132,7 +180,7 @@ def save_members(module: Module, destination: OrderedDict[str, Any], prefix: str
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
 
-def _members(module: Module) -> dict[str, Tensor]:
+def _members(module: HasState) -> dict[str, Tensor]:
     """What the state of *module* alone consists of, by name: parameters, then persistent buffers."""
     members: dict[str, Tensor | None] = dict(module._parameters)
     members.update(
@@ -141,10 +189,8 @@ def _members(module: Module) -> dict[str, Tensor]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _has_extra_state(module: Module, method: str) -> bool:
-    from .module import Module
-
-    return getattr(type(module), method) is not getattr(Module, method)
+def _has_extra_state(module: HasState, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(ExtraState, method)
 
 
 # -------------------------------------------------------------------------------------------------------- loading
@@ -155,7 +201,7 @@ class _Writes:
 
     def __init__(self, assign: bool) -> None:
         self.assign = assign
-        self.tensors: list[tuple[Module, str, Tensor, Tensor]] = []
+        self.tensors: list[tuple[HasState, str, Tensor, Tensor]] = []
         self.extra_states: list[Callable[[], None]] = []
 
     def commit(self) -> None:
@@ -173,7 +219,7 @@ class _Writes:
                     setattr(module, name, new)
 
 
-def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
+def load(module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
     """Check *state_dict* against the whole of *module*, then write; the body of ``Module.load_state_dict``."""
     if not isinstance(state_dict, Mapping):
         raise ArgumentTypeError(
@@ -187,9 +233,9 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
     keys = IncompatibleKeys(missing, unexpected)
     metadata = getattr(state_dict, "_metadata", None) or {}
     writes = _Writes(assign)
-    visited: list[Module] = []
+    visited: list[HasState] = []
 
-    def check(part: Module, state: dict[str, Any], prefix: str) -> None:
+    def check(part: HasState, state: dict[str, Any], prefix: str) -> None:
         local_metadata = {**metadata.get(prefix[:-1], {}), "assign_to_params_buffers": assign, "writes": writes}
         if part._state_hooks is not None:
             for pre in tuple(part._state_hooks.load_pre.values()):
@@ -225,7 +271,7 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
 
 
 def check_members(
-    module: Module,
+    module: HasState,
     state_dict: dict[str, Any],
     prefix: str,
     local_metadata: dict[str, Any],

@@ -1,18 +1,37 @@
 """Every op and public tensor function, by family.
 
-Each module declares its ops (see `polyad.dispatch.op`); importing this package declares them all and attaches to Tensor
-the methods, in-place forms and operators that follow from the declarations.
+Each module declares its ops (see `polyad.dispatch.op`). None is loaded before one of its names is wanted: index.py,
+which is written from the declarations, says which module declares what.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
+from collections.abc import Mapping
+from typing import Any
 
-from .declaring.attach import attach_methods
+from ..backend.families import set_families
+from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
+from . import index
+from .declaring.attach import attach
 
-for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
-    if not _found.name.endswith(".stubs"):
-        importlib.import_module(_found.name)
 
-attach_methods()
+def _by_name(table: Mapping[str, str], prefix: str = f"{__name__}.") -> dict[str, str]:
+    return {name: prefix + module for module, names in table.items() for name in names.split()}
+
+
+set_families(_by_name(index.OPS, ""))
+OPS.index(_by_name(index.OPS))
+PUBLIC.index(_by_name(index.FUNCTIONS))
+ATTRIBUTES.index(_by_name(index.ATTRIBUTES))
+attach(ATTRIBUTES.names())
+
+
+def __getattr__(name: str) -> Any:
+    path = f"{__name__}.{name}"
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name != path:
+            raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

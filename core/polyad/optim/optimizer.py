@@ -5,7 +5,7 @@ is laid out as PyTorch's: parameters appear as numbers, counted through the grou
 
 Invariants: a parameter is in one group only and is a leaf; loading a state checks all of it before it changes anything.
 
-To add an optimizer: declare its step as an op in polyad/ops/optimizer.py; derive from `Optimizer`, check the options in
+To add an optimizer: declare its step as an op in polyad/ops/optim.py; derive from `Optimizer`, check the options in
 ``__init__``, name the state in `_state_names`, and define ``step``, which calls `polyad.optim.inplace.update`.
 """
 

@@ -8,7 +8,7 @@ import pytest
 import polyad
 from polyad.backend import Kernel, plugins
 from polyad.dispatch.modes import Mode
-from polyad.dispatch.op import OPS, PUBLIC, composite, function, gradient, op_of, primitive
+from polyad.dispatch.op import ATTRIBUTES, OPS, PUBLIC, composite, function, gradient, op_of, primitive
 from polyad.dispatch.promotion import promoted
 from polyad.errors import InternalError
 from polyad.ops.declaring.shape_rules import broadcast, same
@@ -18,12 +18,12 @@ from polyad.tensor import Tensor
 @pytest.fixture
 def scratch():
     """Names of ops that a test declares; they are forgotten afterwards."""
-    before = set(OPS), set(PUBLIC)
+    catalogues = OPS, PUBLIC, ATTRIBUTES
+    before = [set(one) for one in catalogues]
     yield
-    for name in set(OPS) - before[0]:
-        del OPS[name]
-    for name in set(PUBLIC) - before[1]:
-        del PUBLIC[name]
+    for catalogue, known in zip(catalogues, before, strict=True):
+        for name in set(catalogue) - known:
+            del catalogue[name]
 
 
 def test_what_was_generated_can_be_read() -> None:

@@ -297,13 +297,6 @@ def exponential(shape: tuple[int, ...], rate: float, generator: Any, dtype: DTyp
     )
 
 
-def dropout(x: Any, p: float, generator: Any) -> tuple[Any, Any]:
-    kept = chances(x.shape, 1 - p, generator, Device("cpu"))
-    out = np.multiply(x, kept)
-    out *= out.dtype.type(1 / (1 - p))
-    return np.asarray(out), kept
-
-
 KERNELS = {
     "philox_bits": Kernel(philox_bits),
     "uniform": Kernel(uniform),
@@ -313,5 +306,4 @@ KERNELS = {
     "chances": Kernel(chances),
     "chances_of": Kernel(chances_of),
     "exponential": Kernel(exponential),
-    "dropout": Kernel(dropout),
 }

@@ -122,20 +122,6 @@ def _variance(types: Signature) -> Call | None:
     return quiet(var)
 
 
-def _euclidean(types: Signature) -> Call | None:
-    dtype = dtype_of(types)
-    if dtype.is_complex or dtype.itemsize == 2:
-        return None
-
-    def norm(array: Any, ord: float, dims: tuple[int, ...], keepdim: bool) -> Any:
-        if len(dims) == array.ndim and not keepdim and array.flags.c_contiguous:
-            flat = array.reshape(-1)
-            return np.asarray(np.sqrt(flat.dot(flat)))
-        return np.asarray(np.sqrt(np.add.reduce(array * array, axis_of(array, dims), None, None, keepdim)))
-
-    return quiet(norm)
-
-
 def _bfloat_kept(kernel: Call) -> Kernel:
     """A reduction by comparison; bfloat16, whose comparisons NumPy knows only one by one, goes through float32."""
 
@@ -164,5 +150,4 @@ KERNELS = {
     "argmax": _bfloat_kept(argmax),
     "argmin": _bfloat_kept(argmin),
     "var": Kernel(np.var, specialize=_variance),
-    "norm2": Kernel(np.linalg.norm, specialize=_euclidean),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.expansions import LGAMMA_1, LGAMMA_2, Series
+from polyad.tables.special import LGAMMA_1, LGAMMA_2, Series
 
 from .spreading import Call, scipy_ufunc, spreading
 

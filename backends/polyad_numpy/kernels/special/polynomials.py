@@ -12,7 +12,7 @@ import numpy as np
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.errors import OptionError
-from polyad.expansions import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
+from polyad.tables.special import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 
 from .error_functions import BLOCK
 from .spreading import spreading

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError, PolyadError
 from ...tensor import Tensor
-from ..module import Module
+from ..modules.module import Module
 from ..registration import ModuleAttributeError
 
 __all__ = ["functional_call"]

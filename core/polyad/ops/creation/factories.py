@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...backend import registry
-from ...dispatch.effects import Effect
-from ...dispatch.op import composite, function, primitive
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.op import composite, function, method, primitive
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
@@ -181,7 +181,7 @@ def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device) -> 
     return Tensor._of(strided_array(kind, shape, strides), kind)
 
 
-EMPTY = Effect("empty", _allocate, _allocated)
+EMPTY = declare(Effect("empty", _allocate, _allocated, result=Result.FRESH))
 
 
 def _place_like(
@@ -417,7 +417,7 @@ def _brought(values: Any, dtype: DType, device: Device) -> Tensor:
     return Tensor._of(kind.backend.from_host(values, dtype, device), kind)
 
 
-TENSOR = Effect("tensor", _bring, _brought)
+TENSOR = declare(Effect("tensor", _bring, _brought, result=Result.FRESH))
 
 
 @function(method=False)
@@ -524,6 +524,7 @@ def empty_strided(
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...
 
 
+@method()
 def new_full(
     self: Tensor,
     size: Any,
@@ -538,6 +539,7 @@ def new_full(
     return _made_like(self, made, requires_grad)
 
 
+@method()
 def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -545,6 +547,7 @@ def new_zeros(
     return _made_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
+@method()
 def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -552,6 +555,7 @@ def new_ones(
     return _made_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
+@method()
 def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -559,6 +563,7 @@ def new_empty(
     return _made_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
+@method()
 def new_empty_strided(
     self: Tensor,
     size: Any,
@@ -579,13 +584,3 @@ def new_empty_strided(
         pin_memory=pin_memory,
     )
     return _made_like(self, made, requires_grad)
-
-
-METHODS = {
-    "new_full": new_full,
-    "new_zeros": new_zeros,
-    "new_ones": new_ones,
-    "new_empty": new_empty,
-    "new_empty_strided": new_empty_strided,
-}
-"""Methods that are no functions of the package."""

@@ -1,171 +1,134 @@
-"""Attaching methods, in-place forms and operators to Tensor, from the declarations."""
+"""Attaching to Tensor what the declarations give it: methods, in-place forms, properties and operators.
+
+What stands on the class at first is a promise of each attribute, which loads the module that declares it and puts the
+attribute itself in its own place when it is first used. Operators are named here with the op or function that carries
+them out; everything else is declared where it is defined (`polyad.dispatch.op`).
+"""
 
 from __future__ import annotations
 
-import functools
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...dispatch.front import front
+from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ...dispatch.inplace import inplace
-from ...dispatch.op import PUBLIC, Function, op_of
+from ...dispatch.op import Function, Op
 from ...tensor import Tensor
 from ...tensor_methods import TensorMethods
-from ..creation import factories as creation
-from ..indexing import index_put as advanced_indexing, slicing, subscript, view_scatter
-from ..memory import conversion, interchange, placement, storage as memory
-from ..pointwise import arithmetic, bitwise, comparison, complex_numbers as complex_parts, powers, selection
-from ..products import matmul as linear_algebra
-from ..random import inplace as random_inplace
-from ..shaping import joining, reshape as shape
 
 _NUMBERS = (Tensor, float, int, complex, numbers.Complex)
 """What an operator takes on its other side; the last are NumPy scalars, fractions and the like."""
 
-
-def _inplace_form(public: Function) -> Callable[..., Any]:
-    name, call = public.name + "_", public.call
-    op = public.op or public.fronts
-
-    @functools.wraps(call)
-    def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return inplace(name, call, op, self, *args, **kwargs)
-
-    form.__name__ = name
-    form.__qualname__ = f"Tensor.{name}"
-    form.__doc__ = f"In-place form of `polyad.{public.name}`."
-    return form
-
-
-BINARY: dict[str, Callable[..., Any]] = {
-    "add": arithmetic._add,
-    "sub": arithmetic._sub,
-    "mul": arithmetic._mul,
-    "truediv": arithmetic._div,
-    "floordiv": arithmetic._floor_divide,
-    "mod": arithmetic._remainder,
-    "pow": powers.pow,
-    "and": bitwise.bitwise_and,
-    "or": bitwise.bitwise_or,
-    "xor": bitwise.bitwise_xor,
-    "lshift": bitwise.bitwise_left_shift,
-    "rshift": bitwise.bitwise_right_shift,
+BINARY = {
+    "add": "_add",
+    "sub": "_sub",
+    "mul": "_mul",
+    "truediv": "_div",
+    "floordiv": "_floor_divide",
+    "mod": "_remainder",
+    "pow": "pow",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
 }
-COMPARISONS: dict[str, Callable[..., Any]] = {
-    "eq": comparison.eq,
-    "ne": comparison.ne,
-    "lt": comparison.lt,
-    "le": comparison.le,
-    "gt": comparison.gt,
-    "ge": comparison.ge,
-}
-UNARY: dict[str, Callable[..., Any]] = {
-    "neg": arithmetic._neg,
-    "pos": arithmetic.positive,
-    "abs": arithmetic.abs,
-    "invert": bitwise.invert,
-}
-METHODS: dict[str, Callable[..., Any]] = {"where": selection.where_method}
+"""Operators that have a reflected and an in-place form; a name is a public function's, or with a leading underscore an
+op's.
+"""
+
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {"neg": "_neg", "pos": "positive", "abs": "abs"}
 
 
-def _binary(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def attach(names: Iterable[str]) -> None:
+    """Put promises of the declared attributes called *names*, and of the operators, on Tensor."""
+    for name in (*names, *OPERATORS):
+        setattr(TensorMethods, name, _Promise(name))
+
+
+class _Promise:
+    """Stands for an attribute of Tensor until it is first read, written or called."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _keep(self) -> None:
+        if self.name in OPERATORS:
+            path, form = OPERATORS[self.name]
+            made = form(self.name, OPS[path[1:]] if path.startswith("_") else PUBLIC[path])
+        else:
+            made = ATTRIBUTES[self.name].make()
+        setattr(TensorMethods, self.name, made)
+
+    def __get__(self, tensor: Any, cls: type) -> Any:
+        self._keep()
+        return getattr(cls if tensor is None else tensor, self.name)
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        self._keep()
+        setattr(tensor, self.name, value)
+
+
+def _binary(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
     """An operator: NumPy arrays are taken as tensors, other foreign operands are left to the other side."""
+    call = declared.call
 
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _NUMBERS):
             return call(self, other)
-        array = _from_array(other)
+        array = from_array(other)
         return NotImplemented if array is None else call(self, array)
 
     return operator
 
 
-def _reflected(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _reflected(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
+    call = declared.call
+
     def operator(self: Any, other: Any) -> Any:
         if isinstance(other, _NUMBERS):
             return call(other, self)
-        array = _from_array(other)
+        array = from_array(other)
         return NotImplemented if array is None else call(array, self)
 
     return operator
 
 
-def _from_array(other: Any) -> Tensor | bool | None:
+def _augmented(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:
+    call = declared.call
+    op = declared if isinstance(declared, Op) else declared.op or declared.fronts
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _NUMBERS):
+            return inplace(name, call, op, self, other)
+        array = from_array(other)
+        return NotImplemented if array is None else inplace(name, call, op, self, array)
+
+    return operator
+
+
+def _unary(name: str, declared: Op | Function) -> Callable[..., Any]:
+    return declared.call
+
+
+OPERATORS: dict[str, tuple[str, Callable[[str, Any], Callable[..., Any]]]] = {
+    **{f"__{name}__": (path, _binary) for name, path in BINARY.items()},
+    **{f"__r{name}__": (path, _reflected) for name, path in BINARY.items()},
+    **{f"__i{name}__": (path, _augmented) for name, path in BINARY.items()},
+    **{f"__{name}__": (name, _binary) for name in COMPARISONS},
+    **{f"__{name}__": (path, _unary) for name, path in UNARY.items()},
+}
+"""What carries out each operator, as in `BINARY`, and what makes a method of it."""
+
+
+def from_array(other: Any) -> Tensor | bool | None:
     """A NumPy array as a tensor, NumPy's bool as a bool, None for anything else."""
     if not hasattr(other, "__array_interface__"):
         return None
     from ...interop.reading import operand
 
     return operand(other)
-
-
-def _augmented(name: str, call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    op = op_of(powers._pow if call is powers.pow else call)
-
-    def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, _NUMBERS):
-            return inplace(name, call, op, self, other)
-        array = _from_array(other)
-        return NotImplemented if array is None else inplace(name, call, op, self, array)
-
-    return operator
-
-
-def _fronted(name: str, method: Any) -> Any:
-    """A method that is no public function, with its errors told as theirs are. Python's protocols, on which much
-    depends, tell their own.
-    """
-    if name.startswith("__") or hasattr(method, "__wrapped__") or hasattr(method, "__polyad_op__"):
-        return method
-    return front(method)
-
-
-def attach_methods() -> None:
-    """Attach everything; called once, after all families are imported."""
-    for public in PUBLIC.values():
-        if public.method:
-            setattr(TensorMethods, public.name, public.call)
-        if public.inplace:
-            setattr(TensorMethods, public.name + "_", _inplace_form(public))
-    for name, call in BINARY.items():
-        setattr(TensorMethods, f"__{name}__", _binary(call))
-        setattr(TensorMethods, f"__r{name}__", _reflected(call))
-        setattr(TensorMethods, f"__i{name}__", _augmented(f"__i{name}__", call))
-    for name, call in COMPARISONS.items():
-        setattr(TensorMethods, f"__{name}__", _binary(call))
-    for name, call in UNARY.items():
-        setattr(TensorMethods, f"__{name}__", call)
-    setattr(TensorMethods, "__matmul__", _binary_tensor(linear_algebra._matmul))  # noqa: B010
-    setattr(TensorMethods, "__rmatmul__", _binary_tensor(lambda self, other: linear_algebra._matmul(other, self)))  # noqa: B010
-    for table in (
-        METHODS,
-        conversion.METHODS,
-        creation.METHODS,
-        shape.INPLACE,
-        advanced_indexing.METHODS,
-        interchange.METHODS,
-        joining.METHODS,
-        memory.METHODS,
-        placement.METHODS,
-        random_inplace.METHODS,
-        slicing.METHODS,
-        subscript.METHODS,
-        view_scatter.METHODS,
-    ):
-        for name, attached in table.items():
-            setattr(TensorMethods, name, _fronted(name, attached))
-    for name, getter in (shape.PROPERTIES | complex_parts.PROPERTIES | placement.PROPERTIES).items():
-        setattr(TensorMethods, name, getter if isinstance(getter, property) else property(getter))
-    for method in (conversion.copy_, conversion.fill_, conversion.zero_):
-        setattr(TensorMethods, method.__name__, _fronted(method.__name__, method))
-
-
-def _binary_tensor(call: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, Tensor):
-            return call(self, other)
-        array = _from_array(other)
-        return NotImplemented if array is None else call(self, array)
-
-    return operator

@@ -1,9 +1,10 @@
-"""Writes what editors and type checkers read of names that come from declarations:
+"""Writes what follows from the declarations and is read without them:
 ``python -m polyad.ops.declaring.stubs [--check]``.
 
-    polyad/functions.py         one import line a public function, so that ``polyad.exp`` is the def in its family's
-                                module
-    polyad/linalg.py, fft.py, special.py   the same for the functions of a namespace
+    polyad/ops/index.py         which module declares which name: families are loaded by it
+    polyad/functions.pyi        for editors and type checkers, one import line a public function, so that ``polyad.exp``
+                                is the def in its family's module
+    polyad/linalg.pyi, fft.pyi, special.pyi, nn/functional.pyi   the same for the functions of a namespace
     polyad/tensor_methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
 
 ``--check`` writes nothing and exits with 1 if a file is not what the declarations say; a test does the same.
@@ -12,19 +13,34 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import pathlib
+import pkgutil
 import re
 import sys
 from collections.abc import Iterable
+from textwrap import fill
 
-from ...dispatch.op import PUBLIC
+from ... import ops
+from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ...tensor_methods import TensorMethods
+from .attach import attach
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
+_INDEX_HEADER = '''\
+"""Which module of ``polyad.ops`` declares which op, public function and attribute of Tensor.
+
+Written by ``python -m polyad.ops.declaring.stubs``; do not edit.
+"""
+'''
+
 _FUNCTIONS_HEADER = '''\
-"""{what}, one import a name. Written by ``python -m polyad.ops.declaring.stubs``; do not edit."""
+"""{what}, one import a name.
+
+Written by ``python -m polyad.ops.declaring.stubs``; do not edit.
+"""
 
 '''
 
@@ -32,9 +48,10 @@ NAMESPACES = {
     "": "The public functions of tensors",
     "fft": "Discrete Fourier transforms, under PyTorch's path ``polyad.fft``",
     "linalg": "Linear algebra under PyTorch's path ``polyad.linalg``",
+    "nn.functional": "What layers compute, as functions, under PyTorch's path ``polyad.nn.functional``",
     "special": "Special functions under PyTorch's path ``polyad.special``",
 }
-"""What the generated modules of functions hold. `polyad.nn.functional` also defines some, and is none of these."""
+"""What the generated modules of functions hold."""
 
 ALSO = {"linalg": ("from .errors import LinAlgError as LinAlgError\n",)}
 """Import lines of names in a namespace that are no functions of tensors."""
@@ -102,14 +119,41 @@ def _method(name: str, signature: inspect.Signature, returns: str) -> str:
     return f"    def {name}({', '.join(parts)}) -> {returns}: ...\n"
 
 
+def load_all() -> None:
+    """Load every module of ``polyad.ops``, whether the index knows of it or not."""
+    for found in pkgutil.walk_packages(ops.__path__, f"{ops.__name__}."):
+        if found.name != __name__:
+            importlib.import_module(found.name)
+    attach(ATTRIBUTES)
+    for name in vars(TensorMethods).copy():
+        getattr(TensorMethods, name)
+
+
+def index_source() -> str:
+    """The text of polyad/ops/index.py."""
+    text = _INDEX_HEADER
+    for table, catalogue in (("OPS", OPS), ("FUNCTIONS", PUBLIC), ("ATTRIBUTES", ATTRIBUTES)):
+        modules: dict[str, list[str]] = {}
+        for name, entry in catalogue.items():
+            if entry.module.startswith(f"{ops.__name__}."):
+                modules.setdefault(entry.module.removeprefix(f"{ops.__name__}."), []).append(name)
+        rows = "".join(
+            f'    "{module}": """\n{fill(" ".join(sorted(names)), 118, break_long_words=False)}\n""",\n'
+            for module, names in sorted(modules.items())
+        )
+        text += f"\n{table} = {{\n{rows}}}\n"
+    return text
+
+
 def functions_source(namespace: str) -> str:
-    """The text of polyad/functions.py, or of the module of a namespace."""
+    """The text of polyad/functions.pyi, or of the module of a namespace."""
     by_module: dict[str, list[str]] = {}
     for public in PUBLIC.values():
         if public.namespace == namespace:
             by_module.setdefault(public.module.removeprefix("polyad."), []).append(public.name)
+    here = "." * (1 + namespace.count("."))
     lines = [
-        f"from .{module} import {name} as {name}\n"
+        f"from {here}{module} import {name} as {name}\n"
         for module in sorted(by_module)
         for name in sorted(by_module[module])
     ]
@@ -146,8 +190,10 @@ def methods_source() -> str:
 def main(arguments: Iterable[str]) -> int:
     """Write or check the files; returns the exit status."""
     stale = []
-    sources = {f"{space or 'functions'}.py": functions_source(space) for space in NAMESPACES}
-    for name, source in (sources | {"tensor_methods.pyi": methods_source()}).items():
+    load_all()
+    sources = {f"{space.replace('.', '/') or 'functions'}.pyi": functions_source(space) for space in NAMESPACES}
+    sources |= {"ops/index.py": index_source(), "tensor_methods.pyi": methods_source()}
+    for name, source in sources.items():
         path = PACKAGE / name
         if path.exists() and path.read_text() == source:
             continue

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
-from ...dispatch.op import composite, function, gradient
+from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.promotion import Typing, first
 from ...dtypes import INTEGER, bool_, int64, uint8
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
@@ -227,6 +227,7 @@ def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate:
     return _index_put(input, index_tensors("index_put", input, indices), values, bool(accumulate))
 
 
+@method()
 def index_put_(self: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """In-place form of `index_put`."""
     return write_at("index_put_", self, index_tensors("index_put_", self, indices), values, bool(accumulate))
@@ -315,7 +316,3 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     flat = _reshape(input, (input.numel(),))
     places = index_tensors("put", flat, [_reshape(index, (count,))])
     return _reshape(_index_put(flat, places, _reshape(source, (count,)), bool(accumulate)), input._array.shape)
-
-
-METHODS = {"index_put_": index_put_}
-"""Methods that are not made from a declaration."""

@@ -1,7 +1,7 @@
 """Reading and writing at indices that tensors hold: the primitives, and slices of one dimension by their indices.
 
 Primitives: index_select, index_add, gather, scatter, scatter_add, nonzero. The public forms for single elements are in
-scattering.py, ``x[i, j]`` with tensors is in advanced_indexing.py.
+gather_scatter.py, ``x[i, j]`` with tensors is in index_put.py.
 
 An index out of range raises IndexError that names its place, value and range (`polyad.backend.bounds`); raising it is
 the kernels' part of the contract. Index tensors are int64 when a kernel sees them; masks are bool.

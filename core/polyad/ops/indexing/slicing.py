@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
-from ...dispatch.op import function, gradient, view
-from ...dispatch.views import Layout, apply_views, layout_of
+from ...dispatch.op import function, gradient, method, view
+from ...dispatch.views import apply_views, layout_of
 from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape, Strides, contiguous_strides, normalize_dim, normalize_shape
+from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_dim, normalize_shape
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..shaping.reshape import relaid
@@ -461,6 +461,7 @@ def _sliding_windows_grad(g: Tensor, input_shape: Shape, dim: int, size: int, st
 gradient(_sliding_windows, input=_sliding_windows_grad)
 
 
+@method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of windows of *size* elements, every *step* elements, along *dimension*; the window is the last dimension.
 
@@ -539,5 +540,4 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return _as_strided(input, shape, strides, offset, source)
 
 
-METHODS = {"unfold": unfold, "as_strided_": relaid("as_strided_", as_strided)}
-"""Methods that are no functions of the package: `polyad.nn.functional.unfold` is another op."""
+relaid(as_strided)

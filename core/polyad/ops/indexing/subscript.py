@@ -8,7 +8,7 @@
     mask (bool, or old uint8)   the positions where it holds; stands for as many dimensions as it has
     True, False                 a new dimension of size 1 or 0
 
-Everything in the first four rows is one view. Tensors and masks then index that view (advanced_indexing.py), so that an
+Everything in the first four rows is one view. Tensors and masks then index that view (index_put.py), so that an
 int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
 """
 
@@ -17,11 +17,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.inplace import check_writable
-from ...dispatch.op import view
-from ...dispatch.views import Layout, alias
+from ...dispatch.op import method, view
+from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...layout import Layout
 from ...state import state
 from ...tensor import Tensor
 from ..memory.conversion import copy_, fill_
@@ -58,6 +59,7 @@ def _subscript(input: Layout, entries: tuple[Entry, ...]) -> Layout:
     return Layout((*shape, *input.shape[dim:]), (*strides, *input.strides[dim:]), offset)
 
 
+@method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for ints, slices, ``...`` and None; a copy where tensors, lists or masks index.
 
@@ -90,6 +92,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     return seen if indices is None else _index(seen, indices)
 
 
+@method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``self[index] = value``: writes a number, a tensor that broadcasts, or data that `polyad.tensor` takes.
 
@@ -284,6 +287,7 @@ def _mask_of(value: bool, operand: Tensor) -> Tensor:
     return _full((1,), value, bool_, operand._type.device)
 
 
+@method("__delitem__")
 def delitem(self: Tensor, index: Any) -> None:
     """Raises TypeError: elements of a tensor cannot be deleted."""
     raise ArgumentTypeError(
@@ -293,6 +297,7 @@ def delitem(self: Tensor, index: Any) -> None:
     )
 
 
+@method("__reversed__")
 def backwards(self: Tensor) -> Tensor:
     """``reversed(self)``: a copy with the first dimension in reverse order; itself if 0-d.
 
@@ -303,7 +308,3 @@ def backwards(self: Tensor) -> Tensor:
     from ..shaping.joining import _flip
 
     return _flip(self, (0,)) if self._array.shape else self
-
-
-METHODS = {"__getitem__": getitem, "__setitem__": setitem, "__delitem__": delitem, "__reversed__": backwards}
-"""The operators."""

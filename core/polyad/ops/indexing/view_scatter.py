@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...dispatch.op import function, op_of
-from ...dispatch.views import Layout, layout_of
+from ...dispatch.op import function, method, op_of
+from ...dispatch.views import layout_of
 from ...errors import ArgumentError, IndexOutOfRange, ShapeError
-from ...layout import Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
+from ...layout import Layout, Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
 from ...memory_formats import copy_strides, preserve_format
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..shaping.strided import _window_write
@@ -132,6 +132,7 @@ def as_strided_scatter(
     return _write("as_strided_scatter", input, src, source.strides, window)
 
 
+@method()
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write a number on the main diagonal; with *wrap* it begins anew below a tall matrix's last column and one row.
 
@@ -167,7 +168,3 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     for size, begin in parts:
         self.as_strided(size, (sum(strides),), begin).fill_(fill_value)
     return self
-
-
-METHODS = {"fill_diagonal_": fill_diagonal_}
-"""Methods that are no functions of the package."""

@@ -1,20 +1,18 @@
-"""Products and views of matrices under the signatures of ``polyad.linalg``: cross, vecdot, matmul, diagonal, vander."""
+"""Products and views of matrices under the signatures of ``polyad.linalg``: cross, vecdot, diagonal, vander."""
 
 from __future__ import annotations
 
-from ...dispatch.op import alias, function
+from ...dispatch.op import function
 from ...dtypes import BOOL, FLOATING
 from ...errors import DTypeError, ShapeError
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..indexing import slicing
 from ..pointwise.arithmetic import _mul, conjugate
-from ..products.matmul import _gemm, matmul
+from ..products.matmul import _gemm
 from ..products.mm import check_same_dtype, common_shape, cross_along
 from ..shaping.combinatorics import powers_of
 from ..shaping.reshape import _expand, _permute, _reshape, _unsqueeze
-
-matmul = alias("matmul", matmul, namespace="linalg")
 
 
 @function(namespace="linalg")

@@ -9,16 +9,16 @@ from typing import Any
 from ... import dtypes
 from ...backend import registry
 from ...device import Device
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.forward import elementwise
 from ...dispatch.inplace import check_writable, take_history, write, wrote
-from ...dispatch.op import composite, function, gradient, primitive
+from ...dispatch.op import composite, function, gradient, method, primitive
 from ...dispatch.promotion import common_dtype, keyed_dtype
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, of_python
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from ...history.node import make_node
+from ...history.node import make_node, record_copy
 from ...layout import Strides, contiguous_strides, is_contiguous
 from ...memory_formats import (
     MemoryFormat,
@@ -200,15 +200,11 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     array = bring(kind.backend.to_host(input._array), kind.dtype, device)
     out = Tensor._of(array, made_type)
     if input._node is not None and state.grad_enabled:
-        from ...history.node import make_node
-
-        source = kind.device
-        out._node = make_node(
-            "ToCopyBackward0", [(input._node, lambda g: to_device(g, source), ())], array.shape, made_type
-        )
+        record_copy(input, out)
     return out
 
 
+@method()
 def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
     gradients flow to it.
@@ -257,6 +253,7 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
     return self
 
 
+@method()
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or a 0-d tensor's value) into every element."""
     if state.modes:
@@ -314,14 +311,15 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 
+@method()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros."""
     return fill_(self, 0)
 
 
-TO_DEVICE = Effect("to_device", to_device, _to_device, unwraps=True)
-COPY = Effect("copy_", copy_, _copy_into, writes=True)
-FILL = Effect("fill_", fill_, _fill, writes=True)
+TO_DEVICE = declare(Effect("to_device", to_device, _to_device, reads=(0,), result=Result.COPY))
+COPY = declare(Effect("copy_", copy_, _copy_into, reads=(1,), writes=0, result=Result.TARGET))
+FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
 
 
 def _same(gradient: Tensor) -> Tensor:
@@ -337,24 +335,45 @@ def _zeros(gradient: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------------------- by dtype
 
 
-def _to_dtype(name: str, dtype: DType) -> Any:
-    def method(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
+def _converting_to(name: str, dtype: DType) -> None:
+    """Declare the method *name* that gives the tensor in *dtype*."""
+
+    def converted(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
         if memory_format is not preserve_format:
             return to(self, dtype, memory_format=memory_format)
         return self if self._type.dtype is dtype else _cast(self, dtype)
 
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = f"The tensor in {dtype.name}; itself if it is already."
-    return method
+    converted.__name__ = name
+    converted.__qualname__ = f"Tensor.{name}"
+    converted.__doc__ = f"The tensor in {dtype.name}; itself if it is already."
+    method()(converted)
 
 
+for _name, _dtype in {
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}.items():
+    _converting_to(_name, _dtype)
+
+
+@method()
 def cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """The tensor in the host's memory; itself if it is there already."""
     result: Tensor = to(self, device="cpu", memory_format=memory_format)
     return result
 
 
+@method()
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype and on the device of *other*.
 
@@ -366,6 +385,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return result
 
 
+@method("type")
 def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
     """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
     with one (or such a name), the tensor in it.
@@ -503,28 +523,3 @@ def numel(input: Tensor) -> int:
     6
     """
     return check_tensor(input, "numel", "input").numel()
-
-
-METHODS = {
-    **{
-        name: _to_dtype(name, dtype)
-        for name, dtype in {
-            "bool": dtypes.bool_,
-            "byte": dtypes.uint8,
-            "char": dtypes.int8,
-            "short": dtypes.int16,
-            "int": dtypes.int32,
-            "long": dtypes.int64,
-            "half": dtypes.float16,
-            "bfloat16": dtypes.bfloat16,
-            "float": dtypes.float32,
-            "double": dtypes.float64,
-            "cfloat": dtypes.complex64,
-            "cdouble": dtypes.complex128,
-        }.items()
-    },
-    "cpu": cpu,
-    "type": type_,
-    "type_as": type_as,
-}
-"""Methods that are no functions of the package."""

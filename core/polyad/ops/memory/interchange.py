@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.op import method
 from ...errors import ArgumentError
 from ...state import state
 from ...tensor import Tensor
 
 
+@method()
 def __dlpack__(
     self: Tensor,
     *,
@@ -29,15 +31,19 @@ def __dlpack__(
     return export(self, stream, max_version, dl_device, copy)
 
 
-EXPORT = Effect(
-    "__dlpack__",
-    lambda tensor, stream, max_version, dl_device, copy: tensor.__dlpack__(
-        stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-    ),
-    reads=True,
+EXPORT = declare(
+    Effect(
+        "__dlpack__",
+        lambda tensor, stream, max_version, dl_device, copy: tensor.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        ),
+        reads=(0,),
+        result=Result.HOST,
+    )
 )
 
 
+@method()
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     """(DLPack device type, index)."""
     from ...interop.dlpack import device_of
@@ -45,6 +51,7 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return device_of(self)
 
 
+@method()
 def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
     """The module that has the array API standard's functions for tensors, `polyad.array_api`.
 
@@ -65,15 +72,8 @@ def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
     return array_api
 
 
+@method()
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor on *device*, itself if it is there: the array API standard's name for ``to(device)``."""
     moved: Tensor = self.to(device)
     return moved
-
-
-METHODS = {
-    "to_device": to_device,
-    "__array_namespace__": __array_namespace__,
-    "__dlpack__": __dlpack__,
-    "__dlpack_device__": __dlpack_device__,
-}

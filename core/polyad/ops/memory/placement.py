@@ -9,12 +9,13 @@ from typing import Any
 
 from ...backend import registry
 from ...device import Device
-from ...dispatch.op import function
+from ...dispatch.op import function, method, prop
 from ...errors import DeviceError
 from ...memory_formats import MemoryFormat, preserve_format
 from ...tensor import Tensor, check_tensor
 
 
+@method()
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: MemoryFormat = preserve_format
 ) -> Tensor:
@@ -49,6 +50,7 @@ def get_device(input: Tensor) -> int:
     return -1 if device.index is None else device.index
 
 
+@method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """The tensor where transfers to an accelerator start from: itself, since no backend asks for page-locked memory.
 
@@ -64,6 +66,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return self
 
 
+@method()
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the tensor lies in page-locked memory: False.
 
@@ -75,13 +78,13 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     return False
 
 
-def _on(device_type: str) -> Any:
-    def on(tensor: Tensor) -> bool:
-        return tensor.device.type == device_type
-
-    on.__doc__ = f"Whether the tensor is on a device of type {device_type!r}."
-    return on
+@prop()
+def is_cuda(tensor: Tensor) -> bool:
+    """Whether the tensor is on a device of type 'cuda'."""
+    return tensor.device.type == "cuda"
 
 
-METHODS = {"cuda": cuda, "is_pinned": is_pinned, "pin_memory": pin_memory}
-PROPERTIES = {"is_cuda": _on("cuda"), "is_cpu": _on("cpu")}
+@prop()
+def is_cpu(tensor: Tensor) -> bool:
+    """Whether the tensor is on a device of type 'cpu'."""
+    return tensor.device.type == "cpu"

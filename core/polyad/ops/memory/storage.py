@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...dispatch.effects import Effect
-from ...dispatch.op import function
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.op import function, method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
@@ -68,6 +68,7 @@ class UntypedStorage:
         return f"<storage of {self.nbytes()} bytes on {self.device}>"
 
 
+@method()
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory behind the tensor, which its views share: its size and address.
 
@@ -82,6 +83,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 # ---------------------------------------------------------------------------------------------------- other memory
 
 
+@method()
 def set_(
     self: Tensor,
     source: Tensor | UntypedStorage | None = None,
@@ -158,12 +160,13 @@ def _show(self: Tensor, shown: Tensor) -> Tensor:
     return self
 
 
-SET = Effect("set_", _set, _show)
+SET = declare(Effect("set_", _set, _show, rebinds=0, result=Result.DETACHED, of=1))
 
 
 # ---------------------------------------------------------------------------------------------------- other size
 
 
+@method()
 def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """Give this tensor another size, row-major over the same memory, its elements taken in the order of memory; new
     elements are not set.
@@ -223,9 +226,10 @@ def _shown(array: Any, kind: Any, storage: Storage, offset: int) -> Tensor:
     return made
 
 
-RESIZE_ = Effect("resize_", _resize, _resized)
+RESIZE_ = declare(Effect("resize_", _resize, _resized, reads=(0,), rebinds=0, result=Result.RESIZED))
 
 
+@method()
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """Give this tensor the size of another; see ``resize_``.
 
@@ -252,6 +256,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return bool(left._array.shape == right._array.shape)
 
 
+@method()
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """The same memory and history in an object of a subclass of Tensor. Raises TypeError for another class.
 
@@ -280,13 +285,3 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
 
 def _same(gradient: Tensor) -> Tensor:
     return gradient
-
-
-METHODS = {
-    "as_subclass": as_subclass,
-    "resize_": resize_,
-    "resize_as_": resize_as_,
-    "set_": set_,
-    "untyped_storage": untyped_storage,
-}
-"""Methods that are no functions of the package."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...dispatch.op import composite, primitive
+from ...dispatch.op import composite, method, primitive
 from ...dispatch.promotion import integral_only, to_bool
 from ...dtypes import INTEGER, bool_
 from ...errors import ArgumentTypeError
@@ -89,6 +89,7 @@ def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 
+@method("__invert__")
 def invert(input: Tensor) -> Tensor:
     """The operator ``~``: `bitwise_not`, but TypeError for what has no bits."""
     dtype = input._type.dtype

@@ -17,12 +17,13 @@ from ...backend.interface import Signature
 from ...backend.registry import tensor_type
 from ...dispatch.forward import elementwise, forward, linear_in
 from ...dispatch.inplace import check_writable
-from ...dispatch.op import composite, function, gradient, view
+from ...dispatch.op import composite, function, gradient, prop, view
 from ...dispatch.promotion import Typing, promoted_float, to_bool
-from ...dispatch.views import Layout, in_parts, layout_of, why_not_complex
+from ...dispatch.views import layout_of
 from ...dispatch.windows import complex_of_parts
 from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
+from ...layout import Layout, in_parts, why_not_complex
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
 from ..declaring.shape_rules import broadcast, same
@@ -351,5 +352,5 @@ def _assign(target: Tensor, value: Any) -> None:
     (copy_ if isinstance(value, Tensor) else fill_)(target, value)
 
 
-PROPERTIES = {"real": property(real, _set_real), "imag": property(imag, _set_imag)}
-"""What is a property of Tensor: ``z.real = x`` writes into z."""
+prop("real", _set_real)(real)
+prop("imag", _set_imag)(imag)

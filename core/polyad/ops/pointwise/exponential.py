@@ -264,5 +264,6 @@ elementwise(exp, expm1, exp2, log, log1p, log2, log10, sigmoid, _logit, logaddex
 elementwise(_sigmoid_backward, holomorphic=False)
 
 expit = alias("expit", sigmoid, namespace="special")
+alias("sigmoid", sigmoid, namespace="nn.functional")
 for _function in (exp2, expm1, log1p, logit, xlogy):
     alias(_function.__name__, _function, namespace="special")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature, TensorType
 from ...dispatch.forward import elementwise, linear_in
-from ...dispatch.op import alias, composite, function, gradient, primitive
+from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import Typing, common_dtype, not_bool, not_complex, promoted
 from ...dtypes import INTEGER, bool_, finfo, uint8
 from ...errors import ArgumentTypeError, DTypeError, OptionError
@@ -75,6 +75,7 @@ def where(
     return _where(condition, input, other)
 
 
+@method("where")
 def where_method(self: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """The elements of this tensor where *condition* holds, else those of *other*: `polyad.where` with its operands
     rearranged.

@@ -278,3 +278,4 @@ elementwise(sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, ata
 elementwise(_tanh_backward, holomorphic=False)
 
 alias("sinc", sinc, namespace="special")
+alias("tanh", tanh, namespace="nn.functional")

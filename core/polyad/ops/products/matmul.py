@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import affine, multilinear
-from ...dispatch.op import composite, function, gradient, primitive
+from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import promoted
 from ...errors import ShapeError
-from ...tensor import check_tensor
+from ...tensor import Tensor, check_tensor
 from ..declaring import shape_rules
+from ..declaring.attach import from_array
 from ..pointwise.arithmetic import _conj, conjugate
 
 if TYPE_CHECKING:
     from ...layout import Shape
-    from ...tensor import Tensor
 
 
 @primitive(dtype=promoted, shape=shape_rules.gemm, grad_name="MmBackward0", title="matmul")
@@ -49,6 +49,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     return _matmul(input, other)
 
 
+alias("matmul", matmul, namespace="linalg")
+
+
 def _matmul(input: Tensor, other: Tensor) -> Tensor:
     try:
         left, right = len(input._array.shape), len(other._array.shape)
@@ -65,6 +68,20 @@ def _matmul(input: Tensor, other: Tensor) -> Tensor:
             fix="use * for a product with a scalar",
         )
     return _vector_product(input, other)
+
+
+@method("__matmul__")
+def _operator(self: Any, other: Any) -> Any:
+    if not isinstance(other, Tensor):
+        other = from_array(other)
+    return NotImplemented if other is None else _matmul(self, other)
+
+
+@method("__rmatmul__")
+def _reflected_operator(self: Any, other: Any) -> Any:
+    if not isinstance(other, Tensor):
+        other = from_array(other)
+    return NotImplemented if other is None else _matmul(other, self)
 
 
 @composite(dtype=promoted, shape=shape_rules.vector_product, grad_name="MvBackward0", method=False)
@@ -147,3 +164,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         product = _matmul(input, weight.t() if weight.ndim == 2 else weight)
         return product if bias is None else product + bias
     return _linear(input, weight, bias)
+
+
+alias("linear", linear, namespace="nn.functional")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ...dispatch.inplace import check_writable, write
+from ...dispatch.op import method
 from ...dtypes import BOOL, FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 from ...errors import DTypeError, ShapeError
 from ...random.generator import Generator, generator_or_default
@@ -29,6 +30,7 @@ from .sampling import (
 )
 
 
+@method()
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write numbers in [from_, to), all equally likely. Raises RuntimeError for integers and unless from_ <= to."""
     check_writable("uniform_", self)
@@ -50,6 +52,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     )
 
 
+@method()
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write normally distributed numbers. Raises RuntimeError for integers and a negative std."""
     check_writable("normal_", self)
@@ -71,6 +74,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     )
 
 
+@method()
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write exponentially distributed numbers of rate *lambd*.
 
@@ -98,6 +102,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 _EXACT_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 
 
+@method()
 def random_(
     self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
@@ -129,6 +134,7 @@ def random_(
     return write("random_", self, made)
 
 
+@method()
 def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Write 1 with probability *p* (a number, or a tensor that broadcasts), else 0.
 
@@ -154,6 +160,7 @@ def _positive(op: str, name: str, value: float, target: Tensor) -> float:
     return value
 
 
+@method()
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write Cauchy distributed numbers around *median* with half-width *sigma*.
 
@@ -168,6 +175,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     return write("cauchy_", self, (((u - 0.5) * math.pi).tan() * sigma + median).to(kind.dtype))
 
 
+@method()
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Write numbers whose logarithms are normally distributed with *mean* and *std*.
 
@@ -181,6 +189,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return write("log_normal_", self, _normal(self._array.shape, mean, std, source, dtype, kind.device).exp())
 
 
+@method()
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Write numbers of trials, 1 or more, up to the first success of probability *p*.
 
@@ -198,10 +207,3 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     wide = float64 if kind.dtype in (float64, int64) else float32
     made = _exponential(self._array.shape, -math.log1p(-p), source, wide, kind.device).floor() + 1
     return write("geometric_", self, made.to(kind.dtype))
-
-
-METHODS = {
-    method.__name__: method
-    for method in (uniform_, normal_, exponential_, random_, bernoulli_, cauchy_, log_normal_, geometric_)
-}
-"""In-place forms that are more than their function written over its operand."""

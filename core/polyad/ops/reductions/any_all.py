@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
-from ...dispatch.effects import Effect
+from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, to_int64
 from ...dtypes import bool_, uint8
@@ -105,7 +105,7 @@ def anywhere(condition: Tensor) -> bool:
     return bool(_any(condition, tuple(range(condition.ndim)), False).item())
 
 
-ANYWHERE = Effect("anywhere", anywhere, reads=True)
+ANYWHERE = declare(Effect("anywhere", anywhere, reads=(0,), result=Result.COMMON))
 
 
 @function()

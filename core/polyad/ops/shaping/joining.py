@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import linear_in
-from ...dispatch.op import alias, composite, function, gradient, primitive
+from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.views import owned
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
@@ -287,6 +287,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 # ---------------------------------------------------------------------------------------------------- repeating
 
 
+@method()
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
     """A copy of *input* repeated along each dimension; more sizes than dimensions make new ones in front.
 
@@ -607,7 +608,3 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [0., 1.]])
     """
     return _triu(input, _check_matrices(input, diagonal, "triu"))
-
-
-METHODS = {"repeat": repeat}
-"""Methods that are no functions of the package."""

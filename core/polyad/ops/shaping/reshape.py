@@ -13,12 +13,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
-from ...dispatch.op import alias, function, gradient, view as declare_view
+from ...dispatch.op import alias, function, gradient, method, prop, view as declare_view
 from ...dispatch.promotion import keyed_dtype
-from ...dispatch.views import Layout, layout_of, owned
+from ...dispatch.views import layout_of, owned
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
-from ...layout import Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
+from ...layout import Layout, Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
 from ...state import state
 from ...tensor import Tensor, check_tensor
 
@@ -522,17 +522,20 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return input if want == have else sum_to(input, want)
 
 
+@prop("T")
 def _transposed(self: Tensor) -> Tensor:
     """The dimensions in reversed order, as a view; of a matrix, its transpose."""
     return _permute(self, tuple(range(self.ndim))[::-1])
 
 
+@prop("mT")
 def _matrix_transposed(self: Tensor) -> Tensor:
     """The last two dimensions exchanged, as a view. Raises RuntimeError for a vector."""
     _check_matrix(self, "mT")
     return transpose(self, -2, -1) if self.ndim else self
 
 
+@prop("H")
 def _adjoint(self: Tensor) -> Tensor:
     """The conjugate transpose of a matrix; a view if it is real. Raises RuntimeError unless it has two dimensions (or
     none).
@@ -544,8 +547,13 @@ def _adjoint(self: Tensor) -> Tensor:
     return _matrix_adjoint(self)
 
 
-def _matrix_adjoint(self: Tensor, name: str = "mH") -> Tensor:
+@prop("mH")
+def _adjoints(self: Tensor) -> Tensor:
     """The last two dimensions exchanged and conjugated. Raises RuntimeError for a vector."""
+    return _matrix_adjoint(self)
+
+
+def _matrix_adjoint(self: Tensor, name: str = "mH") -> Tensor:
     from ..pointwise.arithmetic import conjugate
 
     _check_matrix(self, name)
@@ -557,12 +565,9 @@ def _check_matrix(tensor: Tensor, name: str) -> None:
         raise ShapeError(f"{name}: fewer than two dimensions", operands={"self": tensor}, fix="unsqueeze it")
 
 
-PROPERTIES = {"T": _transposed, "mT": _matrix_transposed, "H": _adjoint, "mH": lambda self: _matrix_adjoint(self)}
-"""Transposes as properties of Tensor."""
-
-
-def relaid(name: str, call: Any) -> Any:
-    """The in-place form of a view function: the tensor itself takes the view's layout."""
+def relaid(call: Any) -> None:
+    """Declare the in-place form of a view function: the tensor itself takes the view's layout."""
+    name = call.__name__ + "_"
 
     def form(self: Tensor, *args: Any) -> Tensor:
         from ...dispatch.inplace import take_layout
@@ -577,19 +582,10 @@ def relaid(name: str, call: Any) -> Any:
 
     form.__name__ = name
     form.__qualname__ = f"Tensor.{name}"
+    form.__module__ = call.__module__
     form.__doc__ = f"In-place form of `polyad.{call.__name__}`: the tensor itself takes the new shape."
-    return form
+    method()(form)
 
 
-INPLACE = {
-    name + "_": relaid(name + "_", call)
-    for name, call in {
-        "squeeze": squeeze,
-        "unsqueeze": unsqueeze,
-        "transpose": transpose,
-        "swapaxes": swapaxes,
-        "swapdims": swapdims,
-        "t": t,
-    }.items()
-}
-"""In-place forms of view functions."""
+for _function in (squeeze, unsqueeze, transpose, swapaxes, swapdims, t):
+    relaid(_function)

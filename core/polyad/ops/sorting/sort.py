@@ -1,4 +1,4 @@
-"""Sorting and the largest elements. Ranks and medians are in order_statistics.py, distinct elements in distinct.py.
+"""Sorting and the largest elements. Medians are in reductions/order_statistics.py.
 
 Sorting is always stable and counts nan as the largest element, in both directions, so results are the same on every
 backend.

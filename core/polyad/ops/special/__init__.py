@@ -7,7 +7,7 @@ computed in float32 and rounded once. A backend overrides those of which it has 
 Of functions with a gradient the formula stands beside the function, in closed form. Where there is none, a gradient
 that is asked for raises NotImplementedError.
 
-    series.py             how expansions are evaluated; their coefficients are polyad.expansions
+    series.py             how expansions are evaluated; their coefficients are polyad.tables.special
     error_functions.py    the error function and the normal distribution
     gamma.py              the logarithm of the gamma function and its derivatives
     incomplete_gamma.py   the incomplete gamma functions

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
-from ...expansions import (
+from ...tables.special import (
     AIRY_COSINE,
     AIRY_FAR,
     AIRY_NEAR,

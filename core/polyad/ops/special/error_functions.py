@@ -11,7 +11,7 @@ import math
 from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
-from ...expansions import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
+from ...tables.special import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, PROBIT_3, PROBIT_4
 from ...tensor import Tensor
 from ..declaring.half_types import in_float32
 from ..declaring.shape_rules import same

@@ -13,7 +13,7 @@ from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...dtypes import BOOL
 from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
-from ...expansions import (
+from ...tables.special import (
     DIGAMMA_1,
     DIGAMMA_2,
     DIGAMMA_3,

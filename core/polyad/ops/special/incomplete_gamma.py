@@ -17,7 +17,7 @@ import math
 from ...dispatch.forward import elementwise
 from ...dispatch.op import alias, composite, gradient
 from ...dispatch.promotion import floating_only, not_complex
-from ...expansions import LOG1P_REST, STIRLING, TEMME
+from ...tables.special import LOG1P_REST, STIRLING, TEMME
 from ...tensor import Tensor
 from ..creation.factories import full_like
 from ..declaring.half_types import in_float32

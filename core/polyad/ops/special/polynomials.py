@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...errors import OptionError
-from ...expansions import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
+from ...tables.special import HERMITE_LIMIT, HIGH_DEGREE, HIGHEST_DEGREE
 from ...tensor import Tensor
 from ..creation.factories import full_like, tensor
 from ..declaring.half_types import in_float32

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dtypes import float64
-from ...expansions import Series
+from ...tables.special import Series
 from ...tensor import Tensor
 from ..pointwise.arithmetic import _add, _mul, _sub
 from ..pointwise.exponential import exp

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...dispatch.forward import elementwise
 from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
-from ...expansions import EULER_MACLAURIN
+from ...tables.special import EULER_MACLAURIN
 from ...tensor import Tensor
 from ..creation.factories import tensor
 from ..declaring.half_types import in_float32

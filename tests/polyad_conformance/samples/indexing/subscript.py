@@ -1,4 +1,4 @@
-"""``x[...]`` of ints, slices and None: one view. Index tensors and masks are in indexing.py."""
+"""``x[...]`` of ints, slices and None: one view. Index tensors and masks are in index_put.py."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....dispatch.forward import elementwise
-from ....dispatch.op import alias, composite, function, gradient
+from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
 from ....tensor import Tensor, check_tensor
@@ -49,6 +49,9 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if check_tensor(input, "hardtanh", "input")._type.dtype.category == INTEGER:
         low, high = int(low), int(high)
     return finished("hardtanh", _hardtanh, input, inplace, low, high)
+
+
+hardtanh_ = in_place(hardtanh)
 
 
 @function(namespace="nn.functional")

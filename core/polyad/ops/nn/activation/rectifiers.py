@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import elementwise, forward
 from ....dispatch.inplace import check_writable, write
-from ....dispatch.op import alias, composite, function, gradient
+from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.promotion import Typing
 from ....dtypes import INTEGER
 from ....errors import DTypeError, ShapeError
@@ -85,6 +85,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return finished("threshold", _threshold, input, inplace, limit, low)
 
 
+threshold_ = in_place(threshold)
+
+
 @composite(dtype=real("leaky_relu"), shape=same, method=False)
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
     """input where positive, negative_slope * input elsewhere."""
@@ -111,6 +114,9 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     tensor([-0.2000,  3.0000])
     """
     return finished("leaky_relu", _leaky_relu, input, inplace, number("leaky_relu", "negative_slope", negative_slope))
+
+
+leaky_relu_ = in_place(leaky_relu)
 
 
 @composite(dtype=real("prelu"), shape=broadcast, method=False)
@@ -229,6 +235,9 @@ def rrelu(
     return write("rrelu_", input, made) if inplace else made
 
 
+rrelu_ = in_place(rrelu)
+
+
 # -------------------------------------------------------------------------------------------- exponential below 0
 
 
@@ -282,6 +291,9 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return finished("elu", _elu, input, inplace, number("elu", "alpha", alpha), 1.0, 1.0)
 
 
+elu_ = in_place(elu)
+
+
 @function(namespace="nn.functional")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The element where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere (Barron 2017): `elu` with a
@@ -298,6 +310,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return finished("celu", _elu, input, inplace, alpha, 1.0, 1 / alpha)
 
 
+celu_ = in_place(celu)
+
+
 @function(namespace="nn.functional")
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` scaled so that activations keep zero mean and unit variance (Klambauer et al. 2017). Raises RuntimeError
@@ -308,3 +323,6 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([-1.1113,  2.1014])
     """
     return finished("selu", _elu, input, inplace, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+selu_ = in_place(selu)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ....sample import REAL_FLOATS, ErrorCase, Sample
@@ -29,6 +31,27 @@ def functional(op, reference, draw, *args, prefix="", special=True, shapes=SHAPE
 def refused(op, name, call, raises, match):
     """An error case of a function of nn.functional; its message begins with the function's name."""
     return ErrorCase(op=f"nn.functional.{op}", name=name, call=call, raises=raises, match=rf"{op}: {match}")
+
+
+def in_place(samples, errors, *names):
+    """Samples and error cases of the twins ``elu_`` of functions of nn.functional, from one of the function's and from
+    all.
+    """
+    first = {sample.op: sample for sample in reversed(samples)}
+    return [
+        replace(
+            first[f"nn.functional.{name}"],
+            op=f"nn.functional.{name}_",
+            name="",
+            call=lambda op, x, *rest, **named: op(x.clone(), *rest, **named),
+        )
+        for name in names
+    ], [
+        replace(case, op=f"{case.op}_", match=case.match.replace(f"{name}:", f"{name}_?:", 1))
+        for name in names
+        for case in errors
+        if case.op == f"nn.functional.{name}"
+    ]
 
 
 def away_from_zero(make, shape):

@@ -7,7 +7,7 @@ import numpy as np
 from polyad.dtypes import bool_, complex64, float32, float64, int64, uint8
 
 from ....sample import INTEGERS, REAL, REAL_FLOATS, Sample
-from . import functional, off_the_bounds, refused
+from . import functional, in_place, off_the_bounds, refused
 
 
 def hardtanh(x, min_val=-1.0, max_val=1.0):
@@ -95,3 +95,7 @@ ERRORS = [
     refused("hardshrink", "lambd", lambda op, tensor: op(tensor(3), "1"), TypeError, "lambd is str"),
     refused("softshrink", "lambd", lambda op, tensor: op(tensor(3), -1.0), RuntimeError, r"lambd -1\.0 is not in"),
 ]
+
+_SAMPLES, _ERRORS = in_place(SAMPLES, ERRORS, "hardtanh")
+SAMPLES += _SAMPLES
+ERRORS += _ERRORS

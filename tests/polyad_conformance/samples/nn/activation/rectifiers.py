@@ -9,7 +9,7 @@ from polyad.dtypes import bool_, complex64, float16, float32, float64, int64
 from ....patterns import unary
 from ....sample import INTEGERS, REAL, REAL_FLOATS, ErrorCase, Sample, same
 from ...random.sampling import source, uniform
-from . import away_from_zero, functional, refused
+from . import away_from_zero, functional, in_place, refused
 
 
 def relu(x):
@@ -184,3 +184,7 @@ ERRORS = [
         r"input and weight differ in dtype\n.*input .*\n.*weight",
     ),
 ]
+
+_SAMPLES, _ERRORS = in_place(SAMPLES, ERRORS, "threshold", "leaky_relu", "rrelu", "elu", "celu", "selu")
+SAMPLES += _SAMPLES
+ERRORS += _ERRORS

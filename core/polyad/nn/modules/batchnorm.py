@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..device import Device
-from ..dtypes import DType, int64
-from ..errors import ArgumentError
-from ..ops.creation.factories import ones, tensor, zeros
-from ..tensor import Tensor
-from . import functional as F, init
+from ...device import Device
+from ...dtypes import DType, int64
+from ...errors import ArgumentError
+from ...ops.creation.factories import ones, tensor, zeros
+from ...tensor import Tensor
+from .. import functional as F, init
+from ..parameter import Parameter, uninitialized
 from .module import Module
-from .parameter import Parameter, uninitialized
 
 __all__ = ["BatchNorm", "BatchNorm1d", "BatchNorm2d"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..errors import ArgumentError, ArgumentTypeError
-from ..tensor import Tensor
-from . import functional as F
+from ...errors import ArgumentError, ArgumentTypeError
+from ...tensor import Tensor
+from .. import functional as F
 from .module import Module
 
 __all__ = ["Dropout"]

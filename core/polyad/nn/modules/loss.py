@@ -5,9 +5,9 @@ A loss never broadcasts its target: an (N, 1) prediction against an (N,) target 
 
 from __future__ import annotations
 
-from ..errors import ArgumentError
-from ..tensor import Tensor
-from . import functional as F
+from ...errors import ArgumentError
+from ...tensor import Tensor
+from .. import functional as F
 from .module import Module
 
 __all__ = ["BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "Loss", "MSELoss", "NLLLoss", "WeightedLoss"]

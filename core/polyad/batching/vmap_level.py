@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Result, exchanged
 from ..dispatch.levels import Level
 from ..dispatch.op import Op
 from ..dispatch.plan import Plan
-from ..dispatch.views import Layout
 from ..dispatch.wrapped import Handle, Wrapped
 from ..errors import describe
-from ..ops.reductions.any_all import ANYWHERE, anywhere
+from ..layout import Layout
 from ..state import user_line
 from ..tensor import Tensor
 from .batched import Batched, Unbatchable
@@ -79,12 +78,10 @@ class VmapLevel(Level):
 
     # ------------------------------------------------------------------------------------------------ effects
 
-    def read(self, effect: Effect, tensor: Wrapped, args: tuple[Any, ...]) -> Any:
-        inner = tensor._inner
-        if not tensor._batched:  # type: ignore[attr-defined]
-            return effect.call(inner, *args)
-        if effect is ANYWHERE:
-            return anywhere(inner)
+    def read(self, effect: Effect, position: int, args: tuple[Any, ...]) -> Any:
+        tensor: Batched = args[position]
+        if not tensor._batched or effect.result is Result.COMMON:
+            return effect.call(*exchanged(args, position, tensor._inner))
         raise self.unbatchable(
             f"vmap: {self.function} reads data of a batched tensor, which has other data for each sample "
             f"(if, bool(), int(), .{effect.name}())",

@@ -9,13 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ..device import Device
-from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError
-from ..tensor import Tensor
-from . import functional as F, init
+from ...device import Device
+from ...dtypes import DType
+from ...errors import ArgumentError, ArgumentTypeError
+from ...tensor import Tensor
+from .. import functional as F, init
+from ..parameter import Parameter, uninitialized
 from .module import Module
-from .parameter import Parameter, uninitialized
 
 __all__ = ["Conv2d", "ConvNd"]
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import sys
 import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..backend.registry import get_default_device
 from ..errors import PolyadError
-from .listing import Listing, list_backends
+from .listing import Listing, labelled, list_backends, text_of_listing
+from .screen import console, show_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,51 @@ class DoctorReport:
 
     def show(self) -> None:
         """Print it: tables on a terminal, plain text otherwise."""
-        from .screen import show_doctor
+        terminal = console()
+        if terminal is None:
+            sys.stdout.write(str(self) + "\n")
+            return
+        from rich.table import Table
+        from rich.text import Text
 
-        show_doctor(self)
+        versions = Table("", "version", title="Versions", title_justify="left")
+        for name, version in self.versions.items():
+            versions.add_row(name, Text(version))
+        terminal.print(versions)
+        show_tables(terminal, self.listing, verbose=False)
+        tests = Table(
+            "device",
+            "self-test",
+            "seconds",
+            "problem and fix",
+            title="Self-test: matrix product, backward, copies",
+            title_justify="left",
+        )
+        for test in self.tests:
+            tests.add_row(
+                test.device,
+                Text("ok", "green") if test.ok else Text("FAILED", "bold red"),
+                f"{test.seconds:.2f}",
+                Text("\n".join(filter(None, (test.problem, test.fix)))),
+            )
+        terminal.print(tests)
+        terminal.print(Text(f"default device: {self.default_device or self.default_problem}"))
+        terminal.print(Text(self.verdict, "green" if self.exit_status == 0 else "bold red"))
 
     def __str__(self) -> str:
-        from .screen import text_of_doctor
-
-        return text_of_doctor(self)
+        tests = []
+        for test in self.tests:
+            tests.append(labelled(test.device, f"ok in {test.seconds:.2f} s" if test.ok else f"FAILED: {test.problem}"))
+            if test.fix:
+                tests.append(labelled("fix", test.fix))
+        parts = [
+            "\n".join(["versions", *(labelled(name, version) for name, version in self.versions.items())]),
+            text_of_listing(self.listing),
+            f"default device: {self.default_device or self.default_problem}",
+            "\n".join(["self-test (matrix product, backward, copies)", *tests]),
+            self.verdict,
+        ]
+        return "\n\n".join(parts)
 
 
 def doctor() -> DoctorReport:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..device import Device
-from ..dtypes import DType
-from ..tensor import Tensor
-from . import functional as F, init
+from ...device import Device
+from ...dtypes import DType
+from ...tensor import Tensor
+from .. import functional as F, init
+from ..parameter import Parameter, uninitialized
 from .module import Module
-from .parameter import Parameter, uninitialized
 
 __all__ = ["Identity", "Linear"]
 

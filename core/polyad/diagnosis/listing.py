@@ -1,10 +1,11 @@
-"""Gathering what is known of every installed backend and plug-in. `screen.py` shows it.
+"""Gathering what is known of every installed backend and plug-in, and saying it in plain text.
 
 Nothing that is wrong with a package stops the listing: it becomes the package's ``problem`` and ``fix``.
 """
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -19,6 +20,9 @@ from ..dispatch.op import OPS, primitives
 from ..errors import BackendError
 
 assert _declared_ops
+
+WIDTH = 110
+"""Of the plain text."""
 
 Status = Literal["loaded", "quarantined", "not loaded", "not installed"]
 
@@ -106,8 +110,6 @@ class Listing:
         return asdict(self)
 
     def __str__(self) -> str:
-        from .screen import text_of_listing
-
         return text_of_listing(self)
 
 
@@ -226,3 +228,102 @@ def _plugins() -> Iterator[PluginReport]:
         yield PluginReport(
             name, package, kernels, problem, "upgrade it, or polyad, so that both know the same ops" if unknown else ""
         )
+
+
+# ------------------------------------------------------------------------------------------------------------ as text
+
+
+def shown_version(pair: tuple[int, int] | None) -> str:
+    """A version of the interface as text."""
+    return "?" if pair is None else f"{pair[0]}.{pair[1]}"
+
+
+def labelled(label: str, text: str) -> str:
+    """One field of a report in plain text, wrapped."""
+    lead = f"    {label:<12}"
+    return "\n".join(
+        textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent=lead,
+            subsequent_indent=" " * len(lead),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def _device_fields(device: DeviceReport) -> list[tuple[str, str]]:
+    fields = [(device.name, device.description), ("  dtypes", ", ".join(device.dtypes))]
+    if device.features:
+        fields.append(("  features", ", ".join(device.features)))
+    if device.limits:
+        fields.append(("  limits", ", ".join(f"{name} {value:,}" for name, value in device.limits.items())))
+    return fields + [
+        ("  quirk", f"{name}: {reason}" + (f" ({link})" if link else "")) for name, reason, link in device.quirks
+    ]
+
+
+def _kernels(backend: BackendReport) -> str:
+    total = len(backend.primitives) + len(backend.missing)
+    return f"{len(backend.primitives)} of {total} primitives; {len(backend.overrides)} composites fused"
+
+
+def backend_fields(backend: BackendReport, verbose: bool) -> list[tuple[str, str]]:
+    """What a report says of a backend, as labels and texts."""
+    fields = [("is", backend.description)] if backend.description else []
+    for device in backend.devices:
+        fields += _device_fields(device)
+    if backend.status == "loaded":
+        fields.append(("kernels", _kernels(backend)))
+        if backend.missing:
+            shown = backend.missing if verbose else backend.missing[:12]
+            more = len(backend.missing) - len(shown)
+            fields.append(
+                ("no kernel", ", ".join(shown) + (f" and {more} more (--verbose lists them)" if more else ""))
+            )
+        if verbose and backend.overrides:
+            fields.append(("fused", ", ".join(backend.overrides)))
+    return fields + _trouble(backend)
+
+
+def plugin_fields(plugin: PluginReport) -> list[tuple[str, str]]:
+    """What a report says of a plug-in, as labels and texts."""
+    by_device: dict[str, list[str]] = {}
+    for device, op, priority in plugin.kernels:
+        by_device.setdefault(device, []).append(f"{op} (priority {priority})")
+    return [(device, ", ".join(sorted(ops))) for device, ops in sorted(by_device.items())] + _trouble(plugin)
+
+
+def _trouble(report: BackendReport | PluginReport) -> list[tuple[str, str]]:
+    return ([("problem", report.problem)] if report.problem else []) + ([("fix", report.fix)] if report.fix else [])
+
+
+def text_of_listing(listing: Listing, verbose: bool = False) -> str:
+    """The listing as plain text."""
+    parts = [f"backends (interface {shown_version(listing.api_version)})"]
+    for backend in listing.backends:
+        origin = backend.package + (f", interface {shown_version(backend.api_version)}" if backend.api_version else "")
+        parts.append(
+            "\n".join(
+                [
+                    f"{backend.name}: {backend.status} ({origin})",
+                    *(labelled(*pair) for pair in backend_fields(backend, verbose)),
+                ]
+            )
+        )
+        if verbose and backend.traceback:
+            parts.append(textwrap.indent(backend.traceback.rstrip(), "    | "))
+    if not listing.backends:
+        parts.append("none is installed\n" + labelled("fix", "pip install --force-reinstall polyad"))
+    for plugin in listing.plugins:
+        status = "broken" if plugin.problem and not plugin.kernels else "loaded"
+        parts.append(
+            "\n".join(
+                [
+                    f"plug-in {plugin.name}: {status} ({plugin.package})",
+                    *(labelled(*pair) for pair in plugin_fields(plugin)),
+                ]
+            )
+        )
+    return "\n\n".join(parts)

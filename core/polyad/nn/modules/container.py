@@ -6,10 +6,10 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
-from ..errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
-from ..tensor import Tensor
+from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
+from ...tensor import Tensor
+from ..parameter import Parameter
 from .module import Module, indent
-from .parameter import Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any
 
-from ..dispatch.effects import Effect
+from ..dispatch.effects import Effect, Result, declare
 from ..dispatch.modes import twin
 from ..dispatch.wrapped import Wrapped, tracked_outside
 from ..dtypes import FLOATING
@@ -72,7 +72,7 @@ def _enter(tensor: Tensor, op: str) -> Tensor:
     return out
 
 
-ENTER = Effect("enter", enter, _enter, enters=True)
+ENTER = declare(Effect("enter", enter, _enter, result=Result.ENTRY))
 
 
 def leads_outside(tensors: Iterable[Tensor | None], entries: Iterable[Tensor]) -> bool:

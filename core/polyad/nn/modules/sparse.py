@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..device import Device
-from ..dtypes import DType
-from ..errors import ArgumentError, NotSupported, ShapeError
-from ..tensor import Tensor
-from . import functional as F, init
+from ...device import Device
+from ...dtypes import DType
+from ...errors import ArgumentError, NotSupported, ShapeError
+from ...tensor import Tensor
+from .. import functional as F, init
+from ..parameter import Parameter, uninitialized
 from .module import Module
-from .parameter import Parameter, uninitialized
 
 __all__ = ["Embedding"]
 

@@ -1,0 +1,22 @@
+"""Dropout in one pass over its random bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend import Kernel
+from polyad.device import Device
+
+from ..random.sampling import chances
+
+
+def dropout(x: Any, p: float, generator: Any) -> tuple[Any, Any]:
+    kept = chances(x.shape, 1 - p, generator, Device("cpu"))
+    out = np.multiply(x, kept)
+    out *= out.dtype.type(1 / (1 - p))
+    return np.asarray(out), kept
+
+
+KERNELS = {"dropout": Kernel(dropout)}

@@ -1,0 +1,77 @@
+"""Tables of kernels that load by family, so that a program does not wait for kernels that it never calls."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_family_of: dict[str, str] = {}
+"""The path of each op's module under ``polyad.ops``: "pointwise.exponential" for exp. `polyad.ops` fills it."""
+
+
+def family_of(op: str) -> str | None:
+    """Where the op of that name is declared: the path under ``polyad.ops``; None for an op that is not polyad's.
+
+    >>> from polyad.backend import family_of
+    >>> family_of("exp")
+    'pointwise.exponential'
+    """
+    return _family_of.get(op)
+
+
+def set_families(families: Mapping[str, str]) -> None:
+    """Say of each op where it is declared; called once, by the owner of the declarations."""
+    _family_of.update(families)
+
+
+class KernelFamilies(Mapping[str, Any]):
+    """The kernels of *package*, by op name, loaded a package of families at a time.
+
+    The modules of *package* lie as families do in ``polyad.ops``: the kernel of an op that is declared in
+    ``polyad.ops.linalg.norms`` is in the table ``KERNELS`` of a module in ``<package>.linalg``. Iterating loads
+    everything.
+
+    Raises ImportError as a family's module does when it is loaded.
+
+    >>> from polyad_numpy.kernels import KERNELS
+    >>> "exp" in KERNELS, KERNELS.get("no_such_op")
+    (True, None)
+    """
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self._loaded: dict[str, dict[str, Any]] = {}
+
+    def __getitem__(self, op: str) -> Any:
+        family = _family_of[op].partition(".")[0]
+        table = self._loaded.get(family)
+        if table is None:
+            table = self._load(family)
+        return table[op]
+
+    def __iter__(self) -> Iterator[str]:
+        for family in self._packages():
+            yield from self._load(family) if family not in self._loaded else self._loaded[family]
+
+    def _packages(self) -> list[str]:
+        return [found.name for found in pkgutil.iter_modules(importlib.import_module(self._package).__path__)]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _load(self, family: str) -> dict[str, Any]:
+        name = f"{self._package}.{family}"
+        table: dict[str, Any] = {}
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+        else:
+            table |= getattr(module, "KERNELS", {})
+            for found in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
+                table |= getattr(importlib.import_module(found.name), "KERNELS", {})
+        self._loaded[family] = table
+        return table

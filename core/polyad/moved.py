@@ -1,0 +1,137 @@
+"""Modules that have been elsewhere: importing one by its old path says where it is now.
+
+Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. The finder
+stands behind all others, so it is asked only about modules that nobody has found.
+
+To move a module that others may import, move it and add a row; when the old path is used again, delete the row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from .errors import PolyadError
+
+__all__ = ["MOVED", "ModuleMoved"]
+
+MOVED: dict[str, str] = {
+    "polyad.autograd.levels": "polyad.autograd.entries",
+    "polyad.autograd.node": "polyad.history.node",
+    "polyad.backends.doctor": "polyad.diagnosis.doctor",
+    "polyad.backends.listing": "polyad.diagnosis.listing",
+    "polyad.backends.screen": "polyad.diagnosis.screen",
+    "polyad.batching.level": "polyad.batching.vmap_level",
+    "polyad.expansions": "polyad.tables.special",
+    **{
+        f"polyad.nn.{name}": f"polyad.nn.modules.{name}"
+        for name in (
+            "activation",
+            "batchnorm",
+            "container",
+            "conv",
+            "dropout",
+            "flatten",
+            "linear",
+            "loss",
+            "module",
+            "normalization",
+            "pooling",
+            "sparse",
+        )
+    },
+    **{f"polyad.ops.{name}": f"polyad.ops.creation.{name}" for name in ("coordinates", "sequences")},
+    **{
+        f"polyad.ops.{name}": f"polyad.ops.declaring.{name}"
+        for name in ("attach", "half_types", "shape_rules", "stubs", "windows")
+    },
+    **{
+        f"polyad.ops.{name}": f"polyad.ops.indexing.{name}"
+        for name in ("masking", "slicing", "subscript", "view_scatter")
+    },
+    **{f"polyad.ops.{name}": f"polyad.ops.memory.{name}" for name in ("conversion", "interchange", "placement")},
+    **{
+        f"polyad.ops.{name}": f"polyad.ops.nn.{name}"
+        for name in (
+            "activation",
+            "attention",
+            "convolution",
+            "distance",
+            "dropout",
+            "embedding",
+            "grid_sampling",
+            "losses",
+            "normalization",
+            "padding",
+            "pooling",
+        )
+    },
+    **{
+        f"polyad.ops.{name}": f"polyad.ops.pointwise.{name}"
+        for name in (
+            "arithmetic",
+            "bitwise",
+            "comparison",
+            "divisors",
+            "exponential",
+            "float_parts",
+            "powers",
+            "rounding",
+            "selection",
+            "trigonometry",
+        )
+    },
+    **{f"polyad.ops.{name}": f"polyad.ops.products.{name}" for name in ("einsum",)},
+    **{
+        f"polyad.ops.{name}": f"polyad.ops.reductions.{name}"
+        for name in ("covariance", "cumulative", "histogram", "order_statistics")
+    },
+    **{f"polyad.ops.{name}": f"polyad.ops.shaping.{name}" for name in ("combinatorics", "joining", "strided")},
+    "polyad.ops.added_products": "polyad.ops.products.addmm",
+    "polyad.ops.advanced_indexing": "polyad.ops.indexing.index_put",
+    "polyad.ops.complex_parts": "polyad.ops.pointwise.complex_numbers",
+    "polyad.ops.contraction": "polyad.ops.products.tensordot",
+    "polyad.ops.distinct": "polyad.ops.sorting.unique",
+    "polyad.ops.linear_algebra": "polyad.ops.products.matmul",
+    "polyad.ops.numerical": "polyad.ops.reductions.calculus",
+    "polyad.ops.optimizer": "polyad.ops.optim",
+    "polyad.ops.patches": "polyad.ops.nn.fold",
+    "polyad.ops.random_counts": "polyad.ops.random.counts",
+    "polyad.ops.random_inplace": "polyad.ops.random.inplace",
+    "polyad.ops.reduction": "polyad.ops.reductions.sums",
+    "polyad.ops.resampling": "polyad.ops.nn.interpolate",
+    "polyad.ops.scattering": "polyad.ops.indexing.gather_scatter",
+    "polyad.ops.searching": "polyad.ops.sorting.searchsorted",
+    "polyad.ops.shape": "polyad.ops.shaping.reshape",
+    "polyad.ops.statistics": "polyad.ops.reductions.variance",
+    "polyad.ops.truth": "polyad.ops.reductions.any_all",
+    "polyad.ops.undifferentiable": "polyad.ops.declaring.no_derivative",
+}
+"""The path of today by the path of before; of a package that moved as a whole, the package alone."""
+
+
+class ModuleMoved(PolyadError, ModuleNotFoundError):
+    """A module that is not at this path any more. Has no ``name``, since then ``from package import module`` would
+    leave it out and say only that it cannot import the name.
+    """
+
+
+class _Finder:
+    """Finds nothing; raises for a path that is in `MOVED`."""
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """See `importlib.abc.MetaPathFinder`."""
+        if fullname in MOVED:
+            raise ModuleMoved(f"{fullname} moved: import it from {MOVED[fullname]}")
+        return None
+
+
+def watch() -> None:
+    """Be asked about every module that is not found, from now on."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.append(_Finder)

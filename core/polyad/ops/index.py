@@ -1,0 +1,733 @@
+"""Which module of ``polyad.ops`` declares which op, public function and attribute of Tensor.
+
+Written by ``python -m polyad.ops.declaring.stubs``; do not edit.
+"""
+
+OPS = {
+    "creation.factories": """
+arange full full_strided
+""",
+    "creation.sequences": """
+eye linspace
+""",
+    "fft.dft": """
+fft_c2c fft_c2r fft_r2c
+""",
+    "indexing.gather_scatter": """
+scatter_reduce
+""",
+    "indexing.index_put": """
+index index_put
+""",
+    "indexing.index_select": """
+from_front gather index_add index_copy index_select nonzero scatter scatter_add
+""",
+    "indexing.masking": """
+masked_fill
+""",
+    "indexing.slicing": """
+as_strided diagonal select slice sliding_windows
+""",
+    "indexing.subscript": """
+subscript
+""",
+    "linalg.determinants": """
+det_backward linalg_det linalg_slogdet
+""",
+    "linalg.factorizations": """
+geqrf linalg_householder_product linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex linalg_lu_solve linalg_qr
+lu_permutation
+""",
+    "linalg.functions": """
+linalg_matrix_exp
+""",
+    "linalg.norms": """
+norm norm2
+""",
+    "linalg.singular": """
+linalg_matrix_rank linalg_pinv linalg_svd linalg_svdvals
+""",
+    "linalg.solving": """
+linalg_inv_ex linalg_lstsq linalg_solve_ex linalg_solve_factored
+""",
+    "linalg.spectra": """
+linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
+""",
+    "linalg.triangular": """
+linalg_cholesky_ex linalg_solve_triangular
+""",
+    "memory.conversion": """
+cast copy copy_strided
+""",
+    "nn.activation.piecewise": """
+hardshrink hardshrink_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
+hardtanh_backward softshrink
+""",
+    "nn.activation.rectifiers": """
+elu elu_backward leaky_relu leaky_relu_backward prelu relu relu_backward rrelu threshold threshold_backward
+""",
+    "nn.activation.smooth": """
+gelu gelu_backward glu log_sigmoid mish mish_backward silu silu_backward softplus softplus_backward
+""",
+    "nn.activation.softmax": """
+log_softmax log_softmax_backward softmax softmax_backward
+""",
+    "nn.attention": """
+attention attention_backward
+""",
+    "nn.convolution": """
+convolution convolution_transposed convolution_weight_grad
+""",
+    "nn.distance": """
+cdist euclidean_cdist pdist
+""",
+    "nn.dropout": """
+dropout
+""",
+    "nn.embedding": """
+bag_max bag_sum embedding embedding_backward
+""",
+    "nn.fold": """
+col2im im2col
+""",
+    "nn.grid_sampling": """
+rows_dot weighted_rows weighted_rows_backward
+""",
+    "nn.interpolate": """
+pick resample resample_backward
+""",
+    "nn.losses.binary": """
+binary_cross_entropy
+""",
+    "nn.losses.classification": """
+cross_entropy cross_entropy_backward nll_loss nll_loss_backward
+""",
+    "nn.losses.regression": """
+gaussian_nll huber
+""",
+    "nn.losses.sequence": """
+ctc_loss ctc_loss_backward
+""",
+    "nn.normalization": """
+batch_norm batch_norm_backward batch_norm_by layer_norm layer_norm_backward rms_norm rms_norm_backward
+""",
+    "nn.padding": """
+pad_constant pad_repeated pad_repeated_backward
+""",
+    "nn.pooling.adaptive": """
+adaptive_max_pool range_sum
+""",
+    "nn.pooling.average": """
+avg_pool avg_pool_backward
+""",
+    "nn.pooling.fractional": """
+fractional_max_pool
+""",
+    "nn.pooling.maximum": """
+max_pool max_pool_backward max_pool_with_indices
+""",
+    "optim": """
+adam_step amsgrad_step sgd_momentum_step sgd_step
+""",
+    "pointwise.arithmetic": """
+abs add addcdiv addcmul conj div floor_divide fmod lerp mul neg remainder sgn sign sub trunc_divide
+""",
+    "pointwise.bitwise": """
+bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor logical_and logical_not
+logical_or logical_xor
+""",
+    "pointwise.comparison": """
+eq ge gt isfinite isinf isnan le lt ne
+""",
+    "pointwise.complex_numbers": """
+angle complex imag isreal polar real view_as_complex view_as_real
+""",
+    "pointwise.divisors": """
+gcd lcm
+""",
+    "pointwise.exponential": """
+exp exp2 expm1 log log10 log1p log2 logaddexp logaddexp2 logit sigmoid sigmoid_backward xlogy
+""",
+    "pointwise.float_parts": """
+copysign frexp ldexp nextafter signbit
+""",
+    "pointwise.powers": """
+hypot pow reciprocal rsqrt sqrt square
+""",
+    "pointwise.rounding": """
+ceil floor frac round trunc
+""",
+    "pointwise.selection": """
+clamp clamp_backward fmax fmin heaviside maximum minimum nan_to_num share where
+""",
+    "pointwise.trigonometry": """
+acos acosh asin asinh atan atan2 atanh cos cosh deg2rad rad2deg sin sinc sinh tan tanh tanh_backward
+""",
+    "products.addmm": """
+addmm addmv baddbmm
+""",
+    "products.matmul": """
+gemm linear vector_product
+""",
+    "products.mm": """
+bmm cross dot mm mv vdot
+""",
+    "random.counts": """
+binomial poisson
+""",
+    "random.sampling": """
+chances chances_of exponential integers normal permutation philox_bits uniform
+""",
+    "reductions.any_all": """
+all any count_nonzero
+""",
+    "reductions.cumulative": """
+cummax cummin cumprod cumprod_backward cumsum logcumsumexp product_of_others
+""",
+    "reductions.histogram": """
+bin_counts bincount bincount_of histc histogram_of
+""",
+    "reductions.order_statistics": """
+at_ranks kthvalue median median_dim mode nanmedian nanmedian_dim
+""",
+    "reductions.sums": """
+amax amin argmax argmin max_all max_dim mean min_all min_dim prod sum
+""",
+    "reductions.variance": """
+logsumexp std var
+""",
+    "shaping.combinatorics": """
+block_diag combinations
+""",
+    "shaping.joining": """
+cat flip repeat repeat_interleave roll stack tril triu
+""",
+    "shaping.reshape": """
+expand permute reshape_view squeeze unsqueeze view_dtype
+""",
+    "shaping.strided": """
+overlap_add window_clear window_put window_take window_write
+""",
+    "sorting.searchsorted": """
+isin searchsorted
+""",
+    "sorting.sort": """
+sort sorted topk
+""",
+    "sorting.unique": """
+distinct lexsort
+""",
+    "special.bessel": """
+i0 special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_i0e special_i1
+special_i1e special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0
+special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1
+special_spherical_bessel_j0
+""",
+    "special.entropy": """
+special_entr special_xlog1py
+""",
+    "special.error_functions": """
+erf erfc erfinv special_erfcx special_log_ndtr special_ndtr special_ndtri
+""",
+    "special.gamma": """
+digamma lgamma polygamma
+""",
+    "special.incomplete_gamma": """
+igamma igammac
+""",
+    "special.polynomials": """
+special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+special_chebyshev_polynomial_w special_hermite_polynomial_h special_hermite_polynomial_he
+special_laguerre_polynomial_l special_legendre_polynomial_p special_shifted_chebyshev_polynomial_t
+special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+""",
+    "special.zeta": """
+special_zeta
+""",
+}
+
+FUNCTIONS = {
+    "creation.coordinates": """
+tril_indices triu_indices unravel_index
+""",
+    "creation.factories": """
+arange as_tensor asarray empty empty_like empty_strided full full_like ones ones_like range scalar_tensor tensor zeros
+zeros_like
+""",
+    "creation.sequences": """
+eye linspace logspace
+""",
+    "fft.frequencies": """
+fft.fftfreq fft.fftshift fft.ifftshift fft.rfftfreq
+""",
+    "fft.spectrograms": """
+istft stft
+""",
+    "fft.transforms": """
+fft.fft fft.fft2 fft.fftn fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.ihfft2 fft.ihfftn
+fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
+""",
+    "fft.window_functions": """
+bartlett_window blackman_window hamming_window hann_window kaiser_window
+""",
+    "indexing.gather_scatter": """
+gather index_reduce scatter scatter_add scatter_reduce take_along_dim
+""",
+    "indexing.index_put": """
+index_put put take
+""",
+    "indexing.index_select": """
+argwhere index_add index_copy index_fill index_select nonzero
+""",
+    "indexing.masking": """
+masked_fill masked_scatter masked_select
+""",
+    "indexing.slicing": """
+as_strided chunk diag diag_embed diagflat diagonal dsplit hsplit narrow select split split_with_sizes tensor_split
+unbind vsplit
+""",
+    "indexing.view_scatter": """
+as_strided_scatter diagonal_scatter select_scatter slice_scatter
+""",
+    "linalg.determinants": """
+linalg.det linalg.slogdet logdet
+""",
+    "linalg.factorizations": """
+geqrf linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lu linalg.lu_factor
+linalg.lu_factor_ex linalg.lu_solve linalg.qr lu_unpack
+""",
+    "linalg.functions": """
+linalg.matrix_exp linalg.matrix_power
+""",
+    "linalg.norms": """
+linalg.matrix_norm linalg.norm linalg.vector_norm
+""",
+    "linalg.older_names": """
+cholesky det inverse lu lu_solve matrix_exp matrix_power norm orgqr ormqr pinverse qr slogdet svd triangular_solve
+""",
+    "linalg.products": """
+linalg.cross linalg.diagonal linalg.vander linalg.vecdot
+""",
+    "linalg.singular": """
+linalg.cond linalg.matrix_rank linalg.pinv linalg.svd linalg.svdvals
+""",
+    "linalg.solving": """
+linalg.inv linalg.inv_ex linalg.lstsq linalg.solve linalg.solve_ex linalg.tensorinv linalg.tensorsolve
+""",
+    "linalg.spectra": """
+linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
+""",
+    "linalg.triangular": """
+cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.solve_triangular
+""",
+    "memory.conversion": """
+clone contiguous detach fill is_complex is_floating_point is_inference is_signed is_tensor numel result_type to
+""",
+    "memory.placement": """
+get_device
+""",
+    "memory.storage": """
+is_same_size
+""",
+    "nn.activation.namesakes": """
+nn.functional.log_softmax nn.functional.relu nn.functional.relu_ nn.functional.softmax
+""",
+    "nn.activation.piecewise": """
+Tensor.hardshrink nn.functional.hardshrink nn.functional.hardsigmoid nn.functional.hardswish nn.functional.hardtanh
+nn.functional.hardtanh_ nn.functional.relu6 nn.functional.softshrink
+""",
+    "nn.activation.rectifiers": """
+Tensor.prelu nn.functional.celu nn.functional.celu_ nn.functional.elu nn.functional.elu_ nn.functional.leaky_relu
+nn.functional.leaky_relu_ nn.functional.prelu nn.functional.rrelu nn.functional.rrelu_ nn.functional.selu
+nn.functional.selu_ nn.functional.threshold nn.functional.threshold_ relu
+""",
+    "nn.activation.smooth": """
+nn.functional.gelu nn.functional.glu nn.functional.logsigmoid nn.functional.mish nn.functional.silu
+nn.functional.softplus nn.functional.softsign nn.functional.tanhshrink
+""",
+    "nn.activation.softmax": """
+log_softmax nn.functional.gumbel_softmax nn.functional.softmin softmax special.log_softmax special.softmax
+""",
+    "nn.attention": """
+nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention
+""",
+    "nn.convolution": """
+nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d nn.functional.conv_transpose1d
+nn.functional.conv_transpose2d nn.functional.conv_transpose3d
+""",
+    "nn.distance": """
+cdist cosine_similarity dist nn.functional.cosine_similarity nn.functional.normalize nn.functional.pairwise_distance
+nn.functional.pdist renorm
+""",
+    "nn.dropout": """
+nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout1d nn.functional.dropout2d
+nn.functional.dropout3d nn.functional.feature_alpha_dropout
+""",
+    "nn.embedding": """
+nn.functional.embedding nn.functional.embedding_bag nn.functional.one_hot
+""",
+    "nn.fold": """
+nn.functional.channel_shuffle nn.functional.fold nn.functional.pixel_shuffle nn.functional.pixel_unshuffle
+nn.functional.unfold
+""",
+    "nn.grid_sampling": """
+nn.functional.affine_grid nn.functional.grid_sample
+""",
+    "nn.interpolate": """
+nn.functional.interpolate
+""",
+    "nn.losses.binary": """
+nn.functional.binary_cross_entropy nn.functional.binary_cross_entropy_with_logits
+nn.functional.multilabel_soft_margin_loss nn.functional.soft_margin_loss
+""",
+    "nn.losses.classification": """
+nn.functional.cross_entropy nn.functional.linear_cross_entropy nn.functional.nll_loss
+""",
+    "nn.losses.ranking": """
+nn.functional.cosine_embedding_loss nn.functional.hinge_embedding_loss nn.functional.margin_ranking_loss
+nn.functional.multi_margin_loss nn.functional.multilabel_margin_loss nn.functional.triplet_margin_loss
+nn.functional.triplet_margin_with_distance_loss
+""",
+    "nn.losses.regression": """
+nn.functional.gaussian_nll_loss nn.functional.huber_loss nn.functional.kl_div nn.functional.l1_loss
+nn.functional.mse_loss nn.functional.poisson_nll_loss nn.functional.smooth_l1_loss
+""",
+    "nn.losses.sequence": """
+nn.functional.ctc_loss
+""",
+    "nn.normalization": """
+nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm nn.functional.layer_norm
+nn.functional.local_response_norm nn.functional.rms_norm
+""",
+    "nn.padding": """
+nn.functional.pad
+""",
+    "nn.pooling.adaptive": """
+nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d
+nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d
+""",
+    "nn.pooling.average": """
+nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.lp_pool1d
+nn.functional.lp_pool2d nn.functional.lp_pool3d
+""",
+    "nn.pooling.fractional": """
+nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
+""",
+    "nn.pooling.maximum": """
+nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d
+""",
+    "nn.pooling.unpooling": """
+nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d
+""",
+    "pointwise.arithmetic": """
+abs absolute add addcdiv addcmul conj div divide floor_divide fmod lerp mul multiply neg negative positive remainder
+rsub sgn sign sub subtract true_divide
+""",
+    "pointwise.bitwise": """
+bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor logical_and logical_not
+logical_or logical_xor
+""",
+    "pointwise.comparison": """
+allclose eq equal ge greater greater_equal gt isclose isfinite isinf isnan isneginf isposinf le less less_equal lt ne
+not_equal
+""",
+    "pointwise.complex_numbers": """
+angle complex conj_physical imag is_conj is_neg isreal polar real resolve_conj resolve_neg view_as_complex
+view_as_real
+""",
+    "pointwise.divisors": """
+gcd lcm
+""",
+    "pointwise.exponential": """
+exp exp2 expm1 log log10 log1p log2 logaddexp logaddexp2 logit nn.functional.sigmoid sigmoid special.exp2
+special.expit special.expm1 special.log1p special.logit special.xlogy xlogy
+""",
+    "pointwise.float_parts": """
+copysign frexp ldexp nextafter signbit
+""",
+    "pointwise.powers": """
+float_power hypot pow reciprocal rsqrt sqrt square
+""",
+    "pointwise.rounding": """
+ceil fix floor frac round special.round trunc
+""",
+    "pointwise.selection": """
+clamp clamp_max clamp_min clip fmax fmin heaviside maximum minimum nan_to_num where
+""",
+    "pointwise.trigonometry": """
+acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh deg2rad
+nn.functional.tanh rad2deg sin sinc sinh special.sinc tan tanh
+""",
+    "products.addmm": """
+addbmm addmm addmv addr baddbmm
+""",
+    "products.einsum": """
+einsum
+""",
+    "products.matmul": """
+linalg.matmul linear matmul nn.functional.linear
+""",
+    "products.mm": """
+bmm cross dot ger inner kron mm mv nn.functional.bilinear outer trace vdot
+""",
+    "products.tensordot": """
+chain_matmul linalg.multi_dot tensordot
+""",
+    "random.counts": """
+binomial poisson
+""",
+    "random.sampling": """
+bernoulli multinomial normal rand rand_like randint randint_like randn randn_like randperm
+""",
+    "reductions.any_all": """
+all any count_nonzero is_nonzero
+""",
+    "reductions.calculus": """
+cumulative_trapezoid diff gradient trapezoid trapz
+""",
+    "reductions.covariance": """
+corrcoef cov
+""",
+    "reductions.cumulative": """
+cummax cummin cumprod cumsum logcumsumexp
+""",
+    "reductions.histogram": """
+bincount histc histogram histogramdd
+""",
+    "reductions.order_statistics": """
+kthvalue median mode nanmedian nanquantile quantile
+""",
+    "reductions.sums": """
+amax amin aminmax argmax argmin max mean min nanmean nansum prod sum
+""",
+    "reductions.variance": """
+logsumexp special.logsumexp std std_mean var var_mean
+""",
+    "shaping.combinatorics": """
+block_diag cartesian_prod combinations vander
+""",
+    "shaping.joining": """
+atleast_1d atleast_2d atleast_3d cat column_stack concat concatenate dstack flip fliplr flipud hstack meshgrid
+repeat_interleave roll rot90 row_stack stack tile tril triu vstack
+""",
+    "shaping.reshape": """
+Tensor.sum_to_size adjoint broadcast_shapes broadcast_tensors broadcast_to expand expand_as flatten moveaxis movedim
+permute ravel reshape reshape_as squeeze swapaxes swapdims t transpose unflatten unsqueeze view view_as
+""",
+    "sorting.searchsorted": """
+bucketize isin searchsorted
+""",
+    "sorting.sort": """
+argsort msort sort topk
+""",
+    "sorting.unique": """
+unique unique_consecutive
+""",
+    "special.bessel": """
+i0 special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1 special.i0 special.i0e
+special.i1 special.i1e special.modified_bessel_i0 special.modified_bessel_i1 special.modified_bessel_k0
+special.modified_bessel_k1 special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1
+special.spherical_bessel_j0
+""",
+    "special.entropy": """
+special.entr special.xlog1py
+""",
+    "special.error_functions": """
+erf erfc erfinv special.erf special.erfc special.erfcx special.erfinv special.log_ndtr special.ndtr special.ndtri
+""",
+    "special.gamma": """
+Tensor.polygamma digamma lgamma mvlgamma polygamma special.digamma special.gammaln special.multigammaln
+special.polygamma special.psi
+""",
+    "special.incomplete_gamma": """
+igamma igammac special.gammainc special.gammaincc
+""",
+    "special.polynomials": """
+special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
+special.chebyshev_polynomial_w special.hermite_polynomial_h special.hermite_polynomial_he
+special.laguerre_polynomial_l special.legendre_polynomial_p special.shifted_chebyshev_polynomial_t
+special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v special.shifted_chebyshev_polynomial_w
+""",
+    "special.zeta": """
+special.zeta
+""",
+}
+
+ATTRIBUTES = {
+    "creation.factories": """
+new_empty new_empty_strided new_full new_ones new_zeros
+""",
+    "fft.spectrograms": """
+istft stft
+""",
+    "indexing.gather_scatter": """
+gather index_reduce index_reduce_ scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
+take_along_dim
+""",
+    "indexing.index_put": """
+index_put index_put_ put put_ take
+""",
+    "indexing.index_select": """
+argwhere index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select nonzero
+""",
+    "indexing.masking": """
+masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select
+""",
+    "indexing.slicing": """
+as_strided as_strided_ chunk diag diag_embed diagflat diagonal dsplit hsplit narrow select split split_with_sizes
+tensor_split unbind unfold vsplit
+""",
+    "indexing.subscript": """
+__delitem__ __getitem__ __reversed__ __setitem__
+""",
+    "indexing.view_scatter": """
+as_strided_scatter diagonal_scatter fill_diagonal_ select_scatter slice_scatter
+""",
+    "linalg.determinants": """
+logdet
+""",
+    "linalg.factorizations": """
+geqrf
+""",
+    "linalg.older_names": """
+cholesky det inverse lu lu_solve matrix_exp matrix_power norm orgqr ormqr pinverse qr slogdet svd triangular_solve
+""",
+    "linalg.triangular": """
+cholesky_inverse cholesky_solve
+""",
+    "memory.conversion": """
+bfloat16 bool byte cdouble cfloat char clone contiguous copy_ cpu double fill_ float half int is_complex
+is_floating_point is_inference is_signed long short to type type_as zero_
+""",
+    "memory.interchange": """
+__array_namespace__ __dlpack__ __dlpack_device__ to_device
+""",
+    "memory.placement": """
+cuda get_device is_cpu is_cuda is_pinned pin_memory
+""",
+    "memory.storage": """
+as_subclass is_same_size resize_ resize_as_ set_ untyped_storage
+""",
+    "nn.activation.piecewise": """
+hardshrink
+""",
+    "nn.activation.rectifiers": """
+prelu relu relu_
+""",
+    "nn.activation.softmax": """
+log_softmax softmax
+""",
+    "nn.distance": """
+dist renorm renorm_
+""",
+    "pointwise.arithmetic": """
+abs abs_ absolute absolute_ add add_ addcdiv addcdiv_ addcmul addcmul_ conj div div_ divide divide_ floor_divide
+floor_divide_ fmod fmod_ lerp lerp_ mul mul_ multiply multiply_ neg neg_ negative negative_ positive remainder
+remainder_ rsub sgn sgn_ sign sign_ sub sub_ subtract subtract_ true_divide true_divide_
+""",
+    "pointwise.bitwise": """
+__invert__ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or
+bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ logical_and logical_and_ logical_not
+logical_not_ logical_or logical_or_ logical_xor logical_xor_
+""",
+    "pointwise.comparison": """
+allclose eq eq_ equal ge ge_ greater greater_ greater_equal greater_equal_ gt gt_ isclose isfinite isinf isnan
+isneginf isposinf le le_ less less_ less_equal less_equal_ lt lt_ ne ne_ not_equal not_equal_
+""",
+    "pointwise.complex_numbers": """
+angle conj_physical conj_physical_ imag is_conj is_neg isreal real resolve_conj resolve_neg
+""",
+    "pointwise.divisors": """
+gcd gcd_ lcm lcm_
+""",
+    "pointwise.exponential": """
+exp exp2 exp2_ exp_ expm1 expm1_ log log10 log10_ log1p log1p_ log2 log2_ log_ logaddexp logaddexp2 logit logit_
+sigmoid sigmoid_ xlogy xlogy_
+""",
+    "pointwise.float_parts": """
+copysign copysign_ frexp ldexp ldexp_ nextafter nextafter_ signbit
+""",
+    "pointwise.powers": """
+float_power float_power_ hypot hypot_ pow pow_ reciprocal reciprocal_ rsqrt rsqrt_ sqrt sqrt_ square square_
+""",
+    "pointwise.rounding": """
+ceil ceil_ fix fix_ floor floor_ frac frac_ round round_ trunc trunc_
+""",
+    "pointwise.selection": """
+clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin heaviside heaviside_ maximum minimum
+nan_to_num nan_to_num_ where
+""",
+    "pointwise.trigonometry": """
+acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_
+arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ cos cos_ cosh cosh_ deg2rad
+deg2rad_ rad2deg rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_
+""",
+    "products.addmm": """
+addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_
+""",
+    "products.matmul": """
+__matmul__ __rmatmul__ matmul
+""",
+    "products.mm": """
+bmm cross dot ger inner kron mm mv outer trace vdot
+""",
+    "random.inplace": """
+bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
+""",
+    "random.sampling": """
+bernoulli multinomial
+""",
+    "reductions.any_all": """
+all any count_nonzero is_nonzero
+""",
+    "reductions.calculus": """
+diff
+""",
+    "reductions.covariance": """
+corrcoef cov
+""",
+    "reductions.cumulative": """
+cummax cummin cumprod cumprod_ cumsum cumsum_ logcumsumexp
+""",
+    "reductions.histogram": """
+bincount histc histogram
+""",
+    "reductions.order_statistics": """
+kthvalue median mode nanmedian nanquantile quantile
+""",
+    "reductions.sums": """
+amax amin aminmax argmax argmin max mean min nanmean nansum prod sum
+""",
+    "reductions.variance": """
+logsumexp std var
+""",
+    "shaping.combinatorics": """
+combinations
+""",
+    "shaping.joining": """
+flip fliplr flipud repeat repeat_interleave roll rot90 tile tril tril_ triu triu_
+""",
+    "shaping.reshape": """
+H T adjoint broadcast_to expand expand_as flatten mH mT moveaxis movedim permute ravel reshape reshape_as squeeze
+squeeze_ sum_to_size swapaxes swapaxes_ swapdims swapdims_ t t_ transpose transpose_ unflatten unsqueeze unsqueeze_
+view view_as
+""",
+    "sorting.sort": """
+argsort msort sort topk
+""",
+    "sorting.unique": """
+unique unique_consecutive
+""",
+    "special.bessel": """
+i0 i0_
+""",
+    "special.error_functions": """
+erf erf_ erfc erfc_ erfinv erfinv_
+""",
+    "special.gamma": """
+digamma digamma_ lgamma lgamma_ mvlgamma mvlgamma_ polygamma polygamma_
+""",
+    "special.incomplete_gamma": """
+igamma igamma_ igammac igammac_
+""",
+}

@@ -1,0 +1,61 @@
+"""Special functions under PyTorch's path ``polyad.special``, one import a name.
+
+Written by ``python -m polyad.ops.declaring.stubs``; do not edit.
+"""
+
+from .ops.nn.activation.softmax import log_softmax as log_softmax
+from .ops.nn.activation.softmax import softmax as softmax
+from .ops.pointwise.exponential import exp2 as exp2
+from .ops.pointwise.exponential import expit as expit
+from .ops.pointwise.exponential import expm1 as expm1
+from .ops.pointwise.exponential import log1p as log1p
+from .ops.pointwise.exponential import logit as logit
+from .ops.pointwise.exponential import xlogy as xlogy
+from .ops.pointwise.rounding import round as round
+from .ops.pointwise.trigonometry import sinc as sinc
+from .ops.reductions.variance import logsumexp as logsumexp
+from .ops.special.bessel import airy_ai as airy_ai
+from .ops.special.bessel import bessel_j0 as bessel_j0
+from .ops.special.bessel import bessel_j1 as bessel_j1
+from .ops.special.bessel import bessel_y0 as bessel_y0
+from .ops.special.bessel import bessel_y1 as bessel_y1
+from .ops.special.bessel import i0 as i0
+from .ops.special.bessel import i0e as i0e
+from .ops.special.bessel import i1 as i1
+from .ops.special.bessel import i1e as i1e
+from .ops.special.bessel import modified_bessel_i0 as modified_bessel_i0
+from .ops.special.bessel import modified_bessel_i1 as modified_bessel_i1
+from .ops.special.bessel import modified_bessel_k0 as modified_bessel_k0
+from .ops.special.bessel import modified_bessel_k1 as modified_bessel_k1
+from .ops.special.bessel import scaled_modified_bessel_k0 as scaled_modified_bessel_k0
+from .ops.special.bessel import scaled_modified_bessel_k1 as scaled_modified_bessel_k1
+from .ops.special.bessel import spherical_bessel_j0 as spherical_bessel_j0
+from .ops.special.entropy import entr as entr
+from .ops.special.entropy import xlog1py as xlog1py
+from .ops.special.error_functions import erf as erf
+from .ops.special.error_functions import erfc as erfc
+from .ops.special.error_functions import erfcx as erfcx
+from .ops.special.error_functions import erfinv as erfinv
+from .ops.special.error_functions import log_ndtr as log_ndtr
+from .ops.special.error_functions import ndtr as ndtr
+from .ops.special.error_functions import ndtri as ndtri
+from .ops.special.gamma import digamma as digamma
+from .ops.special.gamma import gammaln as gammaln
+from .ops.special.gamma import multigammaln as multigammaln
+from .ops.special.gamma import polygamma as polygamma
+from .ops.special.gamma import psi as psi
+from .ops.special.incomplete_gamma import gammainc as gammainc
+from .ops.special.incomplete_gamma import gammaincc as gammaincc
+from .ops.special.polynomials import chebyshev_polynomial_t as chebyshev_polynomial_t
+from .ops.special.polynomials import chebyshev_polynomial_u as chebyshev_polynomial_u
+from .ops.special.polynomials import chebyshev_polynomial_v as chebyshev_polynomial_v
+from .ops.special.polynomials import chebyshev_polynomial_w as chebyshev_polynomial_w
+from .ops.special.polynomials import hermite_polynomial_h as hermite_polynomial_h
+from .ops.special.polynomials import hermite_polynomial_he as hermite_polynomial_he
+from .ops.special.polynomials import laguerre_polynomial_l as laguerre_polynomial_l
+from .ops.special.polynomials import legendre_polynomial_p as legendre_polynomial_p
+from .ops.special.polynomials import shifted_chebyshev_polynomial_t as shifted_chebyshev_polynomial_t
+from .ops.special.polynomials import shifted_chebyshev_polynomial_u as shifted_chebyshev_polynomial_u
+from .ops.special.polynomials import shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v
+from .ops.special.polynomials import shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w
+from .ops.special.zeta import zeta as zeta

@@ -1,0 +1,45 @@
+"""Kernels that load by family."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from polyad.backend import KernelFamilies, family_of
+from polyad.dispatch.catalogue import OPS
+from polyad_numpy.kernels import KERNELS
+
+
+def test_a_kernel_stands_where_its_op_does() -> None:
+    lost = [name for package in KERNELS._packages() for name in KERNELS._load(package) if KERNELS.get(name) is None]
+    assert lost == []
+    assert KERNELS.keys() <= OPS.keys()
+
+
+def test_a_family_is_the_path_of_the_op() -> None:
+    assert {name: op.module for name, op in OPS.items() if op.module.startswith("polyad.ops.")} == {
+        name: f"polyad.ops.{family_of(name)}" for name in OPS if family_of(name) is not None
+    }
+    assert family_of("no_such_op") is None
+
+
+def test_only_the_packages_that_are_asked_for_are_loaded(tmp_path, monkeypatch) -> None:
+    package = tmp_path / "some_kernels"
+    (package / "linalg").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "linalg" / "__init__.py").write_text("")
+    (package / "linalg" / "norms.py").write_text("KERNELS = {'linalg_det': 'the kernel'}")
+    (package / "pointwise.py").write_text("raise RuntimeError('loaded')")
+    monkeypatch.syspath_prepend(tmp_path)
+    kernels = KernelFamilies("some_kernels")
+    assert kernels["linalg_det"] == "the kernel"
+    assert kernels.get("cumsum") is None  # a family that the package has not
+    with pytest.raises(RuntimeError, match="loaded"):
+        kernels.get("exp")
+
+
+def test_a_first_addition_loads_no_linear_algebra() -> None:
+    program = "import sys, polyad; polyad.ones(2) + 1; print([m for m in sys.modules if m.startswith('scipy.')])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
