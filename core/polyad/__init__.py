@@ -14,7 +14,14 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import errors as errors, functions as functions, interop as interop, moved as _moved, ops as ops
+from . import (
+    autograd as autograd,
+    errors as errors,
+    functions as functions,
+    interop as interop,
+    moved as _moved,
+    ops as ops,
+)
 from ._version import __version__ as __version__
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .device import Device

@@ -35,6 +35,11 @@ class Slot(Generic[R]):
 
         self._function = first
 
+    @property
+    def filled(self) -> bool:
+        """Whether somebody said which function it is."""
+        return self._function is not None
+
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         return self._function(*args, **kwargs)  # type: ignore[misc]
 
