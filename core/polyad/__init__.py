@@ -14,15 +14,15 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import errors as errors, functions as functions, moved as _moved, ops as ops
-from ._version import __version__ as __version__
-from .autograd.grad_mode import (
-    enable_grad as enable_grad,
-    inference_mode as inference_mode,
-    is_grad_enabled as is_grad_enabled,
-    no_grad as no_grad,
-    set_grad_enabled as set_grad_enabled,
+from . import (
+    autograd as autograd,
+    errors as errors,
+    functions as functions,
+    interop as interop,
+    moved as _moved,
+    ops as ops,
 )
+from ._version import __version__ as __version__
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .device import Device
 from .dispatch.catalogue import PUBLIC
@@ -47,6 +47,13 @@ from .dtypes import (
     set_default_dtype as set_default_dtype,
     uint8 as uint8,
 )
+from .history.grad_mode import (
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from .layout import Size as Size
 from .memory_formats import (
     MemoryFormat,
@@ -70,7 +77,6 @@ from .tensor import Tensor as Tensor
 if TYPE_CHECKING:
     from . import (
         accelerator as accelerator,
-        autograd as autograd,
         backends as backends,
         cuda as cuda,
         datasets as datasets,
@@ -135,7 +141,6 @@ del globals()["tensor"]  # the module; the function of that name is looked up li
 _LAZY_MODULES = frozenset(
     {
         "accelerator",
-        "autograd",
         "backends",
         "cuda",
         "datasets",

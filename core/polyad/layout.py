@@ -74,6 +74,19 @@ def in_parts(layout: Layout) -> Layout:
     return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
 
 
+def why_not_complex(parts: Layout) -> str:
+    """What keeps pairs laid out as *parts* from being complex numbers in memory; empty if nothing does."""
+    if not parts.shape or parts.shape[-1] != 2:
+        return "the last dimension must have size 2"
+    if parts.strides[-1] != 1:
+        return "the last dimension must have stride 1"
+    if parts.offset % 2:
+        return f"the storage_offset {parts.offset} must be even"
+    if any(stride % 2 for stride in parts.strides[:-1]):
+        return f"the strides {parts.strides} must be even, but for the last"
+    return ""
+
+
 def contiguous_strides(shape: Sequence[int]) -> Strides:
     """Row-major strides of *shape*; dimensions of size 0 count as 1, as PyTorch's do."""
     strides = [1] * len(shape)

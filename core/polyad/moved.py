@@ -19,6 +19,7 @@ __all__ = ["MOVED", "ModuleMoved"]
 
 MOVED: dict[str, str] = {
     "polyad.autograd.levels": "polyad.autograd.entries",
+    "polyad.autograd.node": "polyad.history.node",
     "polyad.backends.doctor": "polyad.diagnosis.doctor",
     "polyad.backends.listing": "polyad.diagnosis.listing",
     "polyad.backends.screen": "polyad.diagnosis.screen",

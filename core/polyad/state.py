@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
 
     from .device import Device
-    from .dispatch.modes import Mode
+
+
+class ActiveMode(Protocol):
+    """A mode as the thread keeps it; what it does is said by `polyad.dispatch.modes.Mode`."""
+
+    alters: bool
+
+    def dispatch(self, op: Any, args: tuple[Any, ...]) -> Any: ...
+
+    def twin(self, original: Any, copy: Any) -> None: ...
+
+    def tangent(self, tensor: Any) -> Any: ...
 
 
 class ThreadState(threading.local):
@@ -30,7 +41,7 @@ class ThreadState(threading.local):
     """
 
     grad_enabled: bool = True
-    modes: tuple[Mode, ...] = ()
+    modes: tuple[ActiveMode, ...] = ()
     watchers: tuple[Any, ...] = ()
     default_device: Device | None = None
     outer_devices: tuple[Device | None, ...] = ()

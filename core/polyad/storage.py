@@ -14,11 +14,12 @@ import itertools
 import math
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from .backend.interface import Backend
-    from .tensor import Tensor
+
+T = TypeVar("T")
 
 next_event = itertools.count(1).__next__
 """Numbers autograd nodes and writes in the order in which they happen, over all threads."""
@@ -26,16 +27,16 @@ next_event = itertools.count(1).__next__
 _tracking = threading.Lock()
 
 
-class ViewOf(NamedTuple):
+class ViewOf(NamedTuple, Generic[T]):
     """Where a view lies: the tensor whose history it belongs to (None for a detached alias)
     and its offset in the storage.
     """
 
-    base: Tensor | None
+    base: T | None
     offset: int
 
 
-class UnrecordedViewOf:
+class UnrecordedViewOf(Generic[T]):
     """Where a view taken with gradients off lies: as `ViewOf`, but it does not keep its base alive.
 
     A write to such a view would not reach its base's history, so it is refused while there is a base: for a result that
@@ -44,12 +45,12 @@ class UnrecordedViewOf:
 
     __slots__ = ("_base", "offset")
 
-    def __init__(self, base: Tensor, offset: int) -> None:
+    def __init__(self, base: T, offset: int) -> None:
         self._base = weakref.ref(base)
         self.offset = offset
 
     @property
-    def base(self) -> Tensor | None:
+    def base(self) -> T | None:
         return self._base()
 
 

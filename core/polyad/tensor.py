@@ -1,7 +1,8 @@
 """The Tensor: an array handle, its type, the storage it shares, and its autograd record.
 
-Nothing here computes: methods that do are made from op declarations (`polyad.tensor_methods`). Attributes that begin
-with an underscore belong to core and may be read by its layers, not by users:
+Nothing here computes: methods that do are made from op declarations (`polyad.tensor_methods`), and what is no op is
+brought by the layers above (`polyad.provided`). Attributes that begin with an underscore belong to core and may be read
+by its layers, not by users:
 
     _array    the backend's strided handle
     _type     TensorType: dtype, device, 0-d or not
@@ -17,19 +18,22 @@ Invariant: ``_node is not None`` means exactly ``requires_grad``.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .autograd.node import Leaf, Node, Output
+from . import provided
 from .backend import memory
 from .backend.interface import TensorType
 from .device import Device
+from .dispatch.catalogue import PUBLIC
 from .dispatch.effects import Effect, Record, Result, declare
-from .dtypes import FLOATING, DType
+from .dtypes import FLOATING, DType, get_default_dtype
 from .errors import (
     ArgumentError,
     ArgumentTypeError,
     AutogradError,
+    DeviceError,
     DTypeError,
     IndexOutOfRange,
     NotSupported,
@@ -37,14 +41,13 @@ from .errors import (
     ShapeError,
     wrong_type,
 )
-from .layout import Size, element_strides, is_contiguous
+from .history.hooks import RemovableHandle, register
+from .history.node import Leaf, Node, Output, add_hook
+from .layout import Size, element_strides, is_contiguous, normalize_dim
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import state
 from .storage import Storage, UnrecordedViewOf, ViewOf
 from .tensor_methods import TensorMethods
-
-if TYPE_CHECKING:
-    from .autograd.hooks import RemovableHandle
 
 
 class ElementTypeError(ArgumentTypeError, RuntimeError):
@@ -67,27 +70,24 @@ class Tensor(TensorMethods):
     _node: Node | None
     _storage: Storage | None
     _grad: Tensor | None
-    _view: ViewOf | UnrecordedViewOf | None
+    _view: ViewOf[Tensor] | UnrecordedViewOf[Tensor] | None
 
     def __new__(cls, *data: Any, device: Any = None) -> Tensor:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
         in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
-        from .dtypes import get_default_dtype
-        from .ops.creation import factories as creation
-
         if len(data) != 1 or isinstance(data[0], (int, Size)):
-            return creation.zeros(*(data or (0,)), device=device)
+            return PUBLIC["zeros"].call(*(data or (0,)), device=device)  # type: ignore[no-any-return]
         (one,) = data
         if isinstance(one, Tensor):
             return one.detach()
         if hasattr(one, "__float__") and not hasattr(one, "__len__"):
             if hasattr(one, "__index__"):
-                return creation.zeros(one, device=device)
+                return PUBLIC["zeros"].call(one, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
                 f"Tensor: {one!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
             )
-        return creation.tensor(one, dtype=get_default_dtype(), device=device)
+        return PUBLIC["tensor"].call(one, dtype=get_default_dtype(), device=device)  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------------------------ construction
 
@@ -289,8 +289,6 @@ class Tensor(TensorMethods):
 
     def _dimension(self, dim: int, function: str) -> int:
         """*dim* from 0 on, of a tensor that has any."""
-        from .layout import normalize_dim
-
         if not self._array.shape:
             raise IndexOutOfRange(
                 f"{function}: a 0-d tensor has no dimension {dim}",
@@ -359,11 +357,9 @@ class Tensor(TensorMethods):
         >>> x.grad
         tensor([2., 4.])
         """
-        from .autograd import backward
-
         if gradient is not None and not isinstance(gradient, Tensor):
             raise wrong_type("backward", "gradient", gradient, "a tensor of this one's shape or None")
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        provided.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same memory in a tensor without history."""
@@ -393,8 +389,6 @@ class Tensor(TensorMethods):
         if state.modes:
             RETAIN_GRAD.through_modes(self)
             return
-        import weakref
-
         if self._node is None:
             raise AutogradError(
                 "retain_grad: the tensor requires no gradient",
@@ -402,11 +396,7 @@ class Tensor(TensorMethods):
                 fix="call requires_grad_() on a leaf before computing it",
             )
         if not isinstance(self._node, Leaf):
-            from .dispatch.inplace import node_of_its_own
-
-            node = node_of_its_own(self)
-            assert node is not None
-            node.retain = weakref.ref(self)
+            provided.node_of_its_own(self).retain = weakref.ref(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -418,8 +408,6 @@ class Tensor(TensorMethods):
 
         Raises RuntimeError if the tensor requires no gradient.
         """
-        from .autograd.hooks import add_hook
-
         if state.modes:
             return REGISTER_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
         if self._node is None:
@@ -428,9 +416,7 @@ class Tensor(TensorMethods):
                 operands={"self": self},
                 fix="call requires_grad_() first",
             )
-        from .dispatch.inplace import node_of_its_own
-
-        return add_hook(node_of_its_own(self) or self._node, hook)
+        return add_hook(provided.node_of_its_own(self) or self._node, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call *hook* with this leaf each time backward has added to its ``.grad``. Raises RuntimeError on no leaf.
@@ -442,11 +428,24 @@ class Tensor(TensorMethods):
         >>> x.grad
         tensor([10., 10.])
         """
-        from .autograd.hooks import add_accumulated_hook
-
         if state.modes:
             return REGISTER_ACCUMULATED_HOOK.through_modes(self, hook)  # type: ignore[no-any-return]
-        return add_accumulated_hook(self, hook)
+        leaf = self._node
+        if leaf is None:
+            raise AutogradError(
+                "register_post_accumulate_grad_hook: the tensor requires no gradient",
+                operands={"self": self},
+                fix="call requires_grad_() first",
+            )
+        if not isinstance(leaf, Leaf):
+            raise AutogradError(
+                "register_post_accumulate_grad_hook: the tensor is no leaf, nothing is accumulated in it",
+                operands={"self": self},
+                fix="use register_hook, which sees the gradient on its way",
+            )
+        if leaf.accumulated_hooks is None:
+            leaf.accumulated_hooks = {}
+        return register(leaf.accumulated_hooks, hook)
 
     # ----------------------------------------------------------------------------------------------- Python's protocols
 
@@ -525,9 +524,7 @@ class Tensor(TensorMethods):
         return id(self)
 
     def __repr__(self) -> str:
-        from .interop.printing import tensor_repr
-
-        return tensor_repr(self)
+        return provided.tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
         if not self._array.shape and (spec or type(self) is Tensor):
@@ -622,31 +619,23 @@ class Tensor(TensorMethods):
         Unless ``force``, raises RuntimeError for a tensor that requires a gradient while gradients are recorded, and
         TypeError for one on another device.
         """
-        from .interop.numpy import to_numpy
-
         if state.modes:
             return NUMPY.through_modes(self, force)
-        return to_numpy(self, force)
+        return provided.to_numpy(self, force)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        from .interop.numpy import as_array
-
         if state.modes:
             return ARRAY.through_modes(self, dtype, copy)
-        return as_array(self, dtype, copy)
+        return provided.as_array(self, dtype, copy)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        from .interop.numpy import wrapped
-
-        return wrapped(array)
+        return provided.from_ufunc(array)
 
     def new_tensor(
         self, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
     ) -> Tensor:
         """A tensor of *data* with this tensor's dtype and device unless others are given."""
-        from .ops.creation import factories as creation
-
-        return creation.tensor(
+        return PUBLIC["tensor"].call(  # type: ignore[no-any-return]
             data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
         )
 
@@ -721,8 +710,6 @@ def check_same_device(op: str, **tensors: Tensor | None) -> None:
     """Raise DeviceError unless all given tensors are on one device."""
     present = {name: tensor for name, tensor in tensors.items() if tensor is not None}
     if len({tensor.device for tensor in present.values()}) > 1:
-        from .errors import DeviceError
-
         raise DeviceError(
             f"{op}: operands are on different devices", operands=present, fix="move them to one device with .to(device)"
         )

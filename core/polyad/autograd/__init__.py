@@ -1,10 +1,9 @@
-"""Reverse-mode differentiation.
+"""Reverse-mode differentiation, from the histories that tensors carry (`polyad.history`).
 
-node.py       the graph: one node an op call
 gradients.py  backward and grad: what a user calls
 engine.py     the backward pass
 grad_mode.py  no_grad and its kin
-hooks.py      functions that see gradients on their way
+hooks.py      running the functions that see gradients on their way
 graph.py      nodes, edges and hooks on several tensors, for users
 saved.py      hooks that keep saved tensors elsewhere
 origin.py     where in the program a node was recorded
@@ -22,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import provided
 from .grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -66,8 +66,11 @@ _LAZY = {
 _LAZY_MODULES = frozenset({"forward_ad", "functional", "graph", "profiler"})
 
 
+provided.backward.fill_later(f"{__name__}.gradients", "backward")
+
+
 def __getattr__(name: str) -> Any:
-    # They need Tensor, which needs this package's nodes: loaded on first use.
+    # Loaded on first use: a program that only computes needs none of them.
     from importlib import import_module
 
     if name in _LAZY_MODULES:

@@ -20,10 +20,10 @@ from ..dispatch.op import Op
 from ..dispatch.wrapped import innermost
 from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, AutogradError, NonFiniteError, describe
+from ..history.node import Node
 from ..state import state, user_line
 from ..tensor import Tensor
 from . import origin
-from .node import Node
 
 __all__ = [
     "detect_anomaly", "detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly",

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from ..batching import map_first
 from ..dtypes import FLOATING, float64
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, TransformError
+from ..history.grad_mode import enable_grad, no_grad
+from ..history.node import Node
 from ..layout import has_internal_overlap
 from ..ops.creation.factories import zeros, zeros_like
 from ..ops.pointwise.complex_numbers import view_as_complex, view_as_real
@@ -28,9 +30,7 @@ from ..state import warn_user
 from ..tensor import Tensor
 from .entries import one_hot
 from .forward_level import ForwardLevel
-from .grad_mode import enable_grad, no_grad
 from .gradients import grad
-from .node import Node
 
 __all__ = ["Check", "GradcheckError", "Settings", "as_tuple", "call", "differentiable", "is_checked"]
 

@@ -22,6 +22,7 @@ from typing import Any
 from ..dispatch.modes import twin
 from ..dispatch.op import op_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
+from ..history.node import Calls, Leaf, Node, Output
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..state import line_at, state
@@ -29,7 +30,6 @@ from ..storage import next_event
 from ..tensor import Tensor
 from .anomaly import inspector
 from .hooks import hook_name, run_after, run_before, run_tensor_hooks
-from .node import Calls, Leaf, Node, Output
 from .origin import add_origin, notes_of
 from .saved import PackedCalls
 

@@ -24,12 +24,12 @@ from ..dispatch.modes import twin
 from ..dispatch.wrapped import Wrapped, tracked_outside
 from ..dtypes import FLOATING
 from ..errors import DTypeError
+from ..history.grad_mode import enable_grad
+from ..history.node import Leaf, Node
 from ..ops.creation.factories import zeros_like
 from ..state import state
 from ..tensor import Tensor
-from .grad_mode import enable_grad
 from .gradients import grad
-from .node import Leaf, Node
 
 
 class Entry(Leaf):

@@ -25,18 +25,19 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.plan import _run_body, find_plan
 from ..dispatch.promotion import first
+from ..dispatch.windows import clear_parts, put_parts, take_parts
 from ..dispatch.wrapped import Wrapped
 from ..dtypes import FLOATING, can_cast
 from ..errors import AutogradError, DeviceError, DTypeError, NotSupported, ShapeError, TransformError
+from ..history.grad_mode import enable_grad, no_grad
+from ..history.node import Output, Recorded
 from ..ops.shaping.reshape import _permute
-from ..ops.shaping.strided import _window_clear, _window_put, _window_take, clear_parts, put_parts, take_parts
+from ..ops.shaping.strided import _window_clear, _window_put, _window_take
 from ..state import state
 from ..tensor import Tensor
 from .entries import Linearized, enter, leads_outside, leave
 from .forward_rules import fitted, has_rule, push_forward, push_function
 from .function import Application, Function, FunctionCalls, FunctionCtx, SavedResult
-from .grad_mode import enable_grad, no_grad
-from .node import Output
 from .saved import Packed, PackedCalls
 
 __all__ = ["ForwardLevel"]
@@ -47,7 +48,7 @@ def _place(level: ForwardLevel) -> int:
     return state.modes.index(level) if level in state.modes else len(state.modes)
 
 
-class _Known(weakref.ref[Tensor]):
+class _Known(weakref.ref[Recorded]):
     """A reference to a tensor that the level knows something of; the entries under its id go when it does."""
 
     __slots__ = ("key", "tables")
@@ -74,12 +75,12 @@ class ForwardLevel(Mode):
 
     # ------------------------------------------------------------------------------------------------ what it knows
 
-    def tangent(self, tensor: Tensor) -> Tensor | None:
+    def tangent(self, tensor: Recorded) -> Tensor | None:
         """The tangent of *tensor* at this level; None if it has none, which means zero."""
         entry = self._tangents.get(id(tensor))
         return None if entry is None else entry[1]
 
-    def set(self, tensor: Tensor, tangent: Tensor | None) -> None:
+    def set(self, tensor: Recorded, tangent: Tensor | None) -> None:
         """Give *tensor* a tangent, or take it away."""
         if tangent is not None:
             entry = self._tangents.get(id(tensor))
@@ -87,7 +88,7 @@ class ForwardLevel(Mode):
         else:
             self._tangents.pop(id(tensor), None)
 
-    def _known(self, tensor: Tensor) -> _Known:
+    def _known(self, tensor: Recorded) -> _Known:
         reference = _Known(tensor, _forget)
         reference.key, reference.tables = id(tensor), (self._tangents, self._roots, self._views)
         return reference
@@ -164,7 +165,7 @@ class ForwardLevel(Mode):
         finally:
             state.modes = modes
 
-    def twin(self, original: Tensor, copy: Tensor) -> None:
+    def twin(self, original: Recorded, copy: Recorded) -> None:
         """*copy* holds what *original* holds, so it has the same tangent."""
         entry = self._tangents.get(id(original))
         if entry is not None:

@@ -17,12 +17,12 @@ from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.inplace import take_written, wrote
 from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
+from ..history.node import Calls, MultiNode, Node, Output, make_node
 from ..state import state
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
 from .engine import stale
 from .hooks import place_of
-from .node import Calls, MultiNode, Node, Output, make_node
 from .saved import Packed
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]

@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 from ..batching import VmapLevel
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
+from ..history.grad_mode import enable_grad, no_grad
 from ..ops.creation.factories import ones_like, zeros, zeros_like
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 from .entries import enter, one_hot, pull_back
 from .forward_level import ForwardLevel
-from .grad_mode import enable_grad, no_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -12,11 +12,11 @@ from ..batching import map_first
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
+from ..history.node import GradientEdge, Leaf, Node
 from ..ops.creation.factories import ones, ones_like, zeros, zeros_like
 from ..state import state
 from ..tensor import Tensor, check_tensor
 from .engine import run
-from .node import GradientEdge, Leaf, Node
 
 
 def _several(value: Any) -> list[Any]:

@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ..errors import ArgumentError, AutogradError
+from ..history.hooks import RemovableHandle
+from ..history.node import GradientEdge, Node, Output, add_hook
 from ..state import state, user_line
 from ..tensor import Tensor, check_tensor
-from .hooks import RemovableHandle, add_hook
-from .node import GradientEdge, Node, Output
 from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = [
@@ -65,7 +65,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 
 
 class MultiGradHandle:
-    """Removes a hook on several tensors, as `polyad.autograd.hooks.RemovableHandle` does for one."""
+    """Removes a hook on several tensors, as `polyad.history.hooks.RemovableHandle` does for one."""
 
     def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self._handles = tuple(handles)

@@ -1,108 +1,22 @@
-"""Hooks: functions that users hang on the nodes of a graph, to see gradients on their way and to replace them.
+"""Running hooks: what users hung on the nodes of a graph (`polyad.history.hooks`), and what it may return.
 
 At a node the order is: hooks of its tensor (``Tensor.register_hook``), ``retain_grad`` and what ``autograd.grad``
 captures, hooks before the node (``Node.register_prehook``), the node's own work, for a leaf its hooks after
 accumulation, hooks after the node (``Node.register_hook``).
 
-Invariant: a node has no `NodeHooks` until its first hook, so that backward pays one test a node.
-
-To add a kind of hook, add a table to `NodeHooks` and run it in `polyad.autograd.engine`.
+To add a kind of hook, add a table to `polyad.history.hooks.NodeHooks` and run it in `polyad.autograd.engine`.
 """
 
 from __future__ import annotations
 
 import inspect
-import itertools
-from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, PolyadError, ShapeError
-from .node import Leaf, Node
+from ..history.node import Node
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-_ids = itertools.count().__next__
-
-
-class RemovableHandle:
-    """Removes a hook: by ``remove()``, or on leaving the handle used as a context manager."""
-
-    def __init__(self, hooks: dict[int, Any]) -> None:
-        self.id = _ids()
-        self._hooks = hooks
-
-    def remove(self) -> None:
-        """Remove the hook; does nothing if it is gone already."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.remove()
-
-
-def register(hooks: dict[int, Any], hook: Any, *, prepend: bool = False) -> RemovableHandle:
-    """Put *hook* at the end of *hooks*, or at its front, and return the handle that takes it out."""
-    handle = RemovableHandle(hooks)
-    others = dict(hooks) if prepend else {}
-    if prepend:
-        hooks.clear()
-    hooks[handle.id] = hook
-    hooks.update(others)
-    return handle
-
-
-class NodeHooks:
-    """The hooks of one node.
-
-    Attributes:
-        tensor: of the tensor whose node it is, ``hook(gradient)``.
-        before, after: of the node, ``hook(grad_outputs)`` and ``hook(grad_inputs, grad_outputs)``.
-    """
-
-    __slots__ = ("after", "before", "tensor")
-
-    def __init__(self) -> None:
-        self.tensor: dict[int, Callable[..., Any]] = {}
-        self.before: dict[int, Callable[..., Any]] = {}
-        self.after: dict[int, Callable[..., Any]] = {}
-
-
-def hooks_of(node: Node) -> NodeHooks:
-    """The node's hooks, made if it has none yet."""
-    if node.hooks is None:
-        node.hooks = NodeHooks()
-    return node.hooks
-
-
-def add_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
-    """Run *hook* on each gradient that arrives at *node*."""
-    return register(hooks_of(node).tensor, hook)
-
-
-def add_accumulated_hook(tensor: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Run *hook* on *tensor*, a leaf, each time a gradient was added to its ``.grad``."""
-    leaf = tensor._node
-    if leaf is None:
-        raise AutogradError(
-            "register_post_accumulate_grad_hook: the tensor requires no gradient",
-            operands={"self": tensor},
-            fix="call requires_grad_() first",
-        )
-    if not isinstance(leaf, Leaf):
-        raise AutogradError(
-            "register_post_accumulate_grad_hook: the tensor is no leaf, nothing is accumulated in it",
-            operands={"self": tensor},
-            fix="use register_hook, which sees the gradient on its way",
-        )
-    if leaf.accumulated_hooks is None:
-        leaf.accumulated_hooks = {}
-    return register(leaf.accumulated_hooks, hook)
 
 
 def run_tensor_hooks(node: Node, gradient: Any) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..batching import Batched, VmapLevel
-from ..dispatch.levels import outside
+from ..dispatch.modes import outside
 from ..dispatch.wrapped import tracked_outside
 from ..dtypes import FLOATING
 from ..errors import AutogradError

@@ -12,8 +12,8 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ..errors import PolyadError
+from ..history.node import Node, watchers
 from ..state import is_ours
-from .node import Node, watchers
 
 _KEY = "forward"
 

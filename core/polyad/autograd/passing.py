@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.effects import Effect, Result, declare
+from ..history.node import Node, Output, make_node
 from ..state import state
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
-from .node import Node, Output, make_node
 
 
 def pass_through(tensors: tuple[Tensor, ...], install: Callable[[Node], object]) -> tuple[Tensor, ...]:

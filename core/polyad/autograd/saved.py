@@ -2,7 +2,7 @@
 
 While hooks are on, a node's calls are `PackedCalls`, whose saved tensors are `Packed`; the engine opens them when it
 runs the node. Nothing of this is on the way of a program without hooks: they watch nodes as they are recorded
-(`polyad.autograd.node.watchers`).
+(`polyad.history.node.watchers`).
 
 Invariants: a packed tensor is held by what the pack hook returned alone; its place in the graph is kept apart, so that
 second derivatives go through it. Writes to it after packing are not noticed: what was packed may be a copy.
@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import ArgumentTypeError, AutogradError, ShapeError
+from ..history.node import Calls, Node, Output, watchers
 from ..state import state
 from ..tensor import Tensor
 from .hooks import hook_name
-from .node import Calls, Node, Output, watchers
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
 

@@ -21,7 +21,7 @@ from .interface import Signature, TensorType
 from .preparation import flat, prepare
 
 if TYPE_CHECKING:
-    from ..dispatch.op import Op
+    from ..dispatch.declared import Op
 
 Policy = Literal["error", "warn", "allow"]
 

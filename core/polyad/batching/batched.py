@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.inplace import check_writable, write
-from ..dispatch.levels import outside
+from ..dispatch.modes import outside
 from ..dispatch.wrapped import Wrapped
 from ..errors import TransformError
 from ..tensor import Tensor

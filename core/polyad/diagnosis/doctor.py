@@ -174,8 +174,8 @@ def _self_test(device: str) -> SelfTest:
 
 def _exercise(device: str) -> str:
     """Name the first step whose result is wrong, if any. All numbers are small and whole, so results are exact."""
-    from ..autograd.grad_mode import enable_grad
     from ..backend.fallback import using_policy
+    from ..history.grad_mode import enable_grad
     from ..ops.creation.factories import tensor
 
     left, right = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[1.0, -1.0], [2.0, 0.0], [-3.0, 4.0]]

@@ -1,10 +1,11 @@
 """From a call to a kernel.
 
-op.py         declarations: @primitive, @composite, @view, @function, gradient
+op.py         declaring: @primitive, @composite, @view, @function, gradient; and forward.py, of tangents
+declared.py   what is declared, and catalogue.py, where to look it up by name
 caller.py     the generated function of each op: the path that every call takes
 plan.py       what is decided once a call signature, and how a kernel's failure is explained
 promotion.py  dtype rules
-views.py      carrying out view ops
+views.py      carrying out view ops, and windows.py, what goes back through views of complex numbers
 inplace.py    writing into tensors
 modes.py      objects that see every op before it runs
 wrapped.py    tensors of a transform such as vmap, and levels.py, how the transform carries out what is done with them

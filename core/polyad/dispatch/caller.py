@@ -15,8 +15,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import record, record_many
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
+from ..history.node import record, record_many
 from ..state import state
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
@@ -26,7 +26,7 @@ from .plan import describe_failure, find_plan
 from .views import apply_view
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 _HEADER = """\
 def {name}({signature}):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from .op import Attribute, Function, Op
+    from .declared import Attribute, Function, Op
 
 V = TypeVar("V")
 

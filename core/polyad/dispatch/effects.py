@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .modes import through_modes
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 
 class Result(Enum):

@@ -27,30 +27,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from .declared import ForwardRule, Op
 from .op import op_of
 from .structure import Reduction
-
-if TYPE_CHECKING:
-    from .op import Op
-
-
-class ForwardRule(NamedTuple):
-    """How an op's tangent is computed.
-
-    Attributes:
-        kind: "symmetric", "linear", "multilinear", "affine", "reduction", "body" or "own".
-        positions: of the operands that it is linear in.
-        function: a rule of its own, called as ``function(values, tangents)`` with operands, parameters and results;
-            of a reduction, what gives (dims, keepdim) of these values.
-        holomorphic: whether a symmetric op's gradient of complex operands is its derivative's conjugate times g.
-    """
-
-    kind: str
-    positions: tuple[int, ...] = ()
-    function: Callable[[tuple[Any, ...], list[Any]], Any] | None = None
-    holomorphic: bool = True
 
 
 def symmetric(*declared: Callable[..., Any], holomorphic: bool = True) -> None:

@@ -24,7 +24,7 @@ from .caller import generated, plain_values, write_out
 from .inplace import wrote_directly
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 _BODY = """\
 def {name}({signature}):

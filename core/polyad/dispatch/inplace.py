@@ -14,21 +14,24 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import Leaf, Node, make_node
+from .. import provided
 from ..dtypes import can_cast
 from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
+from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import state, user_line
 from ..storage import ViewOf
 from ..tensor import Tensor
+from .catalogue import OPS, PUBLIC
 from .effects import Effect, Result, declare
 from .modes import twin
 from .plan import array_of, find_plan, shape_of
 from .views import layout_of
+from .windows import clear_parts, put_parts, take_parts
 from .wrapped import Wrapped, tracked_outside
 
 if TYPE_CHECKING:
-    from .op import Function, Op
+    from .declared import Function, Op
 
 
 def form_of(public: Function) -> Callable[..., Tensor]:
@@ -298,9 +301,8 @@ def _same(gradient: Tensor) -> Tensor:
 
 
 def _zeros(gradient: Tensor) -> Tensor:
-    from ..ops.creation.factories import zeros_like
-
-    return zeros_like(gradient)
+    zeros: Tensor = PUBLIC["zeros_like"].call(gradient)
+    return zeros
 
 
 def _check_base(name: str, target: Tensor, base: Tensor) -> None:
@@ -376,6 +378,9 @@ def node_of_its_own(target: Tensor) -> Node | None:
     return target._node
 
 
+provided.node_of_its_own.fill(node_of_its_own)
+
+
 def _keep_retaining(before: Node | None, node: Node | None) -> None:
     if before is not None and node is not None and before.retain is not None and not isinstance(before, Leaf):
         node.retain, before.retain = before.retain, None
@@ -394,28 +399,24 @@ def _layouts(base: Tensor, view: Tensor) -> tuple[Layout, Layout]:
 
 def _written_base(base: Tensor, view: Tensor, node: Node | None) -> Node:
     """The history of *base* after *view* of it was overwritten by a result with history *node*."""
-    from ..ops.shaping.strided import _window_clear, _window_take, clear_parts, take_parts
-
     like, seen = _layouts(base, view)
     window = (like.strides, seen.shape, seen.strides, seen.offset - like.offset)
     reinterpreted = base._type.dtype is not view._type.dtype
     calls: list[Any] = []
     if base._node is not None:
-        calls.append((base._node, clear_parts if reinterpreted else _window_clear, window))
+        calls.append((base._node, clear_parts if reinterpreted else OPS["window_clear"].call, window))
     if node is not None:
-        calls.append((node, take_parts if reinterpreted else _window_take, window))
+        calls.append((node, take_parts if reinterpreted else OPS["window_take"].call, window))
     return make_node("CopySlices", calls, base._array.shape, base._type)
 
 
 def _view_of_base(base: Tensor, view: Tensor) -> Node | None:
     """The history of *view* as a strided window of *base* as it is now."""
-    from ..ops.shaping.strided import _window_put, put_parts
-
     if base._node is None:
         return None
     like, seen = _layouts(base, view)
     saved = (like.shape, like.strides, seen.strides, seen.offset - like.offset)
-    put = _window_put if base._type.dtype is view._type.dtype else put_parts
+    put = OPS["window_put"].call if base._type.dtype is view._type.dtype else put_parts
     return make_node("AsStridedBackward0", [(base._node, put, saved)], view._array.shape, view._type)
 
 

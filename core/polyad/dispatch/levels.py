@@ -20,45 +20,26 @@ with ``with level:``, then ``level.end()``.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import record, record_copy, record_many
 from ..dtypes import FLOATING
 from ..errors import TransformError
+from ..history.node import record, record_copy, record_many
 from ..layout import Layout
 from ..state import state, user_line
 from ..tensor import Tensor
 from .effects import Effect, Record, Result, exchanged
-from .modes import Mode
 from .plan import Plan, _run_body, explained_by_shapes, find_plan
 from .views import apply_view, place
-from .wrapped import Wrapped
+from .wrapped import Transform, Wrapped
 
 if TYPE_CHECKING:
     from ..backend.interface import TensorType
-    from .op import Op
+    from .declared import Op
 
 
-class Level(Mode):
-    """A transform at work on one call of a function.
-
-    Attributes:
-        name: the transform, as users call it, for messages.
-        function: the name of the transformed function, for messages.
-        ended: whether the function has returned; its tensors are of no use from then on.
-    """
-
-    name = "transform"
-    alters = True
-
-    def __init__(self, function: str) -> None:
-        self.function = function
-        self.ended = False
-
-    def end(self) -> None:
-        """Say that the function has returned."""
-        self.ended = True
+class Level(Transform):
+    """How a transform carries out what is done with its tensors."""
 
     # -------------------------------------------------------------------------------------------- what transforms bring
 
@@ -236,22 +217,3 @@ def _bare(value: Any) -> Any:
     if isinstance(value, Wrapped):
         return value._bare()
     return [_bare(one) for one in value] if isinstance(value, list) else value
-
-
-class outside:
-    """While it is entered, *level* and the modes inside of it are set aside: what is called is called outside."""
-
-    __slots__ = ("_before", "_level")
-
-    def __init__(self, level: Level) -> None:
-        self._level = level
-
-    def __enter__(self) -> None:
-        self._before = before = state.modes
-        if self._level in before:
-            state.modes = before[: before.index(self._level)]
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        state.modes = self._before

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..state import state
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..history.node import Recorded
+    from .declared import Op
     from .effects import Effect
-    from .op import Op
 
 M = TypeVar("M", bound="Mode")
 
@@ -39,10 +39,10 @@ class Mode:
         """
         return op.call(*args)
 
-    def twin(self, original: Tensor, copy: Tensor) -> None:
+    def twin(self, original: Recorded, copy: Recorded) -> None:
         """Told that *copy*, which no call made, holds what *original* holds."""
 
-    def tangent(self, tensor: Tensor) -> Tensor | None:
+    def tangent(self, tensor: Recorded) -> Recorded | None:
         """The direction in which *tensor* moves, if the mode differentiates forward what is computed from it."""
         return None
 
@@ -72,13 +72,13 @@ def through_modes(op: Op | Effect, args: tuple[Any, ...]) -> Any:
         state.modes = modes
 
 
-def twin(original: Tensor, copy: Tensor) -> None:
+def twin(original: Recorded, copy: Recorded) -> None:
     """Tell the active modes that *copy* holds what *original* holds: an alias or a copy made without a call."""
     for mode in state.modes:
         mode.twin(original, copy)
 
 
-def differentiated(*tensors: Tensor) -> bool:
+def differentiated(*tensors: Recorded) -> bool:
     """Whether what is computed from *tensors* now is going to be differentiated: recorded, or by an active mode.
 
     For formulas that are fast where they are not differentiated, and right where they are.
@@ -86,3 +86,22 @@ def differentiated(*tensors: Tensor) -> bool:
     return (state.grad_enabled and any(one._node is not None for one in tensors)) or any(
         mode.tangent(one) is not None for mode in state.modes for one in tensors
     )
+
+
+class outside:
+    """While it is entered, *mode* and those inside of it are set aside: what is called is called outside."""
+
+    __slots__ = ("_before", "_mode")
+
+    def __init__(self, mode: Mode) -> None:
+        self._mode = mode
+
+    def __enter__(self) -> None:
+        self._before = before = state.modes
+        if self._mode in before:
+            state.modes = before[: before.index(self._mode)]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state.modes = self._before

@@ -37,158 +37,18 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from ..autograd.node import Formula
+from ..tensor import Tensor
+from .caller import make_caller
 from .catalogue import ATTRIBUTES as ATTRIBUTES, OPS as OPS, PUBLIC as PUBLIC
+from .declared import Attribute, Formula, Function as Function, Op as Op, ShapeRule
+from .front import front
+from .inplace import form_of
 from .promotion import Rule, first
-from .structure import Structure, check_structure, opaque, shaping
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
-    from .forward import ForwardRule
-
-OP_PREFIXES = ("linalg", "fft", "special")
-"""Namespaces whose ops bear their name: ``polyad.linalg.det`` is the op linalg_det, beside the op det."""
+from .structure import Structure, opaque, shaping
 
 F = TypeVar("F", bound=Callable[..., Any])
-Kind = Literal["primitive", "composite", "view"]
-ShapeRule = Callable[..., Any]
-
-
-class Op:
-    """A declared op.
-
-    Attributes:
-        name, kind: see the module's docstring.
-        title: what errors call it: the public function's name where that is another.
-        operands: names of the tensor parameters, with how each may be given: "tensor", "number" (a tensor or a number),
-            "optional" (a tensor or None), "flexible" (any of the three) or "list".
-        params: names of the other parameters, in order.
-        keyed: the params that the plan depends on (dtypes, devices).
-        dtype: the dtype rule.
-        structure: which elements of the operands an element of the result is made of (`polyad.dispatch.structure`).
-        shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
-        outputs: names of the results if there are several, else empty.
-        body: the decomposition or layout arithmetic, None for a primitive.
-        formulas: gradient formulas.  saves_out: whether one of them needs the result.
-        saves_tensors: whether one of them needs the result or an operand.
-        forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
-        call: the op as a function of ``(*operands, *params)``.
-        plans: what dispatch resolved so far, by call signature.
-    """
-
-    def __init__(
-        self,
-        definition: Callable[..., Any],
-        kind: Kind,
-        dtype: Rule,
-        structure: Structure,
-        shape: ShapeRule | None,
-        outputs: tuple[str, ...],
-        keyed: tuple[str, ...],
-        grad_name: str | None,
-        namespace: str = "",
-        title: str = "",
-    ) -> None:
-        name = definition.__name__
-        # `linalg.det` is the op linalg_det: op names are unique, whatever module shows them.
-        self.name = f"{namespace.rpartition('.')[2]}_{name}" if namespace in OP_PREFIXES else name.lstrip("_")
-        self.title = title or self.name
-        self.kind = kind
-        self.doc = inspect.getdoc(definition) or ""
-        self.module = definition.__module__
-        self.dtype = dtype
-        self.structure = structure
-        self.outputs = outputs
-        self.keyed = keyed
-        self.grad_name = grad_name or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
-        self.body = None if kind == "primitive" else definition
-        self.signature = inspect.signature(definition)
-        self.operands: dict[str, str] = {}
-        self.params: tuple[str, ...] = ()
-        for name, parameter in self.signature.parameters.items():
-            given = _operand_kind(parameter.annotation)
-            if name == "out":
-                continue
-            if given is None:
-                self.params = (*self.params, name)
-            elif self.params:
-                raise TypeError(
-                    f"op {self.name}: tensor parameter {name} comes after {self.params[-1]}; tensors come first"
-                )
-            else:
-                self.operands[name] = given
-        check_structure(self)
-        self.shape = structure.shape_rule(self) if shape is None else shape
-        if kind == "primitive" and self.shape is None:
-            raise TypeError(f"op {self.name}: its shape follows from no body and not from its structure; give shape=")
-        self.takes_out = "out" in self.signature.parameters
-        self.formulas: tuple[Formula, ...] = ()
-        self.saves_out = self.saves_tensors = False
-        self.forward: ForwardRule | None = None
-        self.plans: dict[Any, Any] = {}
-        self.call: Callable[..., Any] = definition
-        OPS.declare(self.name, self)
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} op {self.name}>"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Operand and parameter names in calling order."""
-        return (*self.operands, *self.params)
-
-
-class Function:
-    """A public function and the forms that follow from it.
-
-    Attributes:
-        name: its last name: "svd".
-        namespace: the module under ``polyad`` that shows it ("linalg", "nn.functional"), "" for polyad itself and
-            "Tensor" if it is a method alone.
-        call: the function.
-        op: the op it is, None if it only calls ops.
-        method: whether it is a Tensor method too.
-        inplace: whether there is an in-place form ``<name>_``.
-        fronts: the op that does all its work where it gets that op's operands alone, if there is one.
-    """
-
-    __slots__ = ("call", "fronts", "inplace", "method", "module", "name", "namespace", "op")
-
-    def __init__(
-        self,
-        name: str,
-        call: Callable[..., Any],
-        op: Op | None,
-        method: bool,
-        inplace: bool,
-        module: str,
-        namespace: str = "",
-        fronts: Op | None = None,
-    ) -> None:
-        self.name, self.call, self.op, self.method, self.inplace, self.module = name, call, op, method, inplace, module
-        self.namespace, self.fronts = namespace, fronts
-
-    @property
-    def path(self) -> str:
-        """Its name under ``polyad``, the key in `PUBLIC`."""
-        return f"{self.namespace}.{self.name}" if self.namespace else self.name
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """What a module gives Tensor under a name.
-
-    Attributes:
-        name, module: what it is called, and the module that declares it.
-        make: makes the method or property.
-    """
-
-    name: str
-    module: str
-    make: Callable[[], Any]
 
 
 def _publish(public: Function) -> None:
@@ -198,29 +58,11 @@ def _publish(public: Function) -> None:
     if public.method:
         _attach(public.name, public.module, lambda: public.call)
     if public.inplace:
-        from .inplace import form_of
-
         _attach(public.name + "_", public.module, lambda: form_of(public))
 
 
 def _attach(name: str, module: str, make: Callable[[], Any]) -> None:
     ATTRIBUTES.declare(name, Attribute(name, module, make))
-
-
-def _operand_kind(annotation: Any) -> str | None:
-    if isinstance(annotation, type):
-        text = annotation.__name__
-    else:
-        text = str(annotation).replace("polyad.tensor.", "").replace("collections.abc.", "")
-    if text in ("Tensor", "Layout"):
-        return "tensor"
-    if text == "Tensor | None":
-        return "optional"
-    if text.startswith("Tensor |"):
-        return "flexible" if text.endswith("| None") else "number"
-    if text in ("Sequence[Tensor]", "Sequence[Tensor | None]"):
-        return "list"
-    return None
 
 
 def op_of(declared: Callable[..., Any]) -> Op:
@@ -231,8 +73,7 @@ def op_of(declared: Callable[..., Any]) -> Op:
 def _declare(
     definition: Callable[..., Any], op: Op, method: bool, inplace: bool, namespace: str = ""
 ) -> Callable[..., Any]:
-    from .caller import make_caller
-
+    OPS.declare(op.name, op)
     caller = make_caller(op, definition)
     op.call = caller
     caller.__polyad_op__ = op  # type: ignore[attr-defined]
@@ -326,8 +167,6 @@ def function(
     op = None if fronts is None else op_of(fronts)
 
     def wrap(definition: F) -> F:
-        from .front import front
-
         parameters = inspect.signature(definition).parameters
         numpy_names = "out" in parameters or ("dim" in parameters and namespace != "nn.functional")
         call = front(definition, numpy_names=numpy_names, dtype_of_out=dtype_of_out, fronts=op)

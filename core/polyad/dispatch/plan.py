@@ -31,15 +31,16 @@ from ..errors import (
     describe,
     wrong_type,
 )
+from ..history.node import record, record_many
 from ..state import state
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
-from .catalogue import OPS
+from .catalogue import OPS, PUBLIC
 from .promotion import Typing
 from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 NUMBERS = (bool, int, float, complex)
 PLAIN = {*NUMBERS, type(None)}
@@ -243,9 +244,8 @@ def _number_to_tensor(position: int, device: Device | None) -> Callable[[Op, tup
     """Call the op with the number at *position* as a 0-d tensor, on the default device if *device* is None."""
 
     def call(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
-        from ..ops.creation.factories import tensor
-
-        return op.call(*values[:position], tensor(values[position], device=device), *values[position + 1 :])
+        tensor = PUBLIC["tensor"].call(values[position], device=device)
+        return op.call(*values[:position], tensor, *values[position + 1 :])
 
     return call
 
@@ -279,8 +279,6 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
     """Run a composite's body; recorded as one node if the composite has formulas of its own."""
     if not (op.formulas and needs_grad and state.grad_enabled):
         return _run_body(op, values)
-    from ..autograd.node import record, record_many
-
     state.grad_enabled = False
     try:
         result = _run_body(op, values)

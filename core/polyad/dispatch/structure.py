@@ -27,7 +27,7 @@ from ..errors import IndexOutOfRange
 from ..layout import Shape, broadcast_shapes, reduced_shape
 
 if TYPE_CHECKING:
-    from .op import Op, ShapeRule
+    from .declared import Op, ShapeRule
 
 Combine = Literal["sum", "mean", "prod", "max", "min", "argmax", "argmin", "any", "all"]
 

@@ -15,19 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import Output, make_node, record
 from ..backend.interface import TensorType
 from ..backend.registry import tensor_type
 from ..dtypes import FLOATING
 from ..errors import ArgumentTypeError, ShapeError
+from ..history.node import Output, make_node, record
 from ..layout import Layout, Shape, Strides, contiguous_strides, element_strides
 from ..state import state
 from ..storage import Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
+from .catalogue import OPS
 from .promotion import first
 
 if TYPE_CHECKING:
-    from .op import Op
+    from .declared import Op
 
 
 def layout_of(tensor: Tensor) -> Layout:
@@ -82,11 +83,10 @@ def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType
 
 
 def _put_back(gradient: Tensor, body: Callable[..., Layout], shape: Shape, params: tuple[Any, ...]) -> Tensor:
-    from ..ops.shaping.strided import _window_put
-
     dense = contiguous_strides(shape)
     window = body(Layout(shape, dense, 0), *params)
-    return _window_put(gradient, shape, dense, window.strides, window.offset)
+    back: Tensor = OPS["window_put"].call(gradient, shape, dense, window.strides, window.offset)
+    return back
 
 
 def apply_views(

@@ -10,7 +10,7 @@ Invariants:
 - ``_array`` of a wrapped tensor may be a `Handle`, which has the layout that the function sees and no memory. Whatever
   reaches for memory past the level gets an error and never a number.
 - ``_storage`` and ``_view`` are of this level: they count the writes and know the views that the function made.
-- Only the level whose tensor it is looks at ``_inner``, and it does so set aside (`polyad.dispatch.levels.outside`).
+- Only the level whose tensor it is looks at ``_inner``, and it does so set aside (`polyad.dispatch.modes.outside`).
 
 To add a kind of wrapped tensor, derive from `Wrapped` and write its methods; its level derives from
 `polyad.dispatch.levels.Level`.
@@ -18,16 +18,35 @@ To add a kind of wrapped tensor, derive from `Wrapped` and write its methods; it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ..backend.interface import TensorType
 from ..errors import TransformError
 from ..state import state
 from ..storage import ViewOf
 from ..tensor import Tensor
+from .modes import Mode, outside
 
-if TYPE_CHECKING:
-    from .levels import Level
+
+class Transform(Mode):
+    """A transform at work on one call of a function, as its tensors know it.
+
+    Attributes:
+        name: the transform, as users call it, for messages.
+        function: the name of the transformed function, for messages.
+        ended: whether the function has returned; its tensors are of no use from then on.
+    """
+
+    name = "transform"
+    alters = True
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        self.ended = False
+
+    def end(self) -> None:
+        """Say that the function has returned."""
+        self.ended = True
 
 
 class Handle:
@@ -35,7 +54,7 @@ class Handle:
 
     __slots__ = ("level", "ndim", "shape", "strides")
 
-    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], level: Level) -> None:
+    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], level: Transform) -> None:
         self.shape, self.strides, self.ndim, self.level = shape, strides, len(shape), level
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -49,7 +68,7 @@ class Handle:
     __float__ = __int__ = __bool__ = __dlpack__ = _refuse
 
 
-def escaped(level: Level) -> TransformError:
+def escaped(level: Transform) -> TransformError:
     """The error for a tensor of *level* that is used where the level does not work."""
     name = level.name
     if level.ended:
@@ -71,10 +90,10 @@ class Wrapped(Tensor):
     __slots__ = ("_inner", "_level")
 
     _inner: Tensor
-    _level: Level
+    _level: Transform
 
     @classmethod
-    def _over(cls, level: Level, inner: Tensor, array: Any, kind: TensorType) -> Any:
+    def _over(cls, level: Transform, inner: Tensor, array: Any, kind: TensorType) -> Any:
         """A wrapped tensor of *level* with storage of its own and no history; subclasses have their own makers."""
         out = object.__new__(cls)
         out._array = array
@@ -99,16 +118,12 @@ class Wrapped(Tensor):
         return out
 
     def _detached(self) -> Tensor:
-        from .levels import outside
-
         out: Wrapped = self._alias()  # type: ignore[assignment]
         with outside(self._level):
             out._inner = self._inner.detach()
         return out
 
     def _forget(self) -> Tensor:
-        from .levels import outside
-
         super()._forget()
         with outside(self._level):
             self._inner = self._inner.detach()
@@ -143,8 +158,6 @@ class Wrapped(Tensor):
 
     def _copied(self) -> Tensor:
         """A copy in memory of its own, with this one's history at this level."""
-        from .levels import outside
-
         with outside(self._level):
             out: Tensor = self._like(self._inner.clone())
         out._node = self._node

@@ -15,9 +15,9 @@ from typing import Any
 
 from ..autograd.entries import Linearized, enter, leads_outside, leave, pull_back
 from ..autograd.forward_level import ForwardLevel
-from ..autograd.grad_mode import enable_grad
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, OptionError, ShapeError
+from ..history.grad_mode import enable_grad
 from ..ops.creation.factories import ones_like, zeros_like
 from ..state import state
 from ..tensor import Tensor

@@ -31,12 +31,12 @@ def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     return np.dtype(dtype.name)
 
 
-_FROM_NUMPY: dict[str, DType] = {dtype.name: dtype for dtype in dtypes.ALL}
+FROM_NUMPY: dict[str, DType] = {dtype.name: dtype for dtype in dtypes.ALL}
 
 
 def polyad_dtype(dtype: np.dtype[Any]) -> DType:
     """The polyad twin of a NumPy dtype; raises TypeError if there is none."""
-    found = _FROM_NUMPY.get(dtype.name)
+    found = FROM_NUMPY.get(dtype.name)
     if found is None:
         raise ArgumentTypeError(
             f"dtype: numpy's {dtype} has no twin in polyad",
@@ -95,31 +95,11 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def shared_with(data: Any) -> Tensor | None:
     """A tensor over the memory of a NumPy array or NumPy number that polyad can show as it is, else None."""
-    if not isinstance(data, np.ndarray) or data.dtype.name not in _FROM_NUMPY or not data.dtype.isnative:
+    if not isinstance(data, np.ndarray) or data.dtype.name not in FROM_NUMPY or not data.dtype.isnative:
         return None
     if not data.flags.writeable or any(stride < 0 or stride % data.itemsize for stride in data.strides):
         return None
     return from_numpy(data)
-
-
-def operand(data: Any) -> Tensor | bool | None:
-    """A NumPy array as an operator's operand, over its own memory where that can be shared, and NumPy's bool as
-    Python's; None for anything else.
-    """
-    from .reading import host_data
-
-    if isinstance(data, np.bool_):
-        return bool(data)
-    if not isinstance(data, np.ndarray):
-        return None
-    shared = shared_with(data)
-    return from_numpy(host_data(data, None)[0]) if shared is None else shared
-
-
-def wrapped(array: Any) -> Any:
-    """What a NumPy ufunc of tensors computed, as a tensor; see ``Tensor.__array_wrap__``."""
-    made = operand(np.asarray(array)) if np.asarray(array).dtype.name in _FROM_NUMPY else None
-    return array if made is None else made
 
 
 def is_numpy(data: Any) -> bool:

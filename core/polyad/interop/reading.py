@@ -17,7 +17,8 @@ import numpy as np
 from .. import dtypes
 from ..dtypes import DType
 from ..errors import DataError
-from .numpy import numpy_dtype, polyad_dtype
+from ..tensor import Tensor
+from .numpy import FROM_NUMPY, from_numpy, numpy_dtype, polyad_dtype, shared_with
 
 _PYTHONS: tuple[Any, ...] = (bool, int, float, complex)
 _NO_NUMBERS = (str, bytes, type(None))
@@ -58,8 +59,6 @@ def host_data(data: Any, dtype: DType | None, copy: bool = True) -> tuple[np.nda
 
 def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
     """Numbers, arrays and lists of them; *met* gets the types of all numbers, and the dtypes of arrays and tensors."""
-    from ..tensor import Tensor
-
     if depth > DEEPEST:
         raise DataError(f"tensor: lists are nested more than {DEEPEST} deep", fix="give fewer dimensions")
     if isinstance(data, (list, tuple)):
@@ -182,3 +181,21 @@ def _check_range(array: np.ndarray[Any, Any], dtype: DType) -> None:
             f"tensor: {array[wrong].flat[0]} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
             fix="use a dtype that can hold all numbers",
         )
+
+
+def operand(data: Any) -> Tensor | bool | None:
+    """A NumPy array as an operator's operand, over its own memory where that can be shared, and NumPy's bool as
+    Python's; None for anything else.
+    """
+    if isinstance(data, np.bool_):
+        return bool(data)
+    if not isinstance(data, np.ndarray):
+        return None
+    shared = shared_with(data)
+    return from_numpy(host_data(data, None)[0]) if shared is None else shared
+
+
+def wrapped(array: Any) -> Any:
+    """What a NumPy ufunc of tensors computed, as a tensor; see ``Tensor.__array_wrap__``."""
+    made = operand(np.asarray(array)) if np.asarray(array).dtype.name in FROM_NUMPY else None
+    return array if made is None else made

@@ -9,13 +9,13 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..autograd.grad_mode import no_grad
 from ..autograd.gradcheck import gradcheck, gradgradcheck
 from ..autograd.gradients import grad
 from ..backend import registry
 from ..dtypes import COMPLEX, FLOATING, complex128, float64
 from ..errors import ArgumentError
 from ..func import vmap
+from ..history.grad_mode import no_grad
 from ..jit.capture import capture
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor

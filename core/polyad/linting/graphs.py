@@ -8,8 +8,8 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.node import Leaf
 from ..errors import AutogradError
+from ..history.node import Leaf
 from ..nn.modules.batchnorm import BatchNorm
 from ..nn.modules.dropout import Dropout
 from ..state import state, user_line

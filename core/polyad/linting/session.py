@@ -24,8 +24,8 @@ from ..tensor import Tensor
 from .codes import CODES
 
 if TYPE_CHECKING:
-    from ..autograd.node import Node
     from ..dispatch.op import Op
+    from ..history.node import Node
     from ..nn.modules.module import Module
     from ..optim.optimizer import Optimizer
 

@@ -8,7 +8,7 @@ import gc
 import weakref
 from typing import Any
 
-from ..autograd.node import Leaf
+from ..history.node import Leaf
 from ..nn.parameter import Parameter
 from ..optim.optimizer import Optimizer
 from ..tensor import Tensor

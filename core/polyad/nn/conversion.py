@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Protocol
 
-from ..autograd.grad_mode import no_grad
 from ..device import Device
 from ..dtypes import DType
 from ..errors import ArgumentTypeError, DTypeError
+from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 
 

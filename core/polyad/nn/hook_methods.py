@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.hooks import RemovableHandle, register
+from ..history.hooks import RemovableHandle, register
 from .hooks import EVERY, ForwardHooks, HookError, LegacyBackwardHook, PostHook, PreHook, StateHooks
 
 if TYPE_CHECKING:

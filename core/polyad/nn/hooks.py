@@ -12,7 +12,7 @@ which they hang.
 
 To add a kind of hook, add a table to `ForwardHooks` (it runs in ``__call__``) or `StateHooks` (it runs in
 ``state_dict`` or ``load_state_dict``) and a ``register_..._hook`` method to `HookMethods` that returns the
-handle of `polyad.autograd.hooks.register`.
+handle of `polyad.history.hooks.register`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..state import state
 from ..tensor import Tensor
 
 if TYPE_CHECKING:
-    from ..autograd.node import Node
+    from ..history.node import Node
 
 __all__ = ["ForwardHooks", "HookError", "StateHooks"]
 

@@ -10,8 +10,8 @@ import math
 import warnings
 from typing import Any
 
-from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError, ArgumentTypeError
+from ..history.grad_mode import no_grad
 from ..random import Generator
 from ..tensor import Tensor
 

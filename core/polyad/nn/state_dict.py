@@ -15,8 +15,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, cast
 
-from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentTypeError, NotSupported, PolyadError, describe
+from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 from .hooks import HookError, StateHooks
 from .parameter import Parameter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported
+from ..history.grad_mode import no_grad
 from ..ops.creation.factories import zeros_like
 from ..ops.optim import _adam_step, _amsgrad_step
 from ..state import user_line

@@ -17,10 +17,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from ..autograd.grad_mode import enable_grad
-from ..autograd.hooks import RemovableHandle, register
 from ..dtypes import float32, float64, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
+from ..history.grad_mode import enable_grad
+from ..history.hooks import RemovableHandle, register
 from ..layout import has_internal_overlap
 from ..ops.creation.factories import tensor
 from ..state import state as thread

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError
+from ..history.grad_mode import no_grad
 from ..ops.creation.factories import zeros_like
 from ..ops.optim import _sgd_momentum_step, _sgd_step
 from ..state import user_line

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..device import Device
+from ..dispatch.catalogue import PUBLIC
 from ..errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -91,11 +92,11 @@ class Generator:
     def get_state(self) -> Tensor:
         """Seed and offset as a uint8 tensor of 16 bytes, little end first."""
         from ..dtypes import uint8
-        from ..ops.creation.factories import tensor
 
         with self._lock:
             state = self._seed.to_bytes(8, "little") + self._offset.to_bytes(8, "little")
-        return tensor(list(state), dtype=uint8, device="cpu")
+        made: Tensor = PUBLIC["tensor"].call(list(state), dtype=uint8, device="cpu")
+        return made
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that `get_state` gave. Raises TypeError for anything else, and changes nothing then."""

@@ -8,7 +8,7 @@ import pytest
 import polyad
 from polyad import nn
 from polyad.autograd import detect_anomaly, set_detect_anomaly
-from polyad.autograd.node import watchers
+from polyad.history.node import watchers
 from polyad.state import state
 
 INF = float("inf")

@@ -210,7 +210,7 @@ def test_a_wrong_gradient_in_one_entry_of_many_is_caught() -> None:
     ids=["fails", "makes one up"],
 )
 def test_a_backward_that_cannot_do_without_a_gradient_is_caught(formula) -> None:
-    from polyad.autograd.node import Output, make_node
+    from polyad.history.node import Output, make_node
 
     def two(x):
         first, second = (x * 2).detach(), (x * 3).detach()

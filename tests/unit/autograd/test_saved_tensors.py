@@ -149,7 +149,7 @@ def test_hooks_are_their_threads() -> None:
 
 
 def test_nothing_watches_once_all_hooks_are_left() -> None:
-    from polyad.autograd.node import watchers
+    from polyad.history.node import watchers
 
     with pytest.raises(ZeroDivisionError), save_on_cpu(), save_on_cpu():
         raise ZeroDivisionError

@@ -17,12 +17,12 @@ import polyad
 import polyad.jit  # declares an effect
 from polyad import Tensor, func
 from polyad.autograd import forward_ad
-from polyad.autograd.hooks import RemovableHandle
-from polyad.autograd.node import Leaf, Node
 from polyad.autograd.passing import pass_through
 from polyad.dispatch.effects import EFFECTS, Effect, Record, Result, declare, exchanged
 from polyad.dispatch.modes import Mode
 from polyad.errors import TransformError
+from polyad.history.hooks import RemovableHandle
+from polyad.history.node import Leaf, Node
 from polyad.ops.memory.conversion import to_device
 from polyad.ops.reductions.any_all import anywhere
 from polyad.state import state

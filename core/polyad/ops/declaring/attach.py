@@ -129,6 +129,6 @@ def from_array(other: Any) -> Tensor | bool | None:
     """A NumPy array as a tensor, NumPy's bool as a bool, None for anything else."""
     if not hasattr(other, "__array_interface__"):
         return None
-    from ...interop.numpy import operand
+    from ...interop.reading import operand
 
     return operand(other)

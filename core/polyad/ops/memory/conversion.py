@@ -7,7 +7,6 @@ import numbers
 from typing import Any
 
 from ... import dtypes
-from ...autograd.node import make_node, record_copy
 from ...backend import registry
 from ...device import Device
 from ...dispatch.effects import Effect, Result, declare
@@ -20,6 +19,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, of_python
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from ...history.node import make_node, record_copy
 from ...layout import Strides, contiguous_strides, is_contiguous
 from ...memory_formats import (
     MemoryFormat,

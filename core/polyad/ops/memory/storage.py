@@ -275,7 +275,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     made = check_tensor(self, "as_subclass", "self")._alias(cls)
     made._node = self._node
     if self._node is not None:
-        from ...autograd.node import Leaf, make_node
+        from ...history.node import Leaf, make_node
 
         if isinstance(self._node, Leaf):
             # The leaf's node stays the leaf's alone.

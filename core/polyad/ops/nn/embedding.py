@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...autograd.grad_mode import no_grad
 from ...backend.bounds import ElementOutOfRange
 from ...dispatch.forward import linear_in, multilinear
 from ...dispatch.op import composite, function, gradient
@@ -16,6 +15,7 @@ from ...dispatch.promotion import first
 from ...dispatch.structure import Indexing, contraction, indexing, opaque
 from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from ...history.grad_mode import no_grad
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full, arange

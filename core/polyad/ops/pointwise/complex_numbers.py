@@ -21,9 +21,10 @@ from ...dispatch.op import composite, function, gradient, prop, view
 from ...dispatch.promotion import Typing, promoted_float, to_bool
 from ...dispatch.structure import pointwise
 from ...dispatch.views import layout_of
+from ...dispatch.windows import complex_of_parts
 from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
-from ...layout import Layout, broadcast_shapes, in_parts
+from ...layout import Layout, broadcast_shapes, in_parts, why_not_complex
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
 from .arithmetic import conjugate
@@ -66,28 +67,6 @@ def _real(input: Layout) -> Layout:
 def _imag(input: Layout) -> Layout:
     """The imaginary parts."""
     return Layout(input.shape, tuple([2 * stride for stride in input.strides]), 2 * input.offset + 1)
-
-
-def _why_not_complex(parts: Layout) -> str:
-    """What keeps pairs laid out as *parts* from being complex numbers in memory; empty if nothing does."""
-    if not parts.shape or parts.shape[-1] != 2:
-        return "the last dimension must have size 2"
-    if parts.strides[-1] != 1:
-        return "the last dimension must have stride 1"
-    if parts.offset % 2:
-        return f"the storage_offset {parts.offset} must be even"
-    if any(stride % 2 for stride in parts.strides[:-1]):
-        return f"the strides {parts.strides} must be even, but for the last"
-    return ""
-
-
-def complex_of_parts(parts: Tensor) -> Tensor:
-    """The complex numbers whose parts lie along the last dimension; copies only where memory does not allow a view."""
-    if _why_not_complex(layout_of(parts)):
-        from ..memory.conversion import _copy
-
-        parts = _copy(parts)
-    return _view_as_complex(parts)
 
 
 gradient(_view_as_real, input=lambda g: complex_of_parts(g))
@@ -166,7 +145,7 @@ def view_as_complex(input: Tensor) -> Tensor:
             operands={"input": input},
             fix="convert to float32 or float64 first",
         )
-    reason = _why_not_complex(layout_of(input))
+    reason = why_not_complex(layout_of(input))
     if reason:
         raise ShapeError(
             f"view_as_complex: {reason}",

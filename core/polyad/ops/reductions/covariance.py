@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import function
+from ...dispatch.windows import complex_of_parts
 from ...dtypes import BOOL, FLOATING
 from ...errors import DTypeError, ShapeError
 from ...state import warn_user
@@ -97,7 +98,7 @@ def corrcoef(input: Tensor) -> Tensor:
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
-    from ..pointwise.complex_numbers import complex_of_parts, imag, real
+    from ..pointwise.complex_numbers import imag, real
     from ..shaping.joining import _stack
 
     ndim = check_tensor(input, "corrcoef", "input").ndim

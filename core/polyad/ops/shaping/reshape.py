@@ -570,8 +570,8 @@ def relaid(call: Any) -> None:
     name = call.__name__ + "_"
 
     def form(self: Tensor, *args: Any) -> Tensor:
-        from ...autograd.grad_mode import enable_grad
         from ...dispatch.inplace import take_layout
+        from ...history.grad_mode import enable_grad
 
         if self._node is None:
             return take_layout(name, self, call(self, *args))

@@ -223,38 +223,3 @@ def _overlap_add_grad(g: Tensor, input_shape: Shape, step: int) -> Tensor:
 
 gradient(_overlap_add, input=_overlap_add_grad)
 linear_in(_overlap_add, "input")
-
-
-# ------------------------------------------------------------------------- a base and a window of different dtypes
-
-
-def _as_parts(gradient: Tensor) -> Tensor:
-    from ..pointwise.complex_numbers import _view_as_real
-
-    return _view_as_real(gradient) if gradient._type.dtype.is_complex else gradient
-
-
-def take_parts(gradient: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
-    """As `_window_take`, where one of base and window is complex and the other shows real parts, which the layouts
-    count.
-    """
-    from ..pointwise.complex_numbers import complex_of_parts
-
-    taken = _window_take(_as_parts(gradient), base_strides, shape, strides, offset)
-    return taken if gradient._type.dtype.is_complex else complex_of_parts(taken)
-
-
-def put_parts(gradient: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
-    """As `_window_put`, with layouts as for `take_parts`."""
-    from ..pointwise.complex_numbers import complex_of_parts
-
-    put = _window_put(_as_parts(gradient), base_shape, base_strides, strides, offset)
-    return put if gradient._type.dtype.is_complex else complex_of_parts(put)
-
-
-def clear_parts(gradient: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
-    """As `_window_clear`, with layouts as for `take_parts`."""
-    from ..pointwise.complex_numbers import complex_of_parts
-
-    cleared = _window_clear(_as_parts(gradient), base_strides, shape, strides, offset)
-    return complex_of_parts(cleared) if gradient._type.dtype.is_complex else cleared

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...autograd.node import Leaf, Output
 from ...errors import ArgumentTypeError, AutogradError
+from ...history.node import Leaf, Output
 from ...tensor import Tensor
 
 __all__ = ["Box", "Chart", "of_captured", "of_tensors"]

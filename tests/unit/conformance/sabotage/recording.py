@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import polyad
-from polyad.autograd.node import Formula
 from polyad.batching import rules
-from polyad.dispatch.forward import ForwardRule
+from polyad.dispatch.declared import Formula, ForwardRule
 from polyad.dispatch.op import OPS
 from polyad.dispatch.promotion import Typing
 from polyad.storage import Storage

@@ -13,39 +13,36 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from sys import _getframe
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..backend.interface import TensorType
 from ..state import place_from
 from ..storage import next_event
+from .hooks import NodeHooks, RemovableHandle, register
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from ..device import Device
-    from ..dispatch.op import Op
-    from ..tensor import Tensor
-    from .hooks import NodeHooks, RemovableHandle
+    from ..dispatch.declared import Op
+
+
+class Recorded(Protocol):
+    """A tensor as far as its history goes, which is all that is known of it here."""
+
+    _array: Any
+    _type: TensorType
+    _node: Node | None
+    _grad: Any
+
+    def _alias(self) -> Any: ...
+
 
 watchers: list[Callable[[Node], None]] = []
 """Called with each node that any thread records; what uses it tells the threads apart. Empty, it costs a truth test."""
 
 Target = Any
 """A Node, or a list of Node | None for an operand that is a list of tensors (or a formula with several results)."""
-
-
-class Formula(NamedTuple):
-    """A gradient formula: for the operand at *position* (or the operands, for a slice),
-    ``function(grad, *pick(values))``.
-
-    *given* says how the operand may be given: "tensor" for a tensor, "several" for more than one, anything else for
-    what may be absent.
-    """
-
-    position: int | slice
-    given: str
-    function: Callable[..., Any]
-    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
 
 class Node:
@@ -90,7 +87,7 @@ class Node:
     code: CodeType | None
     at: int
     hooks: NodeHooks | None
-    retain: weakref.ref[Tensor] | None
+    retain: weakref.ref[Recorded] | None
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -144,8 +141,6 @@ class Node:
         >>> (x.grad / x.exp()).tolist()
         [2.0, 2.0]
         """
-        from .hooks import hooks_of, register
-
         return register(hooks_of(self).after, fn)
 
     def register_prehook(self, fn: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
@@ -159,8 +154,6 @@ class Node:
         >>> x.grad
         tensor([3., 3.])
         """
-        from .hooks import hooks_of, register
-
         return register(hooks_of(self).before, fn)
 
     def targets(self) -> list[Node]:
@@ -182,6 +175,18 @@ def _flat(targets: Sequence[Target]) -> list[Node]:
     return found
 
 
+def hooks_of(node: Node) -> NodeHooks:
+    """The node's hooks, made if it has none yet."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
+def add_hook(node: Node, hook: Callable[..., Any]) -> RemovableHandle:
+    """Run *hook* on each gradient that arrives at *node*."""
+    return register(hooks_of(node).tensor, hook)
+
+
 class Leaf(Node):
     """Where a gradient ends: the node of a tensor the user marked with requires_grad. Adds to ``tensor.grad``.
 
@@ -190,18 +195,18 @@ class Leaf(Node):
 
     __slots__ = ("accumulated_hooks", "tensor")
 
-    def __init__(self, tensor: Tensor) -> None:
+    def __init__(self, tensor: Recorded) -> None:
         self.seq = next_event()
         self.made_by = "AccumulateGrad"
         self.calls = None
         self.out = self.hooks = self.retain = None
-        self.accumulated_hooks: dict[int, Callable[[Tensor], Any]] | None = None
+        self.accumulated_hooks: dict[int, Callable[[Any], Any]] | None = None
         self.tensor = weakref.ref(tensor)
         self.shape = tensor._array.shape
         self.type = tensor._type
 
     @property
-    def variable(self) -> Tensor | None:
+    def variable(self) -> Recorded | None:
         """The leaf tensor, or None if it no longer exists."""
         return self.tensor()
 
@@ -303,7 +308,7 @@ def make_node(
     return node
 
 
-def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
+def record(op: Op, values: tuple[Any, ...], out: Recorded) -> None:
     """Give *out*, the result of ``op(*values)``, its history. Called only if an operand needs a gradient."""
     name = op.grad_name
     node = _CLASSES[name]() if name in _CLASSES else node_class(name)()
@@ -323,7 +328,7 @@ def record(op: Op, values: tuple[Any, ...], out: Tensor) -> None:
         _show(node)
 
 
-def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differentiable: Sequence[bool]) -> None:
+def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Recorded], differentiable: Sequence[bool]) -> None:
     """As `record`, for an op with several results; the formula gets a list of one gradient a result,
     None where none arrived.
     """
@@ -347,7 +352,7 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Tensor], differe
             out._node = Output(node, number, out._array.shape, out._type)
 
 
-def record_copy(input: Tensor, out: Tensor) -> None:
+def record_copy(input: Recorded, out: Recorded) -> None:
     """Give *out*, which holds the elements of *input* on a device of its own, the history that leads back to *input*.
     Called only if that needs a gradient.
     """
@@ -355,9 +360,8 @@ def record_copy(input: Tensor, out: Tensor) -> None:
     out._node = make_node("ToCopyBackward0", calls, out._array.shape, out._type)
 
 
-def _moved(gradient: Tensor, device: Device) -> Tensor:
-    moved: Tensor = gradient.to(device)
-    return moved
+def _moved(gradient: Any, device: Device) -> Any:
+    return gradient.to(device)
 
 
 def _show(node: Node) -> None:

@@ -1,0 +1,64 @@
+"""Functions that tensors call and modules above them bring: what is no op, and therefore in no catalogue.
+
+Each is a `Slot` here, with what it does, and is filled by the package that owns the function. To add one, write its
+slot here and fill it there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+R = TypeVar("R")
+
+
+class Slot(Generic[R]):
+    """A place for one function; a call of it calls the function."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self) -> None:
+        self._function: Callable[..., R] | None = None
+
+    def fill(self, function: Callable[..., R]) -> None:
+        """Say which function it is."""
+        self._function = function
+
+    def fill_later(self, module: str, name: str) -> None:
+        """Say where the function is: its module is imported by the first call."""
+
+        def first(*args: Any, **kwargs: Any) -> R:
+            function: Callable[..., R] = getattr(importlib.import_module(module), name)
+            self._function = function
+            return function(*args, **kwargs)
+
+        self._function = first
+
+    @property
+    def filled(self) -> bool:
+        """Whether somebody said which function it is."""
+        return self._function is not None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
+        return self._function(*args, **kwargs)  # type: ignore[misc]
+
+
+backward: Slot[None] = Slot()
+"""`polyad.autograd.backward`: sends gradients from tensors through their histories."""
+
+node_of_its_own: Slot[Any] = Slot()
+"""The history of a tensor as a node at which nothing arrives but its own gradient; `polyad.dispatch.inplace` knows what
+writes did to it."""
+
+to_numpy: Slot[Any] = Slot()
+"""``Tensor.numpy(force)``."""
+
+as_array: Slot[Any] = Slot()
+"""``Tensor.__array__(dtype, copy)``."""
+
+from_ufunc: Slot[Any] = Slot()
+"""``Tensor.__array_wrap__(array)``: what a NumPy ufunc of tensors computed, as a tensor."""
+
+tensor_repr: Slot[str] = Slot()
+"""How a tensor is printed."""
