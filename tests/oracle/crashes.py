@@ -15,7 +15,10 @@ CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "linalg.ldl_solve": ("pivots of no factorization are used as addresses", lambda call: True),
     "range": ("an integer dtype makes a fraction a step of 0", lambda call: _is_integer(call)),
     "binomial": ("probabilities and counts without meaning keep it busy for ever", lambda call: not _is_binomial(call)),
-    "lu_unpack": ("pivots outside the matrix are followed into other memory", lambda call: not _are_pivots(call)),
+    "lu_unpack": (
+        "pivots outside the matrix, or too many, are followed into other memory",
+        lambda call: not _are_pivots(call),
+    ),
     "as_strided": ("negative sizes make a tensor that cannot be read", lambda call: _has_negative(call.args[1:2])),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
@@ -50,7 +53,9 @@ def _are_pivots(call: Call) -> bool:
     givens = [given.values for given in call.givens()]
     if len(givens) < 2 or givens[0].ndim < 2:
         return True  # refused
-    return bool(((givens[1] >= 1) & (givens[1] <= givens[0].shape[-2])).all())
+    matrices, pivots = givens[0].shape, givens[1]
+    fits = pivots.shape == (*matrices[:-2], min(matrices[-2:]))
+    return fits and bool(((pivots >= 1) & (pivots <= matrices[-2])).all())
 
 
 def _is_finite(call: Call) -> bool:

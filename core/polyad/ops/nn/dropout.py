@@ -81,7 +81,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         return input
     if inplace:
         check_writable("dropout_", input)
-    made = _dropout(input, p, default_generator)[0] if p < 1 else input * 0
+    made = _dropout(input, p, default_generator)[0] if p < 1 else input * input.new_zeros(())
     return write("dropout_", input, made) if inplace else made
 
 

@@ -96,6 +96,7 @@ ERRORS = [
     refused("softshrink", "lambd", lambda op, tensor: op(tensor(3), -1.0), RuntimeError, r"lambd -1\.0 is not in"),
 ]
 
-_SAMPLES, _ERRORS = in_place(SAMPLES, ERRORS, "hardtanh")
+# PyTorch's hardtanh_ lets bounds in the wrong order pass.
+_SAMPLES, _ERRORS = in_place(SAMPLES, [case for case in ERRORS if case.name != "bounds"], "hardtanh")
 SAMPLES += _SAMPLES
 ERRORS += _ERRORS
