@@ -71,7 +71,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many devices the current accelerator has; 0 without one.
+    """How many devices the current accelerator has; 0 without an accelerator.
 
     >>> import polyad
     >>> polyad.accelerator.device_count() >= 0
