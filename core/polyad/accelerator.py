@@ -1,6 +1,6 @@
 """Whatever device is not the cpu, without naming it, under PyTorch's path ``polyad.accelerator``.
 
-The current accelerator is the default device's type if that is not the cpu, else the first installed one that has a
+The current accelerator is the default device's type if that is not the cpu, else the first installed type that has a
 device, "cuda" before the others in alphabetical order.
 """
 

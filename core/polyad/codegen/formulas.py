@@ -184,7 +184,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         (1.0, 0.4974043369, 0.1138726696, 0.0154296561, 0.0013014531, 6.23910310e-05),
     ),
     # exp(-x**2) times a polynomial in u = 1 / (1 + |x| / 2); the square is split so that its rounding does not grow
-    # with x: near = k / 64 has an exact one.
+    # with x: near = k / 64 has an exact square.
     "erfc_float32": (
         "<T> x",
         "const <T> size = $fabs(x);\n"

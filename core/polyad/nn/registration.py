@@ -22,7 +22,7 @@ class ModuleAttributeError(PolyadError, AttributeError):
 
 
 class Registry(Protocol):
-    """What registration needs to know of a module: the names it has entered, and how to enter one."""
+    """What registration needs to know of a module: the names it has entered, and how to enter a name."""
 
     _roles: dict[str, Role]
     _non_persistent_buffers_set: set[str]

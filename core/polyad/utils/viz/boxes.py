@@ -153,8 +153,8 @@ def _named(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
         for number, part in enumerate(value):
             yield from _named(part, f"{path}[{number}]" if path else f"result {number}")
     elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _named(one, f"{path}.{key}" if path else str(key))
+        for key, part in value.items():
+            yield from _named(part, f"{path}.{key}" if path else str(key))
 
 
 def _box(node: Any, names: dict[int, str]) -> Box:
