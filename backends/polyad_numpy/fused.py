@@ -1,4 +1,4 @@
-"""Fused kernels: a plain NumPy function made to serve signatures that it was not written for.
+"""Fused kernels: a plain NumPy function that serves signatures which it was not written for.
 
 `fused` takes a function of dimensioned float32 or float64 arrays that returns a new array, and makes a kernel of it:
 half types are computed in float32 and rounded once, 0-d operands are seen as arrays of one element, floating point
@@ -24,7 +24,7 @@ from .quiet import quiet, thread
 Call = Callable[..., Any]
 
 
-ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
+ONE = {np.dtype(dtype): np.ones((), dtype) for dtype in (np.float32, np.float64)}
 """1 as an array of each dtype that a fused function may meet: NumPy takes as long to convert Python's as to subtract it
 from a few elements."""
 
@@ -32,7 +32,7 @@ from a few elements."""
 def fused(function: Call, *, integers: bool = False, halves: bool = False, elementwise: bool = True) -> Kernel:
     """The kernel that *function* is; *integers*: it takes integers too; *halves*: it needs no detour for half types.
 
-    The result of an *elementwise* function is `arranged`, that of another one row-major.
+    The result of an *elementwise* function is `arranged`, that of any other function row-major.
     """
     call = quiet(function)
 
@@ -41,12 +41,12 @@ def fused(function: Call, *, integers: bool = False, halves: bool = False, eleme
         dtype = tensors[0].dtype
         if dtype.is_complex or dtype.category == BOOL or (dtype.category < FLOATING and not integers):
             return None
-        made = call
+        kernel = call
         if dtype in (float16, bfloat16) and not halves:
-            made = _in_float32(made, numpy_dtype(dtype))
+            kernel = _in_float32(kernel, numpy_dtype(dtype))
         if all(entry.zero_dim for entry in tensors):
-            return _of_one_element(made)
-        return _arranging(made) if elementwise else _row_major(made)
+            return _of_one_element(kernel)
+        return _arranging(kernel) if elementwise else _row_major(kernel)
 
     return Kernel(call, specialize=specialize)
 

@@ -1,6 +1,6 @@
 """The order in memory of an elementwise result, which is PyTorch's (`polyad.layout.result_strides`).
 
-NumPy's own rule differs where operands disagree, and where a single one is expanded. Results of row-major operands are
+NumPy's own rule differs where operands disagree, and where one is expanded. Results of row-major operands are
 row-major in both, so kernels ask only about others.
 """
 
@@ -41,7 +41,7 @@ def _unary(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:
             return thread.run(function, a, out)
         if a.flags.c_contiguous:
             return thread.run(function, a)
-        return _once(lambda one: thread.run(function, one), a)
+        return _once(lambda array: thread.run(function, array), a)
 
     def plainly(a: Any, out: Any = None) -> Any:
         if out is not None:
@@ -55,11 +55,11 @@ def _once(function: Callable[..., Any], a: Any) -> Any:
     """``function(a)``, `arranged`; elements that an expanded dimension repeats are computed once."""
     strides, shape = a.strides, a.shape
     if 0 in strides and a.size > 1:
-        made = function(a[tuple([slice(0, 1) if not stride else slice(None) for stride in strides])])
-        made = np.broadcast_to(made, shape).copy()
+        result = function(a[tuple([slice(0, 1) if not stride else slice(None) for stride in strides])])
+        result = np.broadcast_to(result, shape).copy()
     else:
-        made = function(a)
-    return arranged(made, a)
+        result = function(a)
+    return arranged(result, a)
 
 
 def _of_first(function: Callable[..., Any], warns: bool) -> Callable[..., Any]:
@@ -104,12 +104,16 @@ def arranged(result: Any, *operands: Any) -> Any:
     like = isinstance(first, np.ndarray) and first.shape == shape and first.strides == result.strides
     if like and first.itemsize == result.itemsize:
         return result
-    steps = [broadcast_strides(one.shape, one.strides, shape) for one in operands if isinstance(one, np.ndarray)]
+    steps = [
+        broadcast_strides(operand.shape, operand.strides, shape)
+        for operand in operands
+        if isinstance(operand, np.ndarray)
+    ]
     expected, itemsize = result_strides(shape, steps), result.itemsize
     if all(a * itemsize == b or size == 1 for a, b, size in zip(expected, result.strides, shape)):
         return result
     outermost_first = sorted(range(rank), key=expected.__getitem__, reverse=True)
-    made = np.empty([shape[dim] for dim in outermost_first], result.dtype)
-    made = made.transpose(np.argsort(outermost_first))
-    made[...] = result
-    return made
+    ordered = np.empty([shape[dim] for dim in outermost_first], result.dtype)
+    ordered = ordered.transpose(np.argsort(outermost_first))
+    ordered[...] = result
+    return ordered

@@ -1,7 +1,7 @@
 """Arithmetic without NumPy's floating point warnings, which PyTorch's users do not expect from ``x / 0`` or ``log(0)``.
 
 ``np.errstate`` around each call would cost more than a small op, and ``np.seterr`` would silence the user's own NumPy
-code. NumPy keeps its error state in a context variable, so each thread gets one `contextvars.Context` in which it is
+code. NumPy keeps its error state in a context variable, so each thread gets a `contextvars.Context` in which it is
 off, and kernels run in that: about 0.1 microseconds a call.
 """
 
@@ -26,13 +26,13 @@ class _QuietContext(threading.local):
 
 
 thread = _QuietContext()
-"""``thread.run(function, *args)`` is one call with the warnings off, for the call inside a kernel that needs it."""
+"""``thread.run(function, *args)`` is a call with the warnings off, for the call inside a kernel that needs it."""
 
 
 def quiet(kernel: F) -> F:
     """*kernel* with floating point warnings off.
 
-    Do not call one quiet kernel from another: a context is entered once at a time.
+    Do not call a quiet kernel from another quiet kernel: a context is entered once at a time.
     """
 
     @functools.wraps(kernel)

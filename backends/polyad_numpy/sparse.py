@@ -1,6 +1,6 @@
 """Weighted sums of a few rows as products with a sparse matrix, which SciPy adds up without temporaries.
 
-Integers that are taken for places must be in range: who makes them sees to that. SciPy is loaded by the first product.
+Integers that are taken for places must be in range: the caller checks that. SciPy is loaded by the first product.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def matrix(weights: Any, places: Any, columns: int) -> Any:
 
     rows, taps = places.shape
     small = max(rows * taps, columns) <= _INT32_MAX
-    kind = np.int32 if small else np.int64
-    starts = np.arange(0, rows * taps + 1, max(taps, 1), dtype=kind)[: rows + 1]
-    return csr_array((weights.ravel(), places.astype(kind).ravel(), starts), shape=(rows, columns))
+    place_dtype = np.int32 if small else np.int64
+    starts = np.arange(0, rows * taps + 1, max(taps, 1), dtype=place_dtype)[: rows + 1]
+    return csr_array((weights.ravel(), places.astype(place_dtype).ravel(), starts), shape=(rows, columns))
 
 
 def along(sparse: Any, array: Any, dim: int) -> Any:
@@ -41,8 +41,8 @@ def along(sparse: Any, array: Any, dim: int) -> Any:
     whole = np.ascontiguousarray(array).reshape(-1, shape[dim], inner)
     into = out.reshape(-1, rows, inner)
     if inner >= _COLUMNS // 4:
-        for made, part in zip(into, whole, strict=True):
-            made[...] = sparse @ part
+        for target, part in zip(into, whole, strict=True):
+            target[...] = sparse @ part
         return out
     # Short rows of columns: turned around, several at a time.
     block = max(1, _COLUMNS // inner)

@@ -1,4 +1,4 @@
-"""Kernels that are one NumPy ufunc.
+"""Kernels that are a single NumPy ufunc.
 
 A ufunc of 0-d arrays returns a NumPy scalar, not an array; a signature without dimensions therefore gets a wrapped
 form, so that the usual call pays for nothing. The same goes for two more signatures that NumPy reads differently: an
@@ -31,7 +31,7 @@ def ufunc(function: np.ufunc, *, out: bool = True, warns: bool = True, to_bool: 
     """The kernel of an elementwise op that *function* computes with the right semantics for every dtype.
 
     Say ``warns=False`` for a ufunc that sets no floating point flag (comparisons, bit operations), ``to_bool=True``
-    for one whose result is bool.
+    for a ufunc whose result is bool.
     """
     return elementwise(function, function.nin, out=out, to_bool=to_bool, arrays_only=True, warns=warns)
 
@@ -55,7 +55,7 @@ def elementwise(
     arrays_only: bool = False,
     warns: bool = True,
 ) -> Kernel:
-    """As `ufunc`, for a function of one to three operands that is called like one: ``function(*operands, out=None)``.
+    """As `ufunc`, for a function of one to three operands called like a ufunc: ``function(*operands, out=None)``.
 
     *arrays_only* says that it need not see numbers as such.
     """
@@ -70,14 +70,14 @@ def elementwise(
         dtype = next(entry.dtype for entry in types if isinstance(entry, TensorType))
         dimensioned = [position for position, entry in enumerate(types) if not _has_no_dimensions(entry)]
         # Loops of bfloat16, which are not NumPy's own, set flags in any case.
-        made = made_for[min(dimensioned[0], 1), warns or dtype is bfloat16] if dimensioned else plain
+        call = made_for[min(dimensioned[0], 1), warns or dtype is bfloat16] if dimensioned else plain
         if dtype.category == INTEGER and int in types:
-            made = _wrapping_numbers(made, types, dtype)
+            call = _wrapping_numbers(call, types, dtype)
         elif arrays_only and dtype in _OWN_FLOATS and len(types) == 2 and not {float, int}.isdisjoint(types):
-            made = _with_zero_dim_numbers(made, types, numpy_dtype(dtype))
+            call = _with_zero_dim_numbers(call, types, numpy_dtype(dtype))
         if dtype is bfloat16 and float in types and not to_bool:
-            made = _rounding_to(made, numpy_dtype(dtype))
-        return made if dimensioned else _as_array(made)
+            call = _rounding_to(call, numpy_dtype(dtype))
+        return call if dimensioned else _as_array(call)
 
     return Kernel(function, out=out, specialize=specialize)
 
@@ -94,7 +94,7 @@ def _as_array(call: Call) -> Call:
 
 
 def _wrapping_numbers(call: Call, types: Signature, dtype: DType) -> Call:
-    """*call* with its one integer taken modulo 2**bits into the dtype's range."""
+    """*call* with its only integer taken modulo 2**bits into the dtype's range."""
     limits = iinfo(dtype)
     low, high, count = limits.min, limits.max, 2**limits.bits
 
@@ -114,15 +114,15 @@ def _with_zero_dim_numbers(call: Call, types: Signature, dtype: Any) -> Call:
 
     @quiet
     def kept(number: Any) -> Any:
-        made = np.array(number, dtype)
+        array = np.array(number, dtype)
         if len(met) < 256:  # a loop over ever new numbers must not fill the memory
-            met[number] = made
-        return made
+            met[number] = array
+        return array
 
     def converted(number: Any) -> Any:
         if number:
             return kept(number)
-        # 0.0 and -0.0 would be one key.
+        # 0.0 and -0.0 would be the same key.
         return zero if math.copysign(1.0, number) > 0 else -zero
 
     def first(a: Any, b: Any, out: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Spreading one kernel's work over the processor's cores.
+"""Spreading a kernel's work over the processor's cores.
 
 NumPy computes on one core and releases the interpreter lock while it does; only BLAS starts threads of its own. A
 kernel that goes over many images is faster when each core takes its own images all the way through than when BLAS
@@ -121,12 +121,12 @@ class _Workers:
                 self.scipys.limit(threads)
 
     def know_scipys(self, extension: str) -> None:
-        """Hold and limit the BLAS of SciPy too, which brings one of its own."""
+        """Hold and limit the BLAS of SciPy too, which brings a library of its own."""
         found = _Blas(extension)
         if _wanted is not None:
             found.limit(_wanted)
         with self.lock:
-            for _ in range(self.held):  # by who imports SciPy just now, for one
+            for _ in range(self.held):  # for example by the thread that imports SciPy just now
                 found.__enter__()
             self.scipys = found
 
@@ -195,7 +195,7 @@ def spread(work: Callable[[int, int], Any], count: int, parts: int = 0, cost: fl
     """Call ``work(first, end)`` on pieces of ``range(count)``, several at a time; returns the results in order.
 
     There are *parts* pieces, or as many as there are threads; work whose *cost*, in elements handled, is below a
-    million is one piece. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
+    million is a single piece. NumPy's warnings are off in it, so a kernel that calls this is not `quiet` itself.
     """
     if _workers.blas is None:
         _workers.start()

@@ -53,11 +53,11 @@ class OpenCLBackend(Backend):
         return new(self.device(device), shape, dtype)
 
     def from_host(self, data: Any, dtype: DType, device: Device) -> Array:
-        made = new(self.device(device), data.shape, dtype)
+        array = new(self.device(device), data.shape, dtype)
         if data.size:
             dense = np.ascontiguousarray(data, numpy_dtype(dtype)).reshape(-1).view(np.uint8)
-            made.device.write(made.buffer, dense)
-        return made
+            array.device.write(array.buffer, dense)
+        return array
 
     def to_host(self, array: Array) -> Any:
         host = np.empty(array.shape, numpy_dtype(array.dtype))

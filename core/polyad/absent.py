@@ -1,7 +1,7 @@
 """Names that PyTorch has and polyad has not: each is there, and says when it is called what to use instead.
 
-So a program that names one fails where it uses it, with advice, and not at its import. The table in
-docs/compatibility.md is made from `ABSENT`.
+So a program that names such a thing fails where it uses it, with advice, and not at its import. The table in
+docs/compatibility.md is generated from `ABSENT`.
 
 To add a name, add a row; to bring the thing itself, delete the row.
 """

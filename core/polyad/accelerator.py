@@ -1,6 +1,6 @@
 """Whatever device is not the cpu, without naming it, under PyTorch's path ``polyad.accelerator``.
 
-The current accelerator is the default device's type if that is not the cpu, else the first installed one that has a
+The current accelerator is the default device's type if that is not the cpu, else the first installed type that has a
 device, "cuda" before the others in alphabetical order.
 """
 
@@ -71,7 +71,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many devices the current accelerator has; 0 without one.
+    """How many devices the current accelerator has; 0 without an accelerator.
 
     >>> import polyad
     >>> polyad.accelerator.device_count() >= 0

@@ -1,6 +1,6 @@
 """NVIDIA GPUs under PyTorch's path ``polyad.cuda``: a view of whatever backend serves device type "cuda".
 
-Questions answer "none" on a machine without one; what needs a device raises the registry's error, which says what to
+Questions answer "none" without a device; what needs a device raises the registry's error, which says what to
 install.
 """
 
@@ -56,7 +56,7 @@ def is_available() -> bool:
 
 
 def current_device() -> int:
-    """The index that "cuda" without one stands for. Raises RuntimeError if there is no cuda device.
+    """The index that "cuda" without an index stands for. Raises RuntimeError if there is no cuda device.
 
     >>> import polyad
     >>> polyad.cuda.current_device() if polyad.cuda.is_available() else 0

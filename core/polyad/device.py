@@ -70,8 +70,8 @@ class Device:
         )
 
     def __enter__(self) -> Device:
-        # Kept in the thread's state and not here: one Device object may be entered by several threads,
-        # and twice by one.
+        # Kept in the thread's state and not here: a Device object may be entered by several threads,
+        # and twice by the same thread.
         state.outer_devices = (*state.outer_devices, state.default_device)
         state.default_device = self
         return self

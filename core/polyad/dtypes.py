@@ -5,7 +5,7 @@ mapping. Promotion follows the documented lattice of PyTorch
 (https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc): a category
 (bool < integer < floating < complex) and, inside it, dimensioned tensors before 0-d tensors before Python numbers.
 
-To add a dtype: add its `DType` below and its place in `_LATTICE`, then its NumPy twin in `polyad.interop.numpy`.
+To add a dtype: add its `DType` below and its place in `_LATTICE`, then its NumPy dtype in `polyad.interop.numpy`.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _combine(higher: DType | None, lower: DType | None) -> DType | None:
 
 
 def result_dtype(dimensioned: Iterable[DType], zero_dim: Iterable[DType], numbers: Iterable[type]) -> DType:
-    """The common dtype of operands given by kind: dimensioned tensors, 0-d tensors, and Python number types."""
+    """The common dtype of operands given in three groups: dimensioned tensors, 0-d tensors, and Python number types."""
     levels: list[DType | None] = []
     for group in (dimensioned, zero_dim, map(dtype_of_number, numbers)):
         level: DType | None = None

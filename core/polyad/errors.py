@@ -179,7 +179,7 @@ class ArgumentError(PolyadError, ValueError):
 
 
 class DataError(ArgumentTypeError, ArgumentError, RuntimeError):
-    """Data that no tensor can be made of: PyTorch raises TypeError, ValueError or RuntimeError, by what it meets."""
+    """Data that cannot become a tensor: PyTorch raises TypeError, ValueError or RuntimeError, by what it meets."""
 
 
 class OptionError(ArgumentError, RuntimeError):

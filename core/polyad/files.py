@@ -85,10 +85,10 @@ def opened(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
-    """A new file to write, which takes the place of the one at *path* when the block ends without an exception.
+    """A new file to write, which takes the place of the file at *path* when the block ends without an exception.
 
-    The new file is made in the same folder, flushed to the disk, then renamed: another program, or a power cut, sees
-        the old file or the new one, never a part. A symbolic link keeps pointing where it points; permissions of an
+    The new file is created in the same folder, flushed to the disk, then renamed: another program, or a power cut, sees
+        the old file or the new file, never a part. A symbolic link keeps pointing where it points; permissions of an
         old file are kept. A device or a pipe (``/dev/stdout``) cannot be replaced and is written directly.
     """
     target = Path(os.path.realpath(path))

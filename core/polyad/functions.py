@@ -1,4 +1,4 @@
-"""The public functions of tensors that stand in ``polyad`` itself, each loaded with its family when it is named.
+"""The public functions of tensors in ``polyad`` itself, each loaded with its family when it is named.
 
 What editors and type checkers see is functions.pyi, which ``python -m polyad.ops.declaring.stubs`` writes from the
 declarations.

@@ -30,13 +30,13 @@ class Size(tuple[int, ...]):
 
     def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
         try:
-            made = tuple.__new__(cls, sizes)
+            shape = tuple.__new__(cls, sizes)
         except TypeError:
             raise ArgumentTypeError(f"Size: {sizes!r} is no sequence of ints", fix="pass a tuple of ints") from None
-        for size in made:
+        for size in shape:
             if size.__class__ is not int:
-                return tuple.__new__(cls, normalize_shape((made,), "Size"))
-        return made
+                return tuple.__new__(cls, normalize_shape((shape,), "Size"))
+        return shape
 
     def numel(self) -> int:
         """The product of the dimensions; 1 for a 0-d tensor."""
@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
 
 def in_parts(layout: Layout) -> Layout:
-    """The layout of complex elements as one of their real parts: a last dimension of 2 is added."""
+    """The layout of complex elements as that of their real parts: a last dimension of 2 is added."""
     return Layout((*layout.shape, 2), (*[2 * stride for stride in layout.strides], 1), 2 * layout.offset)
 
 
@@ -178,7 +178,7 @@ def result_strides(shape: Shape, operands: Sequence[Strides]) -> Strides:
     """The strides that a new elementwise result has: dense, in the order in memory of the operands, as PyTorch's are.
 
     Two dimensions are compared by the strides of the first operand that is not broadcast along either; between equal
-    strides the longer dimension is the inner one; where no operand decides, the order is row-major. *operands* are
+    strides the longer dimension is inner; where no operand decides, the order is row-major. *operands* are
     strides along the result's dimensions, 0 where an operand is broadcast; they may as well count bytes.
 
     >>> result_strides((2, 3), [(1, 2)])
@@ -196,11 +196,11 @@ def result_strides(shape: Shape, operands: Sequence[Strides]) -> Strides:
                     place = other
                 elif later < 0:
                     break
-    made, step = [0] * rank, 1
+    strides, step = [0] * rank, 1
     for dim in order:
-        made[dim] = step
+        strides[dim] = step
         step *= max(shape[dim], 1)
-    return tuple(made)
+    return tuple(strides)
 
 
 def _belongs_outside(operands: Sequence[Strides], shape: Shape, inner: int, outer: int) -> int:
@@ -249,7 +249,7 @@ def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
 
 
 def normalize_shape(args: Iterable[Any], op: str) -> Shape:
-    """Sizes given as ``f(2, 3)`` or ``f((2, 3))`` as one tuple of ints; raises TypeError for non-integers."""
+    """Sizes given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers."""
     sizes = tuple(args)
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])

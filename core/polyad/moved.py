@@ -1,4 +1,4 @@
-"""Modules that have been elsewhere: importing one by its old path says where it is now.
+"""Modules that have been elsewhere: importing a module by its old path says where it is now.
 
 Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. The finder
 stands behind all others, so it is asked only about modules that nobody has found.

@@ -47,7 +47,7 @@ __all__ = [
 
 
 def _shown(self: Any) -> str:
-    """The fields one a line, as PyTorch prints them."""
+    """The fields, one a line, as PyTorch prints them."""
     fields = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
     return f"polyad.return_types.{type(self).__name__}(\n{fields})"
 

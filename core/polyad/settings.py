@@ -37,7 +37,7 @@ def _threads(op: str, number: int) -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads one op may use on the cpu.
+    """How many threads an op may use on the cpu.
 
     >>> import polyad
     >>> polyad.get_num_threads() >= 1
@@ -47,7 +47,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(num: int, /) -> None:
-    """Let one op use at most *num* threads on the cpu: those of the kernels and those of the BLAS library.
+    """Let an op use at most *num* threads on the cpu: those of the kernels and those of the BLAS library.
 
     The environment variable ``POLYAD_NUM_THREADS`` does the same from the start. Results do not depend on it. Raises
     RuntimeError for a number below 1 and TypeError for anything but an int.
@@ -73,7 +73,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_num_interop_threads(num: int, /) -> None:
-    """Accepted for programs written for PyTorch: ops of one program thread run one after the other here.
+    """Accepted for programs written for PyTorch: ops of a program thread run one after the other here.
 
     Raises RuntimeError for a number below 1 and TypeError for anything but an int.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 class TensorMethods:
-    """Methods made from op declarations."""
+    """Methods generated from op declarations."""
 
     __slots__ = ()
 

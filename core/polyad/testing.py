@@ -76,7 +76,7 @@ def assert_close(
     Shapes must be equal; device, dtype and (on request) strides too unless the ``check_`` arguments say otherwise.
     *msg* replaces the message, or is a function of it.
 
-    Raises ValueError if only one of *rtol* and *atol* is given, TypeError for what cannot be compared.
+    Raises ValueError if only *rtol* or only *atol* is given, TypeError for what cannot be compared.
 
     >>> import polyad
     >>> polyad.testing.assert_close(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 2.0000001]))
@@ -96,12 +96,12 @@ def assert_close(
         )
     rules = _Rules(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride, allow_subclasses, msg)
     # All pairs first: what cannot be compared is a mistake in the test, whatever the values.
-    for one, other, path in list(_pairs(actual, expected, rules, "")):
-        _compare(one, other, rules, path)
+    for left, right, path in list(_pairs(actual, expected, rules, "")):
+        _compare(left, right, rules, path)
 
 
 def _pairs(actual: Any, expected: Any, rules: _Rules, path: str) -> Iterator[tuple[Any, Any, str]]:
-    """The leaves of nested containers, side by side; raises if the containers or the kinds of leaves differ."""
+    """The leaves of nested containers, side by side; raises if containers differ or leaves cannot be compared."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         missing, extra = expected.keys() - actual.keys(), actual.keys() - expected.keys()
         if missing or extra:
@@ -113,8 +113,8 @@ def _pairs(actual: Any, expected: Any, rules: _Rules, path: str) -> Iterator[tup
     elif _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             raise rules.fail("the lengths differ", {"actual": str(len(actual)), "expected": str(len(expected))}, path)
-        for place, (one, other) in enumerate(zip(actual, expected, strict=True)):
-            yield from _pairs(one, other, rules, f"{path}[{place}]")
+        for place, (left, right) in enumerate(zip(actual, expected, strict=True)):
+            yield from _pairs(left, right, rules, f"{path}[{place}]")
     elif _are_comparable(actual, expected, rules):
         yield actual, expected, path
     else:
@@ -136,11 +136,11 @@ def _compare(actual: Any, expected: Any, rules: _Rules, path: str) -> None:
         if actual is not expected:
             raise rules.fail("one is None", {"actual": describe(actual), "expected": describe(expected)}, path)
     elif isinstance(actual, Number) and isinstance(expected, Number):
-        one, other = _as_tensor(actual), _as_tensor(expected)
-        if rules.check_dtype and one.dtype is not other.dtype:
+        left, right = _as_tensor(actual), _as_tensor(expected)
+        if rules.check_dtype and left.dtype is not right.dtype:
             types = {"actual": describe(actual), "expected": describe(expected)}
             raise rules.fail("the numbers are of different types", types, path)
-        _compare_tensors(one, other, rules, path)
+        _compare_tensors(left, right, rules, path)
     else:
         _compare_tensors(as_tensor(actual), as_tensor(expected), rules, path)
 
@@ -150,7 +150,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _as_tensor(number: Any) -> Tensor:
-    """A number as Python's type of its kind, in double precision."""
+    """A bool, integer, real or complex number as Python's type, in double precision."""
     if isinstance(number, bool):
         return as_tensor(number, device="cpu")
     if isinstance(number, Integral):
@@ -197,8 +197,8 @@ def _compare_tensors(actual: Tensor, expected: Tensor, rules: _Rules, path: str)
     share = off / expected.abs()
     share = share.where(~close, 0)
     lines = {
-        f"greatest {kind} difference": _worst(found, actual, expected, allowed)
-        for kind, found, allowed in (("absolute", off, atol), ("relative", share, rtol))
+        f"greatest {measure} difference": _worst(found, actual, expected, allowed)
+        for measure, found, allowed in (("absolute", off, atol), ("relative", share, rtol))
     }
     what = f"{wrong} of {count} elements {'differs' if wrong == 1 else 'differ'} ({wrong / count:.1%})"
     if not actual.ndim:

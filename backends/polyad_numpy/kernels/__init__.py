@@ -1,7 +1,7 @@
-"""Kernels by family: a kernel stands in the package under which its op stands in ``polyad.ops``.
+"""Kernels by family: a kernel is in the package of the name that its op's package has in ``polyad.ops``.
 
-`KERNELS` maps op names to kernels. A package's modules, each with a table ``KERNELS`` of its own, are loaded when one
-of its ops is first looked up. To add a kernel, add it to the table of its family's module.
+`KERNELS` maps op names to kernels. A package's modules, each with a table ``KERNELS`` of its own, are loaded when an
+op of the package is first looked up. To add a kernel, add it to the table of its family's module.
 """
 
 from __future__ import annotations

@@ -77,11 +77,11 @@ def _chunks(first: Any, *others: Any) -> Sequence[tuple[Any, ...]]:
         # Rare, so not worth a clever order of traversal: one chunk, which NumPy's own loops walk.
         return ((first, *others, np.empty(first.shape, first.dtype)),)
     flat = [first.reshape(-1), *[array.reshape(-1) for array in others]]
-    made = []
+    chunks = []
     for start in range(0, size, CHUNK):
         parts = [array[start : start + CHUNK] for array in flat]
-        made.append((*parts, _scratch.like(parts[0])))
-    return made
+        chunks.append((*parts, _scratch.like(parts[0])))
+    return chunks
 
 
 def _direction(param: Any, grad: Any, weight_decay: float, maximize: bool) -> Any:

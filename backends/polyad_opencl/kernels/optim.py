@@ -1,6 +1,6 @@
 """Optimizer steps: one pass over a parameter and its state, written where they lie.
 
-The bias corrections of Adam are numbers on the device, since the step count is: a kernel of one element makes them
+The bias corrections of Adam are numbers on the device, since the step count is: a kernel of one element computes them
 first.
 Half types are computed in float32. Complex parameters and operands of several dtypes are left to decompositions.
 """
@@ -48,7 +48,7 @@ def _uphill(g: Expression, maximize: bool) -> Expression:
 
 def _run(fused: Fused, arrays: Any, numbers: Any, out: Any) -> tuple[Array, ...]:
     shape = arrays[0].shape
-    if any(one.shape not in (shape, ()) for one in arrays):
+    if any(array.shape not in (shape, ()) for array in arrays):
         raise ValueError("a parameter and its state have several shapes")
     if out is None:
         return fused(arrays, numbers)
@@ -85,14 +85,14 @@ def _momentum(types: Signature) -> Step | None:
         (p, g, buffer), (lr, keep, share, decay) = _leaves(dtype, 3, 4)
         direction = _uphill(g, maximize) + p * decay
         kept = buffer * keep + direction * share
-        made = p - (direction + kept * keep if nesterov else kept) * lr
-        return Fused(device, f"sgd_momentum_step of {dtype.name}", [cast(made, dtype), cast(kept, dtype)])
+        result = p - (direction + kept * keep if nesterov else kept) * lr
+        return Fused(device, f"sgd_momentum_step of {dtype.name}", [cast(result, dtype), cast(kept, dtype)])
 
     def step(
         p: Array, g: Array, buffer: Array, lr: float, momentum: float, dampening: float, decay: float, nesterov: bool,
         maximize: bool, out: Any = None,
     ) -> Any:  # fmt: skip
-        numbers = [packed for one in (lr, momentum, 1 - dampening, decay) for packed in pack(one)]
+        numbers = [packed for number in (lr, momentum, 1 - dampening, decay) for packed in pack(number)]
         return _run(fused(nesterov, maximize), (p, g, buffer), numbers, out)
 
     return step
@@ -128,23 +128,25 @@ def _adam(largest: bool) -> Callable[[Signature], Step | None]:
                 direction = direction + p * decay
             first = first + (direction - first) * share1
             second = second * keep2 + direction * direction * share2
-            rest = [apply("maximum", one, second) for one in rest]
+            rest = [apply("maximum", largest_before, second) for largest_before in rest]
             below = apply("sqrt", rest[0] if rest else second) / root + eps
-            made = [p - first / below * size, first, second, *rest]
-            return Fused(device, f"{name} of {dtype.name}", [cast(one, dtype) for one in made])
+            results = [p - first / below * size, first, second, *rest]
+            return Fused(device, f"{name} of {dtype.name}", [cast(result, dtype) for result in results])
 
         def step(*operands: Any, out: Any = None) -> Any:
             arrays, count = operands[:states], operands[states]
             lr, beta1, beta2, eps, decay, decoupled, maximize = operands[states + 1 :]
             logs = [math.log(beta) if beta else -math.inf for beta in (beta1, beta2)]
-            numbers = [packed for one in (*logs, lr) for packed in pack(one)]
+            numbers = [packed for number in (*logs, lr) for packed in pack(number)]
             counted = new(device, (), float32) if out is None else out[-1]
             size, root = new(device, (), wide), new(device, (), wide)
             corrections.into((counted, size, root), (count,), numbers)
             decay = 1 - lr * decay if decoupled else decay
-            numbers = [packed for one in (1 - beta1, beta2, 1 - beta2, eps, decay) for packed in pack(one)]
-            made = _run(fused(decoupled, maximize), (*arrays, size, root), numbers, None if out is None else out[:-1])
-            return (*made, counted)
+            numbers = [packed for number in (1 - beta1, beta2, 1 - beta2, eps, decay) for packed in pack(number)]
+            results = _run(
+                fused(decoupled, maximize), (*arrays, size, root), numbers, None if out is None else out[:-1]
+            )
+            return (*results, counted)
 
         return step
 
@@ -152,7 +154,7 @@ def _adam(largest: bool) -> Callable[[Signature], Step | None]:
 
 
 def _unspecialized(*operands: Any) -> Any:
-    raise AssertionError("made for each signature")
+    raise AssertionError("written for each signature")
 
 
 KERNELS = {

@@ -27,7 +27,7 @@ def tuning() -> bool:
 
 
 def recall(key: Sequence[str], offered: Sequence[str]) -> str | None:
-    """Which one of *offered* was kept for *key*; None if none was."""
+    """Which of *offered* was kept for *key*; None if none was."""
     path = _path(key)
     return None if path is None else _read(path, key, offered)
 
@@ -46,7 +46,7 @@ def keep(key: Sequence[str], offered: Sequence[str], chosen: str, seconds: Mappi
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(text, encoding="utf-8")
         try:
-            os.link(part, path)  # fails where there is one
+            os.link(part, path)  # fails where there is a file
         except FileExistsError:
             found = _read(path, key, offered)
             if found is not None:

@@ -3,7 +3,7 @@
 All work goes through one queue in order, so nothing needs to wait for anything but the host for values. Threads share
 it: a kernel's arguments are set and enqueued under a lock.
 
-A device that cannot be used any more (it was lost, or this process was forked from one that used it, which leaves the
+A device that cannot be used any more (it was lost, or this process was forked after it was used, which leaves the
 driver's threads behind) says so at every use; other devices go on.
 
 Kernels cannot raise. One that meets a wrong index notes it in the device's *trouble cell*, and the host looks there: at

@@ -28,7 +28,7 @@ _ORDER = (cl.device_type.GPU, cl.device_type.ACCELERATOR, cl.device_type.CPU)
 
 
 def _rank(handle: cl.Device) -> int:
-    return next((rank for rank, kind in enumerate(_ORDER) if handle.type & kind), len(_ORDER))
+    return next((rank for rank, type_ in enumerate(_ORDER) if handle.type & type_), len(_ORDER))
 
 
 @cache
@@ -40,16 +40,20 @@ def devices() -> tuple[cl.Device, ...]:
             listed = platform.get_devices()
         except cl.Error:
             continue  # CL_DEVICE_NOT_FOUND: the platform is installed and has none
-        listed = [one for one in listed if "FPGA Emulation" not in one.name and one.available and not missing_tool(one)]
+        listed = [
+            handle
+            for handle in listed
+            if "FPGA Emulation" not in handle.name and handle.available and not missing_tool(handle)
+        ]
         for handle in listed:
             key = (platform.name, handle.name, handle.driver_version)
             found.setdefault(key, []).append(handle)
-    distinct = [handle for handles in found.values() for handle in _without_twins(handles)]
+    distinct = [handle for handles in found.values() for handle in _each_once(handles)]
     return tuple(sorted(distinct, key=_rank))
 
 
-def _without_twins(handles: list[cl.Device]) -> list[cl.Device]:
-    """*handles*, equal in name and version, of one platform alone and each once: two cards of a kind stay two."""
+def _each_once(handles: list[cl.Device]) -> list[cl.Device]:
+    """*handles*, equal in name and version, of one platform alone and each once: two equal cards stay two."""
     first = handles[0].platform
     return list(dict.fromkeys(handle for handle in handles if handle.platform == first))
 
@@ -99,7 +103,7 @@ def pocl_cache() -> Path:
 
 
 def _writable(folder: Path) -> bool:
-    """Whether files can be made there. Permissions do not tell: a file system may be full or read-only."""
+    """Whether files can be written there. Permissions do not tell: a file system may be full or read-only."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:

@@ -63,7 +63,7 @@ def _limit() -> int:
 
 
 class Block:
-    """Memory of one array and its views; goes back to the pool when nothing sees it any more."""
+    """Memory of an array and its views; goes back to the pool when nothing sees it any more."""
 
     __slots__ = ("__weakref__", "buffer", "nbytes", "number", "pool")
 
@@ -81,7 +81,7 @@ class Block:
 
 
 class Pool:
-    """The memory of one device."""
+    """The memory of a device."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -97,7 +97,7 @@ class Pool:
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = self.live = self.requests = 0
 
     def unlock(self) -> None:
-        """Forget who is in the middle of something: for a process that was just forked, which has one thread."""
+        """Forget who is in the middle of something: for a process that was just forked, which has a single thread."""
         self._lock = threading.RLock()
 
     def take(self, nbytes: int) -> Block:

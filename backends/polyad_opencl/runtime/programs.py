@@ -1,10 +1,10 @@
 """Compiled programs, in memory and on disk.
 
-A program is known by its source, the options, the device and its driver; one that this or an earlier process compiled
+A program is known by its source, the options, the device and its driver; what this or an earlier process compiled
 is not compiled again. PoCL compiles a kernel for a local size when it is first launched, and its binaries hold what was
 launched so far: so binaries are written late, when the process ends or many programs have gathered, not after building.
 
-The folder is ``polyad/opencl`` in the user's cache folder, or the one that POLYAD_CACHE_DIR names; POLYAD_CACHE_DIR=""
+The folder is ``polyad/opencl`` in the user's cache folder, or what POLYAD_CACHE_DIR names; POLYAD_CACHE_DIR=""
 keeps nothing on disk. Files that cannot be read or that the driver refuses are compiled anew.
 """
 
@@ -44,7 +44,7 @@ def cache_folder() -> Path | None:
 
 
 class Programs:
-    """The programs of one device."""
+    """The programs of a device."""
 
     def __init__(self, device: Device) -> None:
         self._device = device

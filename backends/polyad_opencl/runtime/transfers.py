@@ -1,13 +1,13 @@
-"""How bytes travel between the host and one device: in three ways, chosen by the device's memory and by size.
+"""How bytes travel between the host and a device: in three ways, chosen by the device's memory and by size.
 
 plain   the driver copies, and the host waits. Small transfers, and whenever no other way is open.
 mapped  where the device has the host's memory, large transfers are one copy by the host itself.
 staged  a device with memory of its own is fed by direct memory access, which needs *pinned* memory: pages that stay
         where they are. A driver that is given other memory first copies it into pinned memory of its own, and lets the
-        device wait meanwhile. Here large transfers go in pieces through two pinned blocks, so that the host copies one
-        piece while the device takes the other.
+        device wait meanwhile. Here large transfers go in pieces through two pinned blocks, so that the host copies a
+        piece while the device takes another.
 
-After `Transfers.write` the host's array may be changed; a staged one does not wait until the device has taken the last
+After `Transfers.write` the host's array may be changed; a staged write does not wait until the device has the last
 pieces, since they lie in pinned memory, and a block is used again when its event is complete. After `Transfers.read`
 the array is filled.
 
@@ -71,7 +71,7 @@ class Pinned:
 
 
 class Lane:
-    """The pinned blocks of one direction."""
+    """The pinned blocks of a direction."""
 
     __slots__ = ("blocks", "lock")
 
@@ -92,7 +92,7 @@ class Lane:
 
 
 class Transfers:
-    """The transfers of one device, for `Device.read` and `Device.write`, which explain what goes wrong here.
+    """The transfers of a device, for `Device.read` and `Device.write`, which explain what goes wrong here.
 
     Attributes:
         staged: whether large transfers are staged; they are mapped otherwise.

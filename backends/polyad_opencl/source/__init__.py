@@ -1,4 +1,4 @@
-"""OpenCL C in pieces, of which the families' kernels are made.
+"""OpenCL C in pieces, from which the families' kernels are built.
 
 elements.py   what an element is in memory, and what is computed with it
 walking.py    loops over strided operands

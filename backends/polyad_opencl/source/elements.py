@@ -1,7 +1,7 @@
 """Elements in OpenCL C: what they are in memory, and what is computed with them.
 
 Kernels that only move elements are written for a width, `MOVED`, and serve all dtypes that have it. Kernels that
-compute get `text`, which defines for one dtype
+compute get `text`, which defines for a dtype
 
     T               an element in memory; half types are the 16 bits
     C               what is computed in: float for half types, T for others

@@ -1,6 +1,6 @@
 """Kernels that `polyad.codegen` generates: from expressions to launches.
 
-`Fused` is one op of one signature: results that are expressions of operands that broadcast. `Reduced` is a reduction of
+`Fused` is an op of one signature: results that are expressions of operands that broadcast. `Reduced` is a reduction of
 such an expression. Both keep, for each layout that they met, everything that a launch needs, so that a later call looks
 up a key, sets pointers and enqueues. Which kernel a layout takes is `polyad.codegen`'s business.
 
@@ -71,14 +71,14 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     if all(shape == first for shape in shapes):
         return first
     rank = max(map(len, shapes))
-    made = [1] * rank
+    result = [1] * rank
     for shape in shapes:
         for dim, size in enumerate(shape, rank - len(shape)):
             if size != 1:
-                if made[dim] not in (1, size):
+                if result[dim] not in (1, size):
                     raise ValueError(f"shapes {shapes} do not broadcast")
-                made[dim] = size
-    return tuple(made)
+                result[dim] = size
+    return tuple(result)
 
 
 # ------------------------------------------------------------------------------------------------ numbers
@@ -99,15 +99,15 @@ def _pack_long(value: int) -> bytes:
 
 
 def packer(dtype: DType) -> Pack:
-    """What makes a kernel's arguments of a Python number that stands for an element of *dtype*."""
+    """What turns a Python number, an element of *dtype*, into a kernel's arguments."""
     real = dtype.to_real()
-    one = _pack_long if real.category < FLOATING else _DOUBLE if real is float64 else _pack_float
+    pack = _pack_long if real.category < FLOATING else _DOUBLE if real is float64 else _pack_float
     if not dtype.is_complex:
-        return lambda value: (one(value),)
+        return lambda value: (pack(value),)
 
     def both(value: Any) -> tuple[bytes, ...]:
         value = complex(value)
-        return one(value.real), one(value.imag)
+        return pack(value.real), pack(value.imag)
 
     return both
 
@@ -187,27 +187,27 @@ class Fused:
 
     def __call__(self, arrays: Sequence[Array], numbers: Sequence[bytes] = ()) -> tuple[Array, ...]:
         """New results, in the order in memory that the operands give them."""
-        key = tuple([part for one in arrays for part in (one.shape, one.steps, one.offset)])
+        key = tuple([part for array in arrays for part in (array.shape, array.steps, array.offset)])
         found = self._known.get(key)
         if found is None:
             found = self._plan(key, arrays)
         shape, steps, launch, count = found
         take = self.device.pool.take
-        made = tuple([Array(take(count * dtype.itemsize), dtype, shape, steps, 0) for dtype in self.dtypes])
+        results = tuple([Array(take(count * dtype.itemsize), dtype, shape, steps, 0) for dtype in self.dtypes])
         if launch is not None:
-            launch([one.buffer for one in made] + [one.buffer for one in arrays], numbers)
-        return made
+            launch([array.buffer for array in results] + [array.buffer for array in arrays], numbers)
+        return results
 
     def _plan(self, key: Any, arrays: Sequence[Array]) -> Any:
-        shape = broadcast(*[one.shape for one in arrays])
-        spread = [broadcast_strides(one.shape, one.steps, shape) for one in arrays]
+        shape = broadcast(*[array.shape for array in arrays])
+        spread = [broadcast_strides(array.shape, array.steps, shape) for array in arrays]
         steps = result_strides(shape, spread)
         launch = self._launch(shape, [steps] * len(self.dtypes), [0] * len(self.dtypes), arrays, spread)
-        made = (shape, steps, launch, math.prod(shape))
+        plan = (shape, steps, launch, math.prod(shape))
         if len(self._known) >= _LAYOUTS:
             self._known.clear()
-        self._known[key] = made
-        return made
+        self._known[key] = plan
+        return plan
 
     def _launch(self, shape: Any, steps: Any, offsets: Any, arrays: Sequence[Array], spread: Any) -> Launch | None:
         plan = elementwise_plan(
@@ -215,7 +215,7 @@ class Fused:
             description(self.device),
             shape,
             [*steps, *spread],
-            [*offsets, *(one.offset for one in arrays)],
+            [*offsets, *(array.offset for array in arrays)],
             len(self.dtypes),
         )
         return Launch(self.kernel(plan), plan.instances, plan.geometry) if plan.instances else None
@@ -225,26 +225,31 @@ class Fused:
         shape = outs[0].shape
         for out, dtype in zip(outs, self.dtypes, strict=True):
             if _clashes(out, arrays) or out.dtype is not dtype or out.shape != shape:
-                for one, made in zip(outs, self(arrays, numbers), strict=True):
-                    copy(one, made)
+                for target, result in zip(outs, self(arrays, numbers), strict=True):
+                    copy(target, result)
                 return
-        key = tuple([part for one in (*outs, *arrays) for part in (one.shape, one.steps, one.offset)])
+        key = tuple([part for array in (*outs, *arrays) for part in (array.shape, array.steps, array.offset)])
         found = self._known.get(key)
         if found is None:
-            spread = [broadcast_strides(one.shape, one.steps, shape) for one in arrays]
-            launch = self._launch(shape, [one.steps for one in outs], [one.offset for one in outs], arrays, spread)
+            spread = [broadcast_strides(array.shape, array.steps, shape) for array in arrays]
+            launch = self._launch(
+                shape, [array.steps for array in outs], [array.offset for array in outs], arrays, spread
+            )
             if len(self._known) >= _LAYOUTS:
                 self._known.clear()
             found = self._known[key] = (launch,)
         if found[0] is not None:
-            found[0]([one.buffer for one in outs] + [one.buffer for one in arrays], numbers)
+            found[0]([array.buffer for array in outs] + [array.buffer for array in arrays], numbers)
 
 
 def _clashes(out: Array, arrays: Sequence[Array]) -> bool:
     """Whether writing *out* element by element could spoil an operand that is still to be read."""
-    for one in arrays:
-        if one.block is out.block and not (
-            one.offset == out.offset and one.shape == out.shape and one.steps == out.steps and one.dtype is out.dtype
+    for array in arrays:
+        if array.block is out.block and not (
+            array.offset == out.offset
+            and array.shape == out.shape
+            and array.steps == out.steps
+            and array.dtype is out.dtype
         ):
             return True
     return False
@@ -279,8 +284,8 @@ class Reduced:
         """The row-major result; *arrays* are arrays, or the strides of places."""
         key = (dims, keepdim, *[
             part
-            for one in arrays
-            for part in ((one.shape, one.steps, one.offset) if one.__class__ is Array else (one,))
+            for array in arrays
+            for part in ((array.shape, array.steps, array.offset) if array.__class__ is Array else (array,))
         ])  # fmt: skip
         found = self._known.get(key)
         if found is None:
@@ -288,19 +293,19 @@ class Reduced:
             if len(self._known) > _LAYOUTS:
                 self._known.clear()
         shape, count, launch, splits = found
-        buffers = [one.buffer for one in arrays if one.__class__ is Array]
+        buffers = [array.buffer for array in arrays if array.__class__ is Array]
         if splits > 1:
             partial = new(self.device, (splits, *shape), self.expression.dtype)
             launch([partial.buffer, *buffers], numbers)
             return self._finish(partial)
-        made = Array(
+        result = Array(
             self.device.pool.take(count * self.dtype.itemsize), self.dtype, shape, contiguous_strides(shape), 0
         )
         if launch is not None:
-            launch([made.buffer, *buffers], numbers)
+            launch([result.buffer, *buffers], numbers)
         elif count:
-            fill(made, identity(self.reducer, self.expression.dtype))
-        return made
+            fill(result, identity(self.reducer, self.expression.dtype))
+        return result
 
     def _finish(self, partial: Array) -> Array:
         if self._second is None:
@@ -308,7 +313,7 @@ class Reduced:
         return self._second((partial,), (0,), False)
 
     def _plan(self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool) -> Any:
-        shape = broadcast(*[one.shape for one in arrays if one.__class__ is Array])
+        shape = broadcast(*[array.shape for array in arrays if array.__class__ is Array])
         kept = tuple([size for dim, size in enumerate(shape) if dim not in dims])
         result = tuple([1 if dim in dims else size for dim, size in enumerate(shape)]) if keepdim else kept
         count = math.prod(result)
@@ -319,8 +324,11 @@ class Reduced:
             description(self.device),
             shape,
             dims,
-            [broadcast_strides(one.shape, one.steps, shape) if one.__class__ is Array else one for one in arrays],
-            [one.offset if one.__class__ is Array else 0 for one in arrays],
+            [
+                broadcast_strides(array.shape, array.steps, shape) if array.__class__ is Array else array
+                for array in arrays
+            ],
+            [array.offset if array.__class__ is Array else 0 for array in arrays],
             result=contiguous_strides(kept),
             unroll=self._unroll,
         )

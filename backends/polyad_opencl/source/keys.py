@@ -1,6 +1,6 @@
 """Unsigned numbers in the order of elements: what sorting and searching compare.
 
-0 and -0 have one key; every nan has the largest, beyond infinity. Only bits are looked at, so float64 needs no device
+0 and -0 share a key; every nan has the largest, beyond infinity. Only bits are looked at, so float64 needs no device
 that computes in it.
 """
 

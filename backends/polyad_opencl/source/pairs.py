@@ -1,7 +1,7 @@
-"""Stable sorts of lines of pairs (key, place): what sorting, and adding at sorted places, are made of.
+"""Stable sorts of lines of pairs (key, place): for sorting, and for adding at sorted places.
 
-A key of up to 32 bits shares a ulong with its place, a longer one is the first half of a ulong2. Keys are sorted as
-unsigned numbers, a byte at a time from the lowest (radix sort), which keeps equal ones in order. Short lines are sorted
+A key of up to 32 bits shares a ulong with its place, a longer key is the first half of a ulong2. Keys are sorted as
+unsigned numbers, a byte at a time from the lowest (radix sort), which keeps equal keys in order. Short lines are sorted
 by comparing keys, and places where keys are equal.
 
 On CPU devices a work-item sorts whole lines, where there are enough of them. Else lines are cut into parts: each is
@@ -51,27 +51,27 @@ def dtype_of(key: int) -> DType:
 
 
 def _lanes(key: int, lanes: int) -> str:
-    """LANES, pairs of so many lines; PUT, GET for one of them; EXCHANGE(a, b), which leaves the lesser ones in a."""
+    """LANES, pairs of so many lines; PUT, GET for a single line; EXCHANGE(a, b), which leaves the lesser ones in a."""
     # Not min and max: PoCL 3.0 gets functions of vectors of 64 bytes wrong where AVX-512 is lacking.
-    kind, signed, part = (f"ulong{lanes}", f"long{lanes}", "[lane]") if lanes > 1 else ("ulong", "long", "")
-    member = (lambda one: f"((ulong *)&({one})){part}") if lanes > 1 else (lambda one: f"({one})")
+    unsigned, signed, part = (f"ulong{lanes}", f"long{lanes}", "[lane]") if lanes > 1 else ("ulong", "long", "")
+    member = (lambda name: f"((ulong *)&({name})){part}") if lanes > 1 else (lambda name: f"({name})")
     if key == 4:
         return f"""
-typedef {kind} LANES;
+typedef {unsigned} LANES;
 #define PUT(to, lane, pair) {member("to")} = (pair)
 #define GET(from, lane) {member("from")}
-#define EXCHANGE(a, b) const LANES one = a, other = b; a = one < other ? one : other; b = one < other ? other : one;
+#define EXCHANGE(a, b) const LANES x = a, y = b; a = x < y ? x : y; b = x < y ? y : x;
 """
     return f"""
-typedef struct {{ {kind} keys, places; }} LANES;
+typedef struct {{ {unsigned} keys, places; }} LANES;
 #define PUT(to, lane, pair) {member("to.keys")} = (pair).x; {member("to.places")} = (pair).y
 #define GET(from, lane) ((ulong2)({member("from.keys")}, {member("from.places")}))
 #define EXCHANGE(a, b) \\
-    const LANES one = a, other = b; \\
-    const {signed} after = {"" if lanes > 1 else "-(long)"}((one.keys > other.keys) \\
-        | ((one.keys == other.keys) & (one.places > other.places))); \\
-    a.keys = after ? other.keys : one.keys; a.places = after ? other.places : one.places; \\
-    b.keys = after ? one.keys : other.keys; b.places = after ? one.places : other.places;
+    const LANES left = a, right = b; \\
+    const {signed} after = {"" if lanes > 1 else "-(long)"}((left.keys > right.keys) \\
+        | ((left.keys == right.keys) & (left.places > right.places))); \\
+    a.keys = after ? right.keys : left.keys; a.places = after ? right.places : left.places; \\
+    b.keys = after ? left.keys : right.keys; b.places = after ? left.places : right.places;
 """
 
 
@@ -129,8 +129,8 @@ __kernel void sort_lines(__global PAIR *restrict pairs, __global PAIR *restrict 
             uint sum = 0;
             for (int i = 0; i < 256; ++i) {{ const uint have = starts[i]; starts[i] = sum; sum += have; }}
             for (long i = 0; i < length; ++i) {{
-                const PAIR one = from[i];
-                to[starts[KEY(one) >> shift & 255]++] = one;
+                const PAIR pair = from[i];
+                to[starts[KEY(pair) >> shift & 255]++] = pair;
             }}
             __global PAIR *other = from; from = to; to = other;
         }}
@@ -178,8 +178,8 @@ __kernel void place_parts(__global const PAIR *restrict pairs, __global PAIR *re
     }}
     const long begin = line * length, end = begin + min((mine + 1) * part, length);
     for (long i = begin + mine * part; i < end; ++i) {{
-        const PAIR one = pairs[i];
-        out[begin + starts[KEY(one) >> shift & 255]++] = one;
+        const PAIR pair = pairs[i];
+        out[begin + starts[KEY(pair) >> shift & 255]++] = pair;
     }}
 }}
 """
@@ -201,33 +201,33 @@ def _full(device: Any, items: int) -> tuple[int]:
     return (-(-items // local) * local,)
 
 
-def sort(made: Array, spare: Array, key: int, lines: int, length: int, digits: int) -> Array:
-    """*made*, dense lines of pairs, sorted by the lowest *digits* bytes of the keys; the result is one of the arrays.
+def sort(pairs: Array, spare: Array, key: int, lines: int, length: int, digits: int) -> Array:
+    """*pairs*, dense lines of pairs, sorted by the lowest *digits* bytes of the keys; the result is one of the arrays.
 
     The contents of both are lost.
     """
-    device = made.device
+    device = pairs.device
     kernels = _kernels(device, key)
     if length <= _SHORT:
         (items,), chunk = cut(device, lines, max(_LANES, 2048 // length))
         items = _full(device, items if device.is_cpu else lines)
-        kernels["sort_short"](items, made.buffer, lines, length, chunk)
-        return made
+        kernels["sort_short"](items, pairs.buffer, lines, length, chunk)
+        return pairs
     workers = 4 * device.compute_units if device.is_cpu else 512 * device.compute_units
     if device.is_cpu and (lines >= workers // 2 or length < 1 << 14):
         (items,), chunk = cut(device, lines, max(1, 4096 // length))
-        kernels["sort_lines"]((items,), made.buffer, spare.buffer, lines, length, digits, chunk)
-        return made
+        kernels["sort_lines"]((items,), pairs.buffer, spare.buffer, lines, length, digits, chunk)
+        return pairs
     parts = max(1, min(-(-workers // lines), length // 256))
     part = -(-length // parts)
     counts, totals = new(device, (lines * 256 * parts,), int32), new(device, (lines * 256,), int32)
     for shift in range(0, 8 * digits, 8):
         items = _full(device, lines * parts)
-        kernels["count_parts"](items, made.buffer, counts.buffer, lines, length, parts, part, shift)
+        kernels["count_parts"](items, pairs.buffer, counts.buffer, lines, length, parts, part, shift)
         rows = lines * 256
         kernels["add_up"](_full(device, min(rows, workers)), counts.buffer, totals.buffer, rows, parts)
         kernels["place_parts"](
-            items, made.buffer, spare.buffer, counts.buffer, totals.buffer, lines, length, parts, part, shift
+            items, pairs.buffer, spare.buffer, counts.buffer, totals.buffer, lines, length, parts, part, shift
         )
-        made, spare = spare, made
-    return made
+        pairs, spare = spare, pairs
+    return pairs

@@ -1,8 +1,8 @@
 """What kernels that multiply and add in registers share: how each dtype is loaded, accumulated and stored, in vectors.
 
-It begins with `elements.text`, which says how one element is loaded and stored. Half types are computed in float32,
+It begins with `elements.text`, which says how an element is loaded and stored. Half types are computed in float32,
 integers below 64 bits in 32 (the low bits of a wrapping sum are the same), bool not at all. Complex numbers are
-multiplied as pairs of real ones by the families themselves.
+multiplied as pairs of real numbers by the families themselves.
 """
 
 from __future__ import annotations

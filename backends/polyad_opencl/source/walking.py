@@ -1,15 +1,15 @@
 """Loops over strided operands, of any rank and cut into any number of work-items.
 
-A walk goes through the elements of a shape in row-major order and keeps one offset for each operand, which is named
-by a lower-case letter. Its text stands around a body that treats one *run*, elements in a row along the last dimension:
+A walk goes through the elements of a shape in row-major order and keeps an offset for each operand, which is named
+by a lower-case letter. Its text surrounds a body that treats one *run*, elements in a row along the last dimension:
 
     at          the row-major number of the run's first element: where it is in a dense result
     run         how many elements there are
-    a, A        operand a's offset of the first, and its step from one to the next
-    c0, c1, ..  the first one's coordinates
+    a, A        operand a's offset of the first, and its step to the next
+    c0, c1, ..  the first element's coordinates
 
 Division is slow: a work-item divides once for each of its stretches, and carries from there. On CPU devices a stretch
-is all that a work-item does; on others it is one element, so that neighbours touch neighbouring memory.
+is all that a work-item does; on others it is a single element, so that neighbours touch neighbouring memory.
 
 Ranks are rounded up to 3, 8, 16, ...: what few kernels there are need compiling once.
 """
@@ -105,7 +105,7 @@ def opening(rank: int, operands: str) -> str:
     """The text before the body."""
     last = rank - 1
     lines = [
-        "const bool small = count >> 31 == 0;  // a division of 64 bits costs several times one of 32",
+        "const bool small = count >> 31 == 0;  // a division of 64 bits costs several times as much as with 32",
         "for (long start = (long)get_global_id(0) * chunk; start < count; start += (long)get_global_size(0) * chunk) {",
         "const long end = min(start + chunk, count);",
         "long at = start, rest = start;",

@@ -85,7 +85,7 @@ def linspace(
     device: Device | None = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """*num* numbers from *start* to *stop*, which is the last one unless *endpoint* is False.
+    """*num* numbers from *start* to *stop*, which is the last number unless *endpoint* is False.
 
     >>> from polyad import array_api as xp
     >>> xp.linspace(0, 1, 4, endpoint=False)
@@ -145,7 +145,7 @@ def _shape(shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinate tensors of one-dimensional ones.
+    """Coordinate tensors, of one-dimensional tensors.
 
     Raises RuntimeError for an *indexing* other than "xy" and "ij".
     """

@@ -32,7 +32,7 @@ def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: Device | No
 
 
 def isdtype(dtype: DType, kind: DType | str | Sequence[DType | str]) -> bool:
-    """Whether *dtype* is *kind*: a dtype, the name of a group in `KINDS`, or one of several of them.
+    """Whether *dtype* is *kind*: a dtype, the name of a group in `KINDS`, or several of them.
 
     Raises ValueError for an unknown name.
 
@@ -48,7 +48,7 @@ def isdtype(dtype: DType, kind: DType | str | Sequence[DType | str]) -> bool:
         return dtype in KINDS[kind]
     if not isinstance(kind, tuple):
         raise ArgumentTypeError(f"isdtype: kind is {kind!r}", fix="pass a dtype, a name, or a tuple of them")
-    return any(isdtype(dtype, one) for one in kind)
+    return any(isdtype(dtype, group) for group in kind)
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> bool:
@@ -79,7 +79,7 @@ def result_type(*arrays_and_dtypes: Tensor | DType | bool | int | float | comple
             found.append(functions.empty((0,), dtype=value, device="cpu")._type)
         else:
             found.append(type(value))
-    if all(isinstance(one, type) for one in found):
+    if all(isinstance(operand, type) for operand in found):
         raise ArgumentError("result_type: there is no tensor and no dtype", fix="pass one at least")
     return common_dtype(tuple(found))
 

@@ -108,7 +108,7 @@ def round(x: Tensor, /) -> Tensor:
 
 def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Limited to [min, max]; the dtype is x's."""
-    return functions.clip(x, *(one.to(x.dtype) if isinstance(one, Tensor) else one for one in (min, max)))
+    return functions.clip(x, *(limit.to(x.dtype) if isinstance(limit, Tensor) else limit for limit in (min, max)))
 
 
 __all__ = [

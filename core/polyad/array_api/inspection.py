@@ -23,7 +23,7 @@ class Info:
         return registry.get_default_device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """The dtypes of new tensors of numbers of each kind."""
+        """The dtypes of new tensors of bools, integers, real and complex numbers."""
         real = dtypes.get_default_dtype()
         return {
             "real floating": real,

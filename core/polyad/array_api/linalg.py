@@ -70,7 +70,7 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """The products of each element of one vector with each of the other."""
+    """The products of each element of a vector with each of the other."""
     return functions.outer(x1, x2)
 
 

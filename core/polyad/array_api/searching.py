@@ -60,4 +60,4 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
     """The elements of *x1* where *condition* is true, else of *x2*."""
-    return equal_rank_promotion(lambda one, other: functions.where(condition, one, other))(x1, x2)
+    return equal_rank_promotion(lambda chosen, other: functions.where(condition, chosen, other))(x1, x2)

@@ -4,10 +4,10 @@
     capabilities.py  what a backend says of itself: dtypes, features, limits, quirks
     hookspecs.py     the hooks through which pluggy finds it
     api_version.py   which backends work with which polyad
-    entry_points.py  reading the names that packages declare, importing one of them
+    entry_points.py  reading the names that packages declare, importing a package
     registry.py      how core finds, loads and quarantines backends; devices and tensor types
     plugins.py       kernels that other packages bring for a device
-    preparation.py   making a declared kernel ready for one call signature
+    preparation.py   getting a declared kernel ready for a call signature
     memory.py        what a device's memory holds, and the error when it is full
     families.py      tables of kernels that load by family
     bounds.py        the error for an index out of range

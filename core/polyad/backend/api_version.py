@@ -1,8 +1,8 @@
 """The version of the backend interface, and which backends work with it.
 
 A backend works with every polyad whose major version equals its own and whose minor version is at least its own. Adding
-an optional hook, method or field raises the minor version; anything that breaks an existing backend raises the major
-one.
+an optional hook, method or field raises the minor version; anything that breaks an existing backend raises the
+major version.
 """
 
 from __future__ import annotations

@@ -55,12 +55,12 @@ class BackendInfo:
     Attributes:
         name: the device type, equal to the entry point's name.
         api_version: the (major, minor) of `polyad.backend.API_VERSION` that the backend was written for.
-        capabilities: what its devices can do at most; ``Backend.capabilities`` may say less of one device.
+        capabilities: what its devices can do at most; ``Backend.capabilities`` may say less of a device.
         install: the command that brings what may be missing, shown when loading fails.
-        indexed: whether devices are counted (``opencl:0``); a backend with one unnumbered device says False.
+        indexed: whether devices are counted (``opencl:0``); a backend with a single, unnumbered device says False.
         description: one line for listings.
         requires: importable modules without which it cannot load and which an extra brings, such as ``("pyopencl",)``.
-            Where one is missing the backend counts as not installed, which is no problem to report.
+            Where a module is missing the backend counts as not installed, which is no problem to report.
     """
 
     name: str

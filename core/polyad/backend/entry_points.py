@@ -1,7 +1,7 @@
-"""Reading the names that installed packages declare, and importing what is behind one of them.
+"""Reading the names that installed packages declare, and importing what is behind a name.
 
 Names are read without importing anything. A hook module is imported when its backend or plug-in is first needed, and
-each gets a pluggy manager of its own: what one package does wrong in its hooks reaches nobody else, and one module may
+each gets a pluggy manager of its own: what a package does wrong in its hooks reaches nobody else, and a module may
 serve several names.
 """
 
@@ -21,7 +21,7 @@ PLUGIN_GROUP = "polyad.plugins"
 
 @cache
 def declared(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """The entry points of *group* by name; several for a name that more than one package declares. Read once."""
+    """The entry points of *group* by name; several for a name that several packages declare. Read once."""
     # Imported here: it brings the email package along, a quarter of what polyad takes to import.
     from importlib.metadata import entry_points
 

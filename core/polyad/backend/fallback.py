@@ -2,7 +2,7 @@
 
 Nothing falls back silently. The policy is "error" (the default), "warn" or "allow"; every op run on the host is counted
 with the bytes that travelled and the user's line. The policy is the process's, so that it holds in worker threads too;
-`using_policy` sets another one for the thread that entered it.
+`using_policy` sets another policy for the thread that entered it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Policy = Literal["error", "warn", "allow"]
 
 HOST = "cpu"
-"""The device type whose kernels stand in for missing ones."""
+"""The device type whose kernels run where a device has none."""
 
 _lock = threading.Lock()
 _policy: Policy = "error"
@@ -45,7 +45,7 @@ class FallbackWarning(UserWarning):
 
 @dataclass(slots=True)
 class FallbackRecord:
-    """How often an op ran on the host from one line of the user's program, and the bytes moved both ways."""
+    """How often an op ran on the host from a line of the user's program, and the bytes moved both ways."""
 
     op: str
     device: str
@@ -55,7 +55,7 @@ class FallbackRecord:
 
 
 class FallbackReport(tuple[FallbackRecord, ...]):
-    """What ran on the host: one `FallbackRecord` an op, device and line, most calls first. Prints as a table."""
+    """What ran on the host: a `FallbackRecord` for each op, device and line, most calls first. Prints as a table."""
 
     __slots__ = ()
 
@@ -178,7 +178,7 @@ def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], devic
 
     def to_host(array: Any, entry: Any, moved: list[int]) -> Any:
         if isinstance(entry, tuple):
-            return [to_host(one, kind, moved) for one, kind in zip(array, entry, strict=True)]
+            return [to_host(part, part_type, moved) for part, part_type in zip(array, entry, strict=True)]
         if not isinstance(entry, TensorType):
             return array
         data = backend.to_host(array)
@@ -200,10 +200,10 @@ def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], devic
         result = chosen(*operands, *params)
         several = isinstance(result, tuple)
         back = []
-        for part, kind in zip(result if several else (result,), outputs, strict=True):
+        for part, type_ in zip(result if several else (result,), outputs, strict=True):
             data = host_backend.to_host(part)
             moved.append(data.nbytes)
-            back.append(backend.from_host(data, kind.dtype, device))
+            back.append(backend.from_host(data, type_.dtype, device))
         note(op.name, device, sum(moved))
         return tuple(back) if several else back[0]
 
@@ -212,7 +212,7 @@ def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], devic
 
 def _on(device: Device, entry: Any) -> Any:
     if isinstance(entry, tuple):
-        return tuple(_on(device, one) for one in entry)
+        return tuple(_on(device, part) for part in entry)
     return registry.tensor_type(entry.dtype, device, entry.zero_dim) if isinstance(entry, TensorType) else entry
 
 
@@ -238,7 +238,7 @@ def _dtypes(types: Signature) -> str:
 
 
 def note(op: str, device: Device, moved: int) -> None:
-    """Count one op that ran on the host for *device*, and the bytes *moved*."""
+    """Count an op that ran on the host for *device*, and the bytes *moved*."""
     line = user_line()
     with _lock:
         record = _records.setdefault((op, str(device), line), FallbackRecord(op, str(device), line))

@@ -2,7 +2,7 @@
 
 Tier 0 is the abstract methods of `Backend`: memory, copies, fill. With these alone every op runs, by counted fallback
 to the host. Tier 1 is a kernel for each primitive (``polyad.dispatch.primitives()`` lists them). Tier 2 is kernels for
-composites, where a fused one is faster.
+composites, where a fused kernel is faster.
 
 A kernel is a plain callable ``kernel(*operands, *params) -> array`` (a tuple of arrays for an op with several outputs):
 operands are array handles, Python numbers where the op takes them, None for an absent optional operand, or a list for
@@ -62,14 +62,14 @@ Signature = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A backend's implementation of one op, with what it needs of its operands.
+    """A backend's implementation of an op, with what it needs of its operands.
 
     Attributes:
         function: the callable; see the module's docstring for its contract.
         dtypes: operand dtypes it takes; None means every dtype that the backend declares.
         out: whether it takes ``out=array`` (or a tuple of arrays) and writes there, operands overlapping or not.
         contiguous: whether it needs row-major operands; core then copies those that are not.
-        specialize: called once a signature, may return a callable made for it, or None for "not this one".
+        specialize: called once a signature, may return a callable for that signature, or None for "not this one".
         origin: who supplied it, for `polyad.explain`.
     """
 
@@ -96,7 +96,7 @@ class KernelSupply:
 
 
 class Backend(ABC):
-    """Storage and kernels of one device type. Derive from it and implement the abstract methods: that is tier 0.
+    """Storage and kernels of a device type. Derive from it and implement the abstract methods: that is tier 0.
 
     Host data travels as ``numpy.ndarray`` in both directions. All shapes and strides given to a backend count elements.
     """
@@ -117,13 +117,13 @@ class Backend(ABC):
 
     def zeros(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Any:
         """As `empty`, but filled with zeros; to override where memory that is zero already can be had."""
-        made = self.empty(shape, dtype, device)
-        self.fill(made, 0)
-        return made
+        array = self.empty(shape, dtype, device)
+        self.fill(array, 0)
+        return array
 
     @abstractmethod
     def from_host(self, data: Any, dtype: DType, device: Device) -> Any:
-        """A new array holding a copy of a NumPy array whose dtype is *dtype*'s twin."""
+        """A new array holding a copy of a NumPy array whose dtype corresponds to *dtype*."""
 
     def adopt(self, data: Any, dtype: DType, device: Device) -> Any:
         """As `from_host`, of a NumPy array that nobody else will use: its memory may become the new array's."""
@@ -133,7 +133,7 @@ class Backend(ABC):
     def to_host(self, array: Any) -> Any:
         """The array's values as a NumPy array; waits until they are computed.
 
-        It is a new one, but for a backend that declares ``shared_host_memory``, which may show its own memory.
+        It is a new array, but for a backend that declares ``shared_host_memory``, which may show its own memory.
         """
 
     @abstractmethod
@@ -142,7 +142,7 @@ class Backend(ABC):
 
     @abstractmethod
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
-        """Write one number into every element of a strided *target*."""
+        """Write a number into every element of a strided *target*."""
 
     @abstractmethod
     def root(self, array: Any) -> Any:
@@ -185,11 +185,11 @@ class Backend(ABC):
         return
 
     def num_threads(self) -> int:
-        """How many threads of the host one kernel may use."""
+        """How many threads of the host a kernel may use."""
         return 1
 
     def set_num_threads(self, number: int) -> None:
-        """Let one kernel use at most *number* threads of the host. A backend that computes elsewhere ignores it."""
+        """Let a kernel use at most *number* threads of the host. A backend that computes elsewhere ignores it."""
         return
 
     def capabilities(self, device: Device) -> Capabilities:

@@ -39,7 +39,7 @@ class MemoryStats:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Tensors of one shape and dtype that are alive: how many distinct memories they have, and their bytes together."""
+    """Tensors of a shape and dtype that are alive: how many distinct memories they have, and their bytes together."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -59,8 +59,8 @@ def holdings(device: Device) -> list[Holding]:
     for found in gc.get_objects():
         if not issubclass(type(found), classes):  # a proxy may lie about its __class__
             continue
-        kind = getattr(found, "_type", None)
-        if kind is None or kind.device != device:
+        type_ = getattr(found, "_type", None)
+        if type_ is None or type_.device != device:
             continue
         storage = found._storage
         owner = id(found._array) if storage is None else id((storage.origin or storage)._array)
@@ -68,9 +68,9 @@ def holdings(device: Device) -> list[Holding]:
             continue
         seen.add(owner)
         shape = tuple(found._array.shape)
-        bytes_held = storage.nbytes if storage is not None else _size(shape) * kind.dtype.itemsize
-        counts[shape, kind.dtype] += 1
-        total[shape, kind.dtype] += bytes_held
+        bytes_held = storage.nbytes if storage is not None else _size(shape) * type_.dtype.itemsize
+        counts[shape, type_.dtype] += 1
+        total[shape, type_.dtype] += bytes_held
     return [Holding(*key, counts[key], total[key]) for key, _ in total.most_common()]
 
 
@@ -84,9 +84,9 @@ def _size(shape: tuple[int, ...]) -> int:
 def held_by(device: Device, most: int = 5) -> str:
     """The largest `holdings` in one line each, for an error message."""
     found = holdings(device)
-    lines = [str(one) for one in found[:most]]
+    lines = [str(holding) for holding in found[:most]]
     if len(found) > most:
-        lines.append(f"{len(found) - most} other shapes: {sum(one.bytes for one in found[most:]):,} bytes")
+        lines.append(f"{len(found) - most} other shapes: {sum(holding.bytes for holding in found[most:]):,} bytes")
     return "; ".join(lines) or "no tensor"
 
 

@@ -1,4 +1,4 @@
-"""Making a declared kernel ready for one call signature: its dtypes, its special form, the layout that it needs."""
+"""Getting a declared kernel ready for a call signature: its dtypes, its special form, the layout that it needs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def prepare(kernel: Kernel, types: Signature) -> Callable[..., Any] | None:
         isinstance(t, TensorType) and t.dtype not in kernel.dtypes for t in flat(types)
     ):
         return None
-    made: Callable[..., Any] | None = kernel.function
+    function: Callable[..., Any] | None = kernel.function
     if kernel.specialize is not None:
-        made = kernel.specialize(types)
-    if made is not None and kernel.contiguous:
-        return _with_contiguous_operands(made, types)
-    return made
+        function = kernel.specialize(types)
+    if function is not None and kernel.contiguous:
+        return _with_contiguous_operands(function, types)
+    return function
 
 
 def _with_contiguous_operands(function: Callable[..., Any], types: Signature) -> Callable[..., Any]:
     def contiguous(array: Any, entry: Any) -> Any:
         if isinstance(entry, tuple):
-            return [contiguous(one, kind) for one, kind in zip(array, entry, strict=True)]
+            return [contiguous(part, part_type) for part, part_type in zip(array, entry, strict=True)]
         if not isinstance(entry, TensorType):
             return array
         size = entry.dtype.itemsize

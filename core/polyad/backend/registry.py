@@ -48,7 +48,7 @@ KNOWN_PACKAGES = {
 """Packages to suggest for device types that are not installed; an older polyad may not have had them: upgrade."""
 
 DEVICE_VARIABLE = "POLYAD_DEVICE"
-"""The environment variable that names the default device; read when the first tensor without a device is made."""
+"""The environment variable that names the default device; read when the first tensor without a device is created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Failure:
     """Why a backend is quarantined. Text, not the exception, which would keep frames alive and grow with each raise.
 
     Attributes:
-        kind: the exception type to raise.
+        exception: the type to raise.
         details: the traceback of the failure, for listings; empty if core itself refused the backend.
     """
 
-    kind: type[BackendUnavailable]
+    exception: type[BackendUnavailable]
     message: str
     notes: dict[str, str]
     fix: str
@@ -68,11 +68,11 @@ class Failure:
 
     def error(self) -> BackendUnavailable:
         """The exception, new each time."""
-        return self.kind(self.message, notes=self.notes, fix=self.fix)
+        return self.exception(self.message, notes=self.notes, fix=self.fix)
 
 
 lock = threading.RLock()
-"""Held while packages are loaded; one for backends and plug-ins, since either may need the other."""
+"""Held while packages are loaded; the same for backends and plug-ins, since either may need the other."""
 
 _backends: dict[str, Backend] = {}
 _registered: set[str] = set()
@@ -241,7 +241,7 @@ def failure_of(name: str) -> Failure | None:
 
 
 def is_available(name: str) -> bool:
-    """Whether tensors can be made on device *name*, such as "cpu", "opencl" or "cuda:1".
+    """Whether tensors can be created on device *name*, such as "cpu", "opencl" or "cuda:1".
 
     Loads its backend. Raises TypeError for what is no string or device, and nothing else.
 
@@ -274,7 +274,10 @@ class Registration:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         unregister(self.name)
 
@@ -336,7 +339,7 @@ def forget() -> None:
     """Look at the installed packages anew, after one was installed or mended while the program runs.
 
     Quarantined backends get another try and plug-ins are loaded again. Backends that work stay loaded, so that existing
-    tensors stay valid; one whose package is gone is dropped.
+    tensors stay valid; a backend whose package is gone is dropped.
     """
     global _environment_default
     with lock:
@@ -481,7 +484,7 @@ _types: dict[tuple[DType, Device, bool], TensorType] = {}
 
 
 def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
-    """The interned TensorType of a device that `resolve_device` gave. Raises UndeclaredDType for one it lacks."""
+    """The interned TensorType of a device from `resolve_device`. Raises UndeclaredDType for a dtype that it lacks."""
     key = (dtype, device, zero_dim)
     found = _types.get(key)
     if found is not None:
@@ -501,8 +504,8 @@ def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
     with lock:
         if key not in _types:
             nd, zd = TensorType(), TensorType()
-            for made, flag in ((nd, False), (zd, True)):
-                made.dtype, made.device, made.zero_dim, made.backend, made.nd, made.zd = (
+            for type_, flag in ((nd, False), (zd, True)):
+                type_.dtype, type_.device, type_.zero_dim, type_.backend, type_.nd, type_.zd = (
                     dtype,
                     device,
                     flag,

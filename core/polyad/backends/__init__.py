@@ -7,7 +7,7 @@
 `fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
 without a package, for notebooks and tests; `refresh` looks at the installed packages anew.
 
-All of it is made elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.diagnosis`.
+All of it is defined elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.diagnosis`.
 """
 
 from ..backend.fallback import (

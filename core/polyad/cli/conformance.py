@@ -15,7 +15,7 @@ __all__ = ["add_parser"]
 DESCRIPTION = """\
 Run polyad's conformance suite against a backend: values, dtypes, strides, gradients, aliasing, random bits. It is
 the same as  pytest --pyargs polyad_conformance --polyad-backend=BACKEND  and exits as pytest does; but tests run in
-a process of their own, so that one that crashes or hangs is a failure and no end.
+a process of their own, so that a test that crashes or hangs fails and does not end the run.
 """
 
 IN_ONE_PROCESS = ("--pdb", "--trace", "-s", "--capture", "-n", "--numprocesses", "--collect-only", "--co", "no:xdist")

@@ -12,7 +12,7 @@ __all__ = ["add_parser"]
 
 DESCRIPTION = """\
 Train a small convolutional classifier on real handwriting, show how it learns and what it misreads, save a
-checkpoint after each epoch, and check that the saved model predicts what the trained one does.
+checkpoint after each epoch, and check that the saved model predicts what the trained model does.
 """
 
 
@@ -103,9 +103,9 @@ def _rate(text: str) -> Any:
     return _number(float, text, lambda value: math.isfinite(value) and value > 0, "a number above 0")
 
 
-def _number(kind: Any, text: str, is_allowed: Any, rule: str) -> Any:
+def _number(convert: Any, text: str, is_allowed: Any, rule: str) -> Any:
     try:
-        value = kind(text)
+        value = convert(text)
     except ValueError:
         value = None
     if value is None or not is_allowed(value):

@@ -11,7 +11,7 @@
     reduction.py        kernels that make many elements few
 
 Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
-geometry. The simplest use is one op; a fused chain of ops is the same call with a larger expression.
+geometry. The simplest use is a single op; a fused chain of ops is the same call with a larger expression.
 """
 
 from .collapse import broadcast_strides, by_memory, collapse, result_strides

@@ -9,7 +9,7 @@ from ..layout import Shape, Strides, broadcast_strides as broadcast_strides, res
 
 def collapse(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Strides, ...]]:
     """*shape* without size-1 dimensions and with neighbours merged where every operand steps through both
-    as through one.
+    as through a single one.
 
     >>> collapse((4, 1, 6), [(6, 6, 1), (0, 0, 1)])
     ((4, 6), ((6, 1), (0, 1)))
@@ -17,7 +17,7 @@ def collapse(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Str
     ((24,), ((1,), (1,)))
     """
     sizes: list[int] = []
-    steps: list[list[int]] = []  # one entry a kept dimension: each operand's stride
+    steps: list[list[int]] = []  # an entry for each kept dimension: each operand's stride
     for dim, size in enumerate(shape):
         if size == 1:
             continue
@@ -36,7 +36,7 @@ def collapse(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Str
 def by_memory(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[Strides, ...]]:
     """*shape* and *strides* with the dimensions in the order in which the first operand lies in memory, then collapsed.
 
-    For work that may visit elements in any order: a transposed array is then one long dimension.
+    For work that may visit elements in any order: a transposed array is then a single long dimension.
 
     >>> by_memory((4, 6), [(1, 4), (1, 4)])
     ((24,), ((1,), (1,)))
@@ -46,5 +46,5 @@ def by_memory(shape: Shape, strides: Sequence[Strides]) -> tuple[Shape, tuple[St
         order = sorted(range(len(shape)), key=lambda dim: -abs(first[dim]))
         if order != list(range(len(shape))):
             shape = tuple([shape[dim] for dim in order])
-            strides = [tuple([one[dim] for dim in order]) for one in strides]
+            strides = [tuple([operand[dim] for dim in order]) for operand in strides]
     return collapse(shape, strides)

@@ -1,7 +1,7 @@
 """Ops on complex numbers, as expressions of their real and imaginary parts.
 
 Generated code knows real numbers only: a complex value is two variables. Here every op that complex numbers have is
-a function of the parts of its arguments, (re, im) pairs, that gives a pair, or one real expression where the result is
+a function of the parts of its arguments, (re, im) pairs, that gives a pair, or a real expression where the result is
 real or bool.
 
 To add an op: its function, and its row in `LOWERED`.
@@ -33,7 +33,7 @@ def both(a: Expression, b: Expression) -> Expression:
 
 
 def either(a: Expression, b: Expression) -> Expression:
-    """Whether one of two bools is true."""
+    """Whether either of two bools is true."""
     return apply("add", a, b)
 
 
@@ -104,8 +104,8 @@ def _hyperbolic_tangent(z: Pair) -> Pair:
     d = b * s * s + 1
     far = _abs(z[0]) > 20
     tail = _exp(_abs(z[0]) * -2) * 4
-    one = _copysign(where(far, 1, z[0]), z[0])
-    return where(far, one, b * r * s / d), where(far, _sin(z[1]) * _cos(z[1]) * tail, t / d)
+    unit = _copysign(where(far, 1, z[0]), z[0])
+    return where(far, unit, b * r * s / d), where(far, _sin(z[1]) * _cos(z[1]) * tail, t / d)
 
 
 def _inverse_hyperbolic_sine(z: Pair) -> Pair:
@@ -128,8 +128,8 @@ def _inverse_hyperbolic_cosine(z: Pair) -> Pair:
 
 
 def _inverse_hyperbolic_tangent(z: Pair) -> Pair:
-    """Half of log(1 + z) - log(1 - z): its real part as one log1p of a positive number, its imaginary part as the sum
-    of two angles of one sign, so that nothing cancels.
+    """Half of log(1 + z) - log(1 - z): its real part as a log1p of a positive number, its imaginary part as the sum
+    of two angles of the same sign, so that nothing cancels.
     """
     size = _abs(z[0])
     re = _log1p(size * 4 / ((1 - size) * (1 - size) + z[1] * z[1])) * 0.25
@@ -140,8 +140,8 @@ def _inverse_hyperbolic_tangent(z: Pair) -> Pair:
 def _power(a: Pair, b: Pair) -> Pair:
     """exp(b log a); to the 0 it is 1, and 0 to anything else 0."""
     zero, none = both(_is0(a[0]), _is0(a[1])), both(_is0(b[0]), _is0(b[1]))
-    made = _exponential(_mul(b, _logarithm(_choose(zero, (_one(a), _none(a)), a))))
-    return _choose(none, (_one(a), _none(a)), _choose(zero, (_none(a), _none(a)), made))
+    power = _exponential(_mul(b, _logarithm(_choose(zero, (_one(a), _none(a)), a))))
+    return _choose(none, (_one(a), _none(a)), _choose(zero, (_none(a), _none(a)), power))
 
 
 def _is0(x: Expression) -> Expression:

@@ -1,4 +1,4 @@
-"""The generator of elementwise kernels: `elementwise` writes one, `elementwise_plan` says how it walks given arrays.
+"""The generator of elementwise kernels: `elementwise` writes them, `elementwise_plan` says how they walk given arrays.
 
 One source serves all shapes and strides of up to `rank` collapsed dimensions: everything that depends on layout is in
 one argument by value, the *geometry*, a struct of int64:
@@ -7,14 +7,14 @@ one argument by value, the *geometry*, a struct of int64:
     then for every array (results, then operands in order): offset, inner stride, outer strides
 
 The elements along the inner dimension are a *row*, a part of it a *chunk*. Chunks are handed out to the instances;
-where one lies is worked out once a chunk, not once an element. Elements next to each other are loaded as vectors,
+where a chunk lies is worked out once for it, not once an element. Elements next to each other are loaded as vectors,
 others are gathered into them, and the last vector of a chunk may be partly filled: one loop body does it all, which
 keeps kernels small, since compiling them is what a first call pays for. On CPUs there are two or three kernels: one for
 any inner strides, and, for arrays that are worth it, those for the inner strides of most calls, where every result is
 dense and every operand dense or constant along a row; with very many elements these write past the caches.
 
 The kernel's parameters, in order: the results' pointers, the operands' pointers (none for a `Place`), the scalars (a
-complex one is two, a bool or integer one int64), the geometry.
+complex number is two, a bool or integer an int64), the geometry.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class KernelSource:
         name: the kernel function's name.
         text: the whole source.
         arrays: dtypes of results and operands that have pointers, in order.
-        scalars: dtypes in which the numbers are passed, in order; a complex one counts twice.
-        lanes: elements that one step of its loop takes.
+        scalars: dtypes in which the numbers are passed, in order; a complex number counts twice.
+        lanes: elements that a step of its loop takes.
         rank: collapsed dimensions that it can walk.
     """
 
@@ -97,10 +97,10 @@ class Leaves:
                     f"codegen: operand {leaf.position} occurs as {before.dtype.name} and {leaf.dtype.name}",
                     fix="use one dtype, and casts",
                 )
-        for kind, leaves in found.items():
+        for leaf_type, leaves in found.items():
             if sorted(leaves) != list(range(len(leaves))):
                 raise ArgumentError(
-                    f"codegen: the expression uses {kind.__name__.lower()}s {sorted(leaves)}",
+                    f"codegen: the expression uses {leaf_type.__name__.lower()}s {sorted(leaves)}",
                     fix="number them from 0 without gaps",
                 )
         operands, scalars = (tuple(leaves[n] for n in range(len(leaves))) for leaves in found.values())
@@ -109,12 +109,12 @@ class Leaves:
 
 def scalar_dtypes(scalars: Sequence[Scalar]) -> tuple[DType, ...]:
     """The dtypes in which a kernel gets its numbers."""
-    made: list[DType] = []
+    passed: list[DType] = []
     for scalar in scalars:
         own = computed_in(scalar.dtype)
         own = own if own.category == FLOATING else int64
-        made += [own, own] if scalar.dtype.is_complex else [own]
-    return tuple(made)
+        passed += [own, own] if scalar.dtype.is_complex else [own]
+    return tuple(passed)
 
 
 def declare_scalars(writer: Writer, scalars: Sequence[Scalar]) -> None:
@@ -123,8 +123,8 @@ def declare_scalars(writer: Writer, scalars: Sequence[Scalar]) -> None:
     for scalar in scalars:
         names = []
         for _ in range(2 if scalar.dtype.is_complex else 1):
-            own, kind = computed_in(scalar.dtype), writer.type_of(scalar.dtype)
-            names.append(writer.declare(scalar.dtype, f"({kind})(({writer.dialect.types[own]})c{parameter})"))
+            own, type_name = computed_in(scalar.dtype), writer.type_of(scalar.dtype)
+            names.append(writer.declare(scalar.dtype, f"({type_name})(({writer.dialect.types[own]})c{parameter})"))
             parameter += 1
         writer.known[scalar] = tuple(names)
 
@@ -135,11 +135,11 @@ def load_operand(
     """Variables with an operand's elements, or with the numbers that a `Place` counts."""
     if isinstance(operand, Operand):
         return writer.load(operand.dtype, f"{pointer} + {place}", stride, count)
-    kind, scalar = writer.type_of(operand.dtype), writer.dialect.types[operand.dtype]
+    vector, scalar = writer.type_of(operand.dtype), writer.dialect.types[operand.dtype]
     if writer.lanes == 1:
         return (writer.declare(operand.dtype, f"({scalar})({place})"),)
     steps = ", ".join(str(lane) for lane in range(writer.lanes))
-    text = f"({kind})(({scalar})({place})) + ({kind})({steps}) * ({kind})(({scalar})({stride}))"
+    text = f"({vector})(({scalar})({place})) + ({vector})({steps}) * ({vector})(({scalar})({stride}))"
     return (writer.declare(operand.dtype, text),)
 
 
@@ -185,7 +185,7 @@ def elementwise(
     Args:
         expressions: what to compute, from common operands and numbers.
         dialect: the language.
-        device: decides the number of lanes; by default one CPU.
+        device: decides the number of lanes; by default a CPU.
         rank, inner, stream: what the arrays' `ElementwisePlan` says.
         name: of the kernel function.
 
@@ -260,7 +260,7 @@ def neighbouring(dialect: Dialect) -> list[str]:
 
 
 def _interleaved(dialect: Dialect) -> list[str]:
-    """The loop over units of one of many instances that run side by side and touch neighbouring units together."""
+    """The loop over units of an instance among many that run side by side and touch neighbouring units together."""
     return [f"for ({dialect.wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]
 
 

@@ -187,7 +187,7 @@ def cast(expression: Expression, dtype: DType) -> Expression:
 
 
 def where(condition: Expression, chosen: Expression | Number, other: Expression | Number) -> Apply:
-    """*chosen* where *condition*, *other* elsewhere; one of the two may be a number."""
+    """*chosen* where *condition*, *other* elsewhere; either may be a number."""
     if not isinstance(chosen, Expression):
         assert isinstance(other, Expression)
         chosen = Literal(chosen, other.dtype)
@@ -199,21 +199,21 @@ def leaves_of(*expressions: Expression) -> Iterator[Expression]:
     seen: set[Expression] = set()
     waiting = list(expressions)
     while waiting:
-        one = waiting.pop()
-        if one in seen:
+        node = waiting.pop()
+        if node in seen:
             continue
-        seen.add(one)
-        if isinstance(one, Apply):
-            waiting.extend(one.arguments)
-        elif isinstance(one, Part):
-            waiting.append(one.whole)
+        seen.add(node)
+        if isinstance(node, Apply):
+            waiting.extend(node.arguments)
+        elif isinstance(node, Part):
+            waiting.append(node.whole)
         else:
-            yield one
+            yield node
 
 
 def operands_of(*expressions: Expression) -> Iterator[Operand | Place]:
     """Every operand and place that occurs, each once."""
-    return (one for one in leaves_of(*expressions) if isinstance(one, (Operand, Place)))
+    return (leaf for leaf in leaves_of(*expressions) if isinstance(leaf, (Operand, Place)))
 
 
 def dtypes_of(*expressions: Expression) -> set[DType]:
@@ -221,8 +221,10 @@ def dtypes_of(*expressions: Expression) -> set[DType]:
     seen: set[Expression] = set()
     waiting = list(expressions)
     while waiting:
-        one = waiting.pop()
-        if one not in seen:
-            seen.add(one)
-            waiting.extend(one.arguments if isinstance(one, Apply) else (one.whole,) if isinstance(one, Part) else ())
-    return {one.dtype for one in seen}
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting.extend(
+                node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
+            )
+    return {node.dtype for node in seen}

@@ -10,7 +10,7 @@ Formulas are written in marks that the writer fills in:
     @name(         a function from `FUNCTIONS`, written for the type
 
 Masks combine by ``&``, ``|`` and ``?:``, never by ``&&``: that is what vectors and scalars have in common. An op has
-one formula, or one a kind of dtype: "b" bool, "i" signed and "u" unsigned integers, "f" floating, "*" any other. Ops
+one formula, or a table by dtype: "b" bool, "i" signed and "u" unsigned integers, "f" floating, "*" any other. Ops
 are named as declared in `polyad.ops`, where they are pointwise; a test checks that. NaN passes through maximum and
 minimum; C's fmax would drop it.
 
@@ -30,7 +30,7 @@ MATH = {
     "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan",
     "sinh", "cosh", "asinh", "acosh", "atanh", "floor", "ceil", "trunc",
 }  # fmt: skip
-"""Ops that are one call of a math function of the same name, on floating point numbers."""
+"""Ops that are a call of a math function of the same name, on floating point numbers."""
 
 Formula = str | dict[str, str]
 
@@ -81,14 +81,14 @@ FORMULAS: dict[str, Formula] = {
 }
 
 OPS = {*FORMULAS, "where", "cast"}
-"""Ops that expressions may have; how `where` and `cast` are written depends on more than one type."""
+"""Ops that expressions may have; how `where` and `cast` are written depends on several types."""
 
 
 def _horner(coefficients: Sequence[float], variable: str) -> str:
     """A polynomial, the constant first."""
     text = f"(<T>)({coefficients[-1]!r}f)"
-    for one in reversed(coefficients[:-1]):
-        text = f"({text} * {variable} + (<T>)({one!r}f))"
+    for coefficient in reversed(coefficients[:-1]):
+        text = f"({text} * {variable} + (<T>)({coefficient!r}f))"
     return text
 
 
@@ -109,7 +109,7 @@ _ERFCX = (
 """exp(x**2) * erfc(x) / u for x >= 0."""
 
 FUNCTIONS: dict[str, tuple[str, str]] = {
-    # Processors trap on an integer divided by 0, and on the least one by -1: neither reaches the division.
+    # Processors trap on an integer divided by 0, and on the least integer by -1: neither reaches the division.
     "quotient": (
         "<T> a, <T> b",
         "const <T> d = ((b == (<T>)(0)) | (b == (<T>)(-1))) ? (<T>)(1) : b;\n"
@@ -184,7 +184,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         (1.0, 0.4974043369, 0.1138726696, 0.0154296561, 0.0013014531, 6.23910310e-05),
     ),
     # exp(-x**2) times a polynomial in u = 1 / (1 + |x| / 2); the square is split so that its rounding does not grow
-    # with x: near = k / 64 has an exact one.
+    # with x: near = k / 64 has an exact square.
     "erfc_float32": (
         "<T> x",
         "const <T> size = $fabs(x);\n"
@@ -203,19 +203,19 @@ fitted to the functions' values by least squares, weighted until the largest rel
 """
 
 
-def formula(op: str, kind: str) -> str | None:
-    """The formula of *op* for dtypes of *kind*; None if it has none."""
+def formula(op: str, letter: str) -> str | None:
+    """The formula of *op* for dtypes that *letter* stands for; None if it has none."""
     found = FORMULAS.get(op)
     if found is None or isinstance(found, str):
         return found
-    return found.get(kind) or found.get("*")
+    return found.get(letter) or found.get("*")
 
 
-def is_cheap(op: str, kind: str) -> bool:
-    """Whether *op* is a few instructions on dtypes of *kind*: no function is called, and nothing divided.
+def is_cheap(op: str, letter: str) -> bool:
+    """Whether *op* is a few instructions on dtypes of that letter: no function is called, and nothing divided.
 
     >>> is_cheap("mul", "f"), is_cheap("exp", "f"), is_cheap("div", "f")
     (True, False, False)
     """
-    text = formula(op, kind) or "@"
+    text = formula(op, letter) or "@"
     return not any(mark in text for mark in ("$", "@", "/"))

@@ -2,13 +2,13 @@
 walks given arrays.
 
 What is reduced is any expression, so that ``sum(x * y)`` reads x and y once. The iteration space has *kept* dimensions,
-which the result has, and *reduced* ones; both are collapsed apart. A kernel is one of two shapes:
+which the result has, and *reduced* ones; both are collapsed apart. A kernel has either of two shapes:
 
     along    vectors lie along the inner reduced dimension: sums of rows, or of everything
     across   vectors lie along the inner kept dimension: sums of columns
 
 On CPUs, where the vectors lie densely and there are many, a step takes several, each with an accumulator of its own:
-one addition need not wait for another, and the columns of a step fill whole cache lines.
+an addition need not wait for the one before, and the columns of a step fill whole cache lines.
 
 The reduced dimensions are cut into segments of at most `SEGMENT` elements. Each is accumulated by itself and then added
 to the total, which bounds how rounding errors grow; vectors have an accumulator a lane besides. Where there are fewer
@@ -54,7 +54,7 @@ from .elementwise import (
 from .expression import Apply, Expression, Local, Operand, apply, cast
 from .formulas import is_cheap
 from .hardware import CPU, DeviceDescription
-from .writer import Writer, computed_in, kind_of
+from .writer import Writer, computed_in, letter_of
 
 SEGMENT = 1024
 """Elements that are accumulated before they join the total."""
@@ -73,7 +73,7 @@ its rows are so few that the processor fetches ahead in each of them, and what i
 COMBINED_BY = {
     "sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum", "any": "maximum", "all": "minimum",
 }  # fmt: skip
-"""The op that makes one of two elements, by reduction."""
+"""The op that combines two elements, by reduction."""
 
 
 def identity(reducer: str, dtype: DType) -> bool | int | float:
@@ -130,8 +130,8 @@ def reduction(
         raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
     device = device or DeviceDescription()
     leaves = Leaves.of([expression])
-    kind = expression.dtype
-    result = result or kind
+    dtype = expression.dtype
+    result = result or dtype
     lanes = lanes_for([expression, cast(expression, result)], dialect, device)
     scalars = scalar_dtypes(leaves.scalars)
     listed, arrays = parameters(dialect, [result], leaves.operands, scalars)
@@ -145,9 +145,9 @@ def reduction(
 
     writer = Writer(dialect, lanes)
     declare_scalars(writer, leaves.scalars)
-    nothing = identity(reducer, kind)
-    parts = factor(kind)
-    zeros = [writer.constant(nothing, kind), writer.constant(0, kind)][:parts]
+    nothing = identity(reducer, dtype)
+    parts = factor(dtype)
+    zeros = [writer.constant(nothing, dtype), writer.constant(0, dtype)][:parts]
     lifted, numbers = writer.lines, dict(writer.known)
     near = [f"{'k' if across else 'r'}{n}" if inner is None else str(inner[n - 1]) for n in operands]
 
@@ -164,16 +164,16 @@ def reduction(
             writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near[n - 1], count)
         values = writer.value(expression)
         if count == "m" and lanes > 1 and not across:
-            keep = _keep_function(writer, kind)
-            values = tuple(writer.declare(kind, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
-        made = _combine(writer, reducer, kind, blocks[u], values)
-        return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], made, strict=True))]
+            keep = _keep_function(writer, dtype)
+            values = tuple(writer.declare(dtype, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
+        combined = _combine(writer, reducer, dtype, blocks[u], values)
+        return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
 
     def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
         """Statements that add *others* to *totals*."""
         writer.lines = []
-        made = _combine(writer, reducer, kind, totals, others)
-        return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, made, strict=True))]
+        combined = _combine(writer, reducer, dtype, totals, others)
+        return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
 
     blocks, totals = ([[f"{n}{part}_{u}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total"))
     whole = [line for u in range(unroll) for line in taken(u, str(lanes))] if unroll > 1 else []
@@ -181,7 +181,7 @@ def reduction(
     join = [line for u in range(unroll) for line in joined(totals[u], blocks[u])]
     fold = [line for u in range(1, unroll) for line in joined(totals[0], totals[u])]
 
-    vector = writer.type_of(kind)
+    vector = writer.type_of(dtype)
     lines = [
         # Units of one split are neighbours, so that what they read lies together.
         f"const {wide} wholes = g.at[0] / g.at[1];",
@@ -206,7 +206,7 @@ def reduction(
         lines.append(f"      o += at * g.at[{base[0] + 2 + dim}];")
         lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
         lines.append("    }")
-    start = [[f"{one} = {zero}" for one, zero in zip(row, zeros, strict=True)] for row in (*totals, *blocks)]
+    start = [[f"{name} = {zero}" for name, zero in zip(row, zeros, strict=True)] for row in (*totals, *blocks)]
     starting = [f"{vector} {', '.join(row)};" for row in start]
     lines += [f"    {line}" for line in starting[:unroll]]
     lines += [
@@ -236,20 +236,22 @@ def reduction(
     lines += [*(f"        {line}" for line in join), "    }"]
 
     if across or lanes == 1:
-        one, found = writer, [tuple(total) for total in totals]
+        single, found = writer, [tuple(total) for total in totals]
     else:
-        one = Writer(dialect, 1, writer.functions, prefix="u")
-        element, text = _fold(one, totals[0], writer.packed(computed_in(kind), ""), lanes, reducer, kind)
+        single = Writer(dialect, 1, writer.functions, prefix="u")
+        element, text = _fold(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
         lines += [f"    {line}" for line in (*fold, *text)]
         found = [element]
     for u, names in enumerate(found):
-        one.lines = []
-        made = one.value(cast(Local(names, kind), result))
+        single.lines = []
+        values = single.value(cast(Local(names, dtype), result))
         place = f"o + {u * lanes}" if u else "o"
         apart = "1" if across and inner is not None else f"g.at[{base[0] + 1}]"
         count = str(lanes) if unroll > 1 else "m"
-        stored = one.store(result, made, f"out0 + {f'2 * ({place})' if result.is_complex else place}", apart, count)
-        lines += [f"    {line}" for line in (*one.lines, *stored)]
+        stored = single.store(
+            result, values, f"out0 + {f'2 * ({place})' if result.is_complex else place}", apart, count
+        )
+        lines += [f"    {line}" for line in (*single.lines, *stored)]
     lines.append("}")
     source = "".join(
         [
@@ -264,15 +266,15 @@ def reduction(
     return KernelSource(name, source, arrays, scalars, lanes, kept_rank)
 
 
-def _combine(writer: Writer, reducer: str, kind: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
-    """The variables that hold one element made of two."""
+def _combine(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+    """The variables that hold the combination of two elements."""
     writer.known = {}
-    return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), kind), Local(tuple(b), kind)))
+    return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), dtype), Local(tuple(b), dtype)))
 
 
-def _keep_function(writer: Writer, kind: DType) -> str:
+def _keep_function(writer: Writer, dtype: DType) -> str:
     """A function that gives *nothing* in the lanes from *m* on."""
-    own = kind.to_real()
+    own = dtype.to_real()
     spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
     if spelled not in writer.functions:
         vector, element = writer.type_of(own), Writer(writer.dialect, 1).type_of(own)
@@ -289,28 +291,28 @@ def _keep_function(writer: Writer, kind: DType) -> str:
 
 
 def _fold(
-    one: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, kind: DType
+    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that make one element of the *lanes* of the *totals*, by halves; *packed* is their type in memory."""
-    element, parts = one.type_of(kind), len(totals)
+    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory."""
+    element, parts = single.type_of(dtype), len(totals)
     lines = []
     for part, total in enumerate(totals):
         lines.append(f"{element} lane{part}[{lanes}]; (({packed} *)lane{part})->v = {total};")
     left = [f"lane{part}[lane]" for part in range(parts)]
     right = [f"lane{part}[lane + apart]" for part in range(parts)]
-    made = _combine(one, reducer, kind, left, right)
+    combined = _combine(single, reducer, dtype, left, right)
     lines.append(f"for (int apart = {lanes // 2}; apart > 0; apart /= 2)")
     lines.append("    for (int lane = 0; lane < apart; ++lane) {")
-    lines += [f"        {line}" for line in one.lines]
-    lines += [f"        lane{part}[lane] = {text};" for part, text in enumerate(made)]
+    lines += [f"        {line}" for line in single.lines]
+    lines += [f"        lane{part}[lane] = {text};" for part, text in enumerate(combined)]
     lines.append("    }")
-    one.lines = []
+    single.lines = []
     return tuple(f"lane{part}[0]" for part in range(parts)), lines
 
 
 def unroll_for(expression: Expression) -> int:
-    """How many vectors of *expression* a step had better take: several if little is computed, so that one addition
-    need not wait for another; one where that is hidden behind work, and more would only take longer to compile.
+    """How many vectors of *expression* a step had better take: several if little is computed, so that an addition
+    need not wait for the last; one where that is hidden behind work, and more would only take longer to compile.
 
     >>> import polyad
     >>> x = Operand(0, polyad.float32)
@@ -319,13 +321,13 @@ def unroll_for(expression: Expression) -> int:
     """
     found, waiting = 0, [expression]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Apply):
+        node = waiting.pop()
+        if isinstance(node, Apply):
             found += 1
-            cheap = one.op in ("cast", "where") or is_cheap(one.op, kind_of(one.dtype))
-            if one.dtype.is_complex or not cheap or found > _FEW:
+            cheap = node.op in ("cast", "where") or is_cheap(node.op, letter_of(node.dtype))
+            if node.dtype.is_complex or not cheap or found > _FEW:
                 return 1
-            waiting.extend(one.arguments)
+            waiting.extend(node.arguments)
     return UNROLLED
 
 
@@ -375,9 +377,9 @@ def reduction_plan(
         device: decides how the work is shared out.
         shape: of the iteration space.
         dims: the reduced ones, sorted.
-        operands, offsets: strides along *shape*, 0 where one is broadcast, and offsets, in elements.
+        operands, offsets: strides along *shape*, 0 where an operand is broadcast, and offsets, in elements.
         result, result_offset: the result's strides along the kept dimensions, and offset, in elements.
-        may_split: whether partial results have somewhere to go: with splits, those of one split are written as the
+        may_split: whether partial results have somewhere to go: with splits, those of a split are written as the
             result would be, and the next split's as many elements further on as there are results.
         unroll: vectors a step, where they are dense and many: what `unroll_for` says.
 
@@ -441,4 +443,4 @@ def _nearness(strides: Sequence[Strides], length: int) -> float:
     """How well vectors lie along the inner dimension: the operands that lie densely there, if it is long enough."""
     if length == 1:
         return -1
-    return sum(1 if one[-1] == 1 else 0.5 if one[-1] == 0 else 0 for one in strides) + (0.25 if length >= 64 else 0)
+    return sum(1 if near == 1 else 0.5 if near == 0 else 0 for *_, near in strides) + (0.25 if length >= 64 else 0)

@@ -1,9 +1,9 @@
-"""From expressions to statements: every node of the graph becomes one variable, written once however often it is used.
+"""From expressions to statements: every node of the graph becomes a variable, written once however often it is used.
 
 A complex value is two variables, float16 and bfloat16 are float variables, bool is a byte of 0 or 1. All variables have
 as many lanes as the kernel.
 
-`Writer.functions` gathers the functions that the statements call, to stand before the kernel.
+`Writer.functions` gathers the functions that the statements call, to be written before the kernel.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STREAM = """\
 #define STREAM(v, p) (*(p) = (v))
 #endif
 """
-"""A store that leaves the caches alone, where the compiler has one: Clang, on which most OpenCL compilers are built."""
+"""A store past the caches, where the compiler has such a store: Clang, on which most OpenCL compilers are built."""
 
 _SIGNED = {1: dtypes.int8, 2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
@@ -41,19 +41,19 @@ def computed_in(dtype: DType) -> DType:
     return float32 if dtype in HALVES else dtype.to_real()
 
 
-def kind_of(dtype: DType) -> str:
+def letter_of(dtype: DType) -> str:
     """The letter under which formulas know a real dtype."""
     return "b" if dtype is bool_ else "f" if dtype.category == FLOATING else "i" if dtype.is_signed else "u"
 
 
 def has_formula(op: str, dtype: DType) -> bool:
-    """Whether there is a formula of *op*'s own for operands of *dtype*: then one op is a kernel.
+    """Whether there is a formula of *op*'s own for operands of *dtype*: then a single op is a kernel.
 
     >>> import polyad
     >>> has_formula("exp", polyad.complex64), has_formula("fmax", polyad.complex64), has_formula("gelu", polyad.float32)
     (True, False, False)
     """
-    return op in LOWERED if dtype.category == COMPLEX else formula(op, kind_of(dtype)) is not None
+    return op in LOWERED if dtype.category == COMPLEX else formula(op, letter_of(dtype)) is not None
 
 
 class Writer:
@@ -73,7 +73,7 @@ class Writer:
     # ------------------------------------------------------------------------------------------------ types
 
     def type_of(self, dtype: DType) -> str:
-        """The type of a variable that holds *dtype* (or one of its parts)."""
+        """The type of a variable that holds *dtype* (or a part of it)."""
         own = computed_in(dtype)
         if own not in self.dialect.types:
             raise DTypeError(f"codegen: {self.dialect.name} has no {own.name}", fix="cast to a dtype it has")
@@ -84,7 +84,7 @@ class Writer:
 
     def constant(self, value: bool | int | float, dtype: DType) -> str:
         """*value* in every lane."""
-        kind, own = self.type_of(dtype), computed_in(dtype)
+        type_name, own = self.type_of(dtype), computed_in(dtype)
         if own.category < FLOATING:
             text = str(int(value)) if value != -(2**63) else "(-9223372036854775807 - 1)"
         else:
@@ -94,7 +94,7 @@ class Writer:
                 text = f"({'-' if value < 0 else ''}{'0' if math.isnan(value) else '1'}.0{suffix} / 0.0{suffix})"
             else:
                 text = f"{value!r}{suffix}"
-        return f"(({kind})({text}))"
+        return f"(({type_name})({text}))"
 
     # ------------------------------------------------------------------------------------------------ values
 
@@ -131,15 +131,15 @@ class Writer:
         assert isinstance(expression, (Operand, Place, Scalar))
         raise AssertionError(f"codegen: {expression} has no variable")  # the kernel's frame declares them
 
-    def _real(self, made: Apply) -> str:
-        arguments = [self.value(argument)[0] for argument in made.arguments]
-        op, dtype = made.op, made.dtype
+    def _real(self, applied: Apply) -> str:
+        arguments = [self.value(argument)[0] for argument in applied.arguments]
+        op, dtype = applied.op, applied.dtype
         if op == "cast":
-            return self.convert(arguments[0], made.arguments[0].dtype, dtype)
-        own = made.arguments[-1].dtype
+            return self.convert(arguments[0], applied.arguments[0].dtype, dtype)
+        own = applied.arguments[-1].dtype
         if op == "where":
             return self.declare(dtype, f"{self.mask(arguments[0], dtype)} ? {arguments[1]} : {arguments[2]}")
-        template = formula(op, kind_of(own))
+        template = formula(op, letter_of(own))
         if template is None:
             raise DTypeError(
                 f"codegen: {op} of {own.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)'
@@ -147,8 +147,8 @@ class Writer:
         text = self.filled(template, own, *arguments)
         return self.from_mask(text) if op in PREDICATES else self.declare(dtype, text)
 
-    def _complex(self, made: Apply) -> tuple[str, ...]:
-        op, dtype, arguments = made.op, made.dtype, made.arguments
+    def _complex(self, applied: Apply) -> tuple[str, ...]:
+        op, dtype, arguments = applied.op, applied.dtype, applied.arguments
         if op == "cast":
             source = arguments[0]
             parts = self.value(source)
@@ -177,15 +177,15 @@ class Writer:
         """The bool variable *name* as the condition of a choice between values of *dtype*."""
         if self.lanes == 1:
             return f"({name} != 0)"
-        kind = self.type_of(_SIGNED[computed_in(dtype).itemsize])
-        return f"(convert_{kind}({name}) != ({kind})(0))"
+        type_name = self.type_of(_SIGNED[computed_in(dtype).itemsize])
+        return f"(convert_{type_name}({name}) != ({type_name})(0))"
 
     def from_mask(self, text: str) -> str:
         """A bool variable from a comparison."""
         if self.lanes == 1:
             return self.declare(bool_, f"({text}) ? 1 : 0")
-        kind = self.type_of(bool_)
-        return self.declare(bool_, f"convert_{kind}({text}) & ({kind})(1)")
+        type_name = self.type_of(bool_)
+        return self.declare(bool_, f"convert_{type_name}({text}) & ({type_name})(1)")
 
     def convert(self, name: str, source: DType, into: DType) -> str:
         """The real variable *name* in another dtype: towards zero from floating to integer, bool is whether != 0."""
@@ -199,8 +199,8 @@ class Writer:
         return self.declare(into, self._converted(name, into))
 
     def _converted(self, name: str, into: DType) -> str:
-        kind = self.type_of(into)
-        return f"convert_{kind}({name})" if self.dialect.vectors else f"({kind}){name}"
+        type_name = self.type_of(into)
+        return f"convert_{type_name}({name})" if self.dialect.vectors else f"({type_name}){name}"
 
     # ------------------------------------------------------------------------------------------------ formulas
 
@@ -223,8 +223,8 @@ class Writer:
             own = f"{name}_{dtype.name}"
             parameters, body = FUNCTIONS.get(own, (parameters, body))
             parameters, body = self.filled(parameters, dtype), self.filled(body, dtype)
-            kind = self.type_of(dtype)
-            self.functions[spelled] = f"{self.dialect.function}{kind} {spelled}({parameters}) {{\n    {body}\n}}\n"
+            type_name = self.type_of(dtype)
+            self.functions[spelled] = f"{self.dialect.function}{type_name} {spelled}({parameters}) {{\n    {body}\n}}\n"
         return spelled
 
     # ------------------------------------------------------------------------------------------------ memory
@@ -308,30 +308,30 @@ class Writer:
     def _load_function(self, dtype: DType) -> str:
         spelled = f"load_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
-            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             scalar = Writer(self.dialect, 1)
             # Lanes beyond the last element repeat the first, which is there.
             lanes = [scalar._scalar_load(dtype, f"p + s * (m > {k} ? {k} : 0)") for k in range(1, n)]
             gathered = ", ".join([scalar._scalar_load(dtype, "p"), *lanes])
             self.functions[spelled] = (
-                f"{self.dialect.function}{kind} {spelled}(const {self.dialect.address}{memory} *p, const long s, "
+                f"{self.dialect.function}{type_name} {spelled}(const {self.dialect.address}{memory} *p, const long s, "
                 f"const int m) {{\n"
                 f"    if (s == 1 && m == {n}) return {self._vector_load(dtype, 'p')};\n"
-                f"    if (s == 0) return ({kind})({scalar._scalar_load(dtype, 'p')});\n"
-                f"    return ({kind})({gathered});\n}}\n"
+                f"    if (s == 0) return ({type_name})({scalar._scalar_load(dtype, 'p')});\n"
+                f"    return ({type_name})({gathered});\n}}\n"
             )
         return spelled
 
     def _store_function(self, dtype: DType) -> str:
         spelled = f"store_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
-            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             scalar = Writer(self.dialect, 1, self.functions)
             spread = [
                 f"    if (m > {k}) {{ {scalar._scalar_store(dtype, f'v.s{k:x}', f'p + {k} * s')} }}\n" for k in range(n)
             ]
             self.functions[spelled] = (
-                f"{self.dialect.function}void {spelled}(const {kind} v, {self.dialect.address}{memory} *p, "
+                f"{self.dialect.function}void {spelled}(const {type_name} v, {self.dialect.address}{memory} *p, "
                 f"const long s, const int m) {{\n"
                 f"    if (s == 1 && m == {n}) {{ {self._vector_store(dtype, 'p')}; return; }}\n"
                 + "".join(spread)
@@ -342,11 +342,11 @@ class Writer:
     def _dense_load_function(self, dtype: DType) -> str:
         spelled = f"load_dense_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
-            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             bits = "ushort" if dtype is float16 else memory  # there may be no variables of type half
             address, private = self.dialect.address, f"(const {memory} *)part"
             self.functions[spelled] = (
-                f"{self.dialect.function}{kind} {spelled}(const {address}{memory} *p, const int m) {{\n"
+                f"{self.dialect.function}{type_name} {spelled}(const {address}{memory} *p, const int m) {{\n"
                 f"    if (m == {n}) return {self._vector_load(dtype, 'p')};\n"
                 f"    const {address}{bits} *q = (const {address}{bits} *)p;\n"
                 f"    {bits} part[{n}];\n"
@@ -358,7 +358,7 @@ class Writer:
     def _dense_store_function(self, dtype: DType, stream: bool) -> str:
         spelled = f"{'stream' if stream else 'store'}_dense_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
-            n, kind, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
+            n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
             bits = "ushort" if dtype is float16 else memory
             address = self.dialect.address
             if stream and dtype is not float16:
@@ -367,7 +367,7 @@ class Writer:
             else:
                 whole = self._vector_store(dtype, "p")
             self.functions[spelled] = (
-                f"{self.dialect.function}void {spelled}(const {kind} v, {address}{memory} *p, const int m) {{\n"
+                f"{self.dialect.function}void {spelled}(const {type_name} v, {address}{memory} *p, const int m) {{\n"
                 f"    if (m == {n}) {{ {whole}; return; }}\n"
                 f"    {address}{bits} *q = ({address}{bits} *)p;\n"
                 f"    {bits} part[{n}];\n"

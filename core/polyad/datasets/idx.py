@@ -62,10 +62,10 @@ def _read(stream: IO[bytes] | gzip.GzipFile, at_most: int, name: str) -> Tensor:
     start = stream.read(4)
     if len(start) < 4 or start[:2] != b"\0\0":
         raise _damaged(name, f"is not an IDX file: it begins with {start.hex(' ') or 'nothing'}, not with 00 00")
-    kind, rank = start[2], start[3]
-    if kind != UNSIGNED_BYTES or rank == 0:
+    code, rank = start[2], start[3]
+    if code != UNSIGNED_BYTES or rank == 0:
         raise _damaged(
-            name, f"holds {rank}-d elements of IDX type 0x{kind:02x}; only arrays of unsigned bytes (0x08) are read"
+            name, f"holds {rank}-d elements of IDX type 0x{code:02x}; only arrays of unsigned bytes (0x08) are read"
         )
     header = stream.read(4 * rank)
     if len(header) < 4 * rank:

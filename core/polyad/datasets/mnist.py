@@ -27,7 +27,7 @@ class MNIST(TensorDataset):
         root: the folder with ``train-images-idx3-ubyte.gz``, ``train-labels-idx1-ubyte.gz``,
             ``t10k-images-idx3-ubyte.gz`` and ``t10k-labels-idx1-ubyte.gz``, or the same unpacked, without ``.gz``.
             Nothing is downloaded.
-        train: the training part; False gives the held-out one.
+        train: the training part; False gives the held-out part.
 
     Raises:
         FileNotFoundError: no such folder, or a file is not in it.

@@ -4,7 +4,7 @@ Read :mod:`.train` first: it is the whole of the learning, in the five steps of 
 
 ================  ===============================================================
 :mod:`.model`     the network
-:mod:`.train`     one epoch of training, and prediction
+:mod:`.train`     an epoch of training, and prediction
 :mod:`.run`       the run from options to result: data, epochs, checkpoints, checks
 :mod:`.checkpoint`  what is saved after each epoch, and how a run goes on from there
 :mod:`.screen`    what the terminal shows

@@ -68,8 +68,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     found = polyad.load(path, map_location="cpu")
     if not isinstance(found, dict) or found.get("demo") != VERSION:
         raise _unfit(path, "is not a checkpoint of polyad demo")
-    for part, kind in _PARTS.items():
-        if not isinstance(found.get(part), kind):
+    for part, type_ in _PARTS.items():
+        if not isinstance(found.get(part), type_):
             raise _unfit(path, f"is a checkpoint without {part}")
     return found
 

@@ -24,7 +24,7 @@ class DigitClassifier(nn.Module):
             nn.Conv2d(1, 16, kernel_size=3, padding=1),
             nn.BatchNorm2d(16),
             nn.ReLU(),
-            # Larger pictures are halved twice; of 8 x 8 pixels every one counts.
+            # Larger pictures are halved twice; of 8 x 8 pixels each counts.
             *([nn.MaxPool2d(2)] if size > 8 else []),
             nn.Conv2d(16, 32, kernel_size=3, padding=1),
             nn.BatchNorm2d(32),

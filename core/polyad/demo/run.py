@@ -37,7 +37,7 @@ class Options:
     """What the command line says; None where it says nothing, which leaves it to the checkpoint or to the default.
 
     Attributes:
-        resume: a checkpoint to go on from; True means the one in the output folder.
+        resume: a checkpoint to go on from; True means the checkpoint in the output folder.
     """
 
     device: str | None = None
@@ -56,7 +56,7 @@ class Interrupted(Exception):
 
 
 class Demo:
-    """One run, made ready by its options.
+    """A run, prepared by its options.
 
     Raises:
         PolyadError: an option that cannot be followed; the message says which and what to do.
@@ -100,7 +100,7 @@ class Demo:
                 group["lr"] = self.lr
 
     def run(self, screen: Screen) -> bool:
-        """Train, show, save, and check; True if the saved model predicts what the trained one does.
+        """Train, show, save, and check; True if the saved model predicts what the trained model does.
 
         Raises:
             Interrupted: Ctrl-C; the message says what is on the disk.
@@ -184,7 +184,7 @@ class Demo:
                 self.epochs_saved = len(self.history)
 
     def _file_on_disk(self) -> tuple[int, int] | None:
-        """What tells the checkpoint's file from the one that replaces it; None if there is none."""
+        """What tells the checkpoint's file from the file that replaces it; None if there is none."""
         try:
             status = self.path.stat()
         except OSError:
@@ -255,7 +255,7 @@ def _first(*values: Any) -> Any:
 
 
 def _usable_device(name: str | None) -> polyad.device:
-    """The device, after one number has been put there and back."""
+    """The device, after a number has been put there and back."""
     device = polyad.get_default_device() if name is None else polyad.device(name)
     polyad.ones(1, device=device).item()
     return device
@@ -275,7 +275,7 @@ def _load_data(name: str, root: Path | None) -> tuple[Any, Any]:
 
 
 def _make_writable(folder: Path) -> None:
-    """Make the folder, and be sure that files can be made in it, before any work is done."""
+    """Create the folder, and be sure that files can be created in it, before any work is done."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,4 +1,4 @@
-"""What the demo shows: a header, a row for each epoch, a progress bar, and pictures made of characters.
+"""What the demo shows: a header, a row for each epoch, a progress bar, and pictures drawn with characters.
 
 In a terminal there are colours and a moving bar; into a file or a pipe goes plain text without control characters,
 the same rows. A picture is drawn with two pixels a character, upper and lower: in grey half blocks where the terminal

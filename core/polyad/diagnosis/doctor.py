@@ -21,7 +21,7 @@ from .screen import console, show_tables
 
 @dataclass(frozen=True, slots=True)
 class SelfTest:
-    """How the self-test of one device went; *problem* and *fix* are empty if it passed."""
+    """How the self-test of a device went; *problem* and *fix* are empty if it passed."""
 
     device: str
     ok: bool
@@ -37,7 +37,7 @@ class DoctorReport:
     Attributes:
         versions: of Python, the system, polyad and what it depends on.
         listing: what `list_backends` says.
-        tests: one self-test a device.
+        tests: a self-test for each device.
         default_device: where tensors go that are given no device; empty if `default_problem` says why there is none.
     """
 
@@ -49,7 +49,7 @@ class DoctorReport:
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, one line each."""
+        """What is wrong, a line each."""
         found = [f"{backend.name}: {backend.problem}" for backend in self.listing if backend.problem]
         found += [f"plug-in {plugin.name}: {plugin.problem}" for plugin in self.listing.plugins if plugin.problem]
         found += [f"default device: {self.default_problem}"] if self.default_problem else []

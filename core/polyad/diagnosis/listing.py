@@ -41,14 +41,14 @@ class DeviceReport:
 
 @dataclass(frozen=True, slots=True)
 class BackendReport:
-    """What is known of one backend.
+    """What is known of a backend.
 
     Attributes:
         name: the device type.
         status: "loaded"; "quarantined"; "not loaded" where that was not asked for; "not installed" where modules that
             it requires are missing: no problem, but there is a fix.
-        package: the distribution that brings it, empty for a registered one.
-        description: its own one line.
+        package: the distribution that brings it, empty for a registered backend.
+        description: the line in which it describes itself.
         api_version: (major, minor) of the interface it was written for, None if it could not be asked.
         devices: the devices it found.
         primitives: names of the primitives it has kernels for; missing: those it has none for.

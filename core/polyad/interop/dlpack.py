@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 DEVICE_TYPES = {"cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10}
-"""DLPack's numbers (DLDeviceType) of the device types that have one."""
+"""DLPack's numbers (DLDeviceType) of the device types that have a number."""
 
 _NAMES = {number: name for name, number in DEVICE_TYPES.items()} | {3: "cpu"}  # 3: host memory pinned by CUDA
 
@@ -74,22 +74,22 @@ def export(
             operands={"self": self},
             fix="move the tensor first: tensor.to(device)",
         )
-    kind = self._type
+    type_ = self._type
     if self._storage is None:
         self._make_storage()
     array = self.clone()._array if copy else self._array
     try:
-        return kind.backend.to_dlpack(array, stream, max_version)
+        return type_.backend.to_dlpack(array, stream, max_version)
     except BufferError as error:
         raise ExportError(
-            f"__dlpack__: {kind.dtype.name} cannot be exported: {error}",
+            f"__dlpack__: {type_.dtype.name} cannot be exported: {error}",
             operands={"self": self},
             fix="convert it to a dtype that DLPack's readers know, such as float32",
         ) from error
 
 
 class _Capsule:
-    """A bare capsule in the clothes of the object that made it; such capsules are the cpu's here."""
+    """A bare capsule with the interface of the object that exported it; such capsules are the cpu's here."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -128,13 +128,13 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             fix="copy the array to the cpu first",
         )
     name = _NAMES[number]
-    made = _from_host(ext_tensor) if name == "cpu" else _from_device(ext_tensor, Device(name, index))
-    target = made.device if device is None else registry.resolve_device(device)
-    if copy is False and target != made.device:
+    tensor = _from_host(ext_tensor) if name == "cpu" else _from_device(ext_tensor, Device(name, index))
+    target = tensor.device if device is None else registry.resolve_device(device)
+    if copy is False and target != tensor.device:
         raise ArgumentError(
-            f"from_dlpack: the array is on {made.device}; {target} needs a copy, but copy=False", fix="allow the copy"
+            f"from_dlpack: the array is on {tensor.device}; {target} needs a copy, but copy=False", fix="allow the copy"
         )
-    moved: Tensor = made.to(target, copy=bool(copy))
+    moved: Tensor = tensor.to(target, copy=bool(copy))
     return moved
 
 
@@ -154,7 +154,7 @@ def _from_host(source: Any) -> Tensor:
 
 
 def _writeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array as one that may be written: a capsule of DLPack before 1.0 cannot say so, and NumPy assumes not."""
+    """The array, but writeable: a capsule of DLPack before 1.0 cannot say so, and NumPy assumes not."""
     if array.flags.writeable or any(stride < 0 for stride in array.strides):
         return array
     span = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)) + array.itemsize
@@ -169,8 +169,8 @@ def _from_device(source: Any, device: Device) -> Tensor:
 
     found = registry.resolve_device(device)
     array = registry.get(found.type).from_dlpack(source, found)
-    kind = registry.tensor_type(polyad_dtype(np.dtype(array.dtype)), found, not array.ndim)
-    return Tensor._of(array, kind)
+    type_ = registry.tensor_type(polyad_dtype(np.dtype(array.dtype)), found, not array.ndim)
+    return Tensor._of(array, type_)
 
 
 def to_dlpack(tensor: Tensor) -> Any:

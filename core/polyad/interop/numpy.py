@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @cache
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
-    """The NumPy twin of *dtype*."""
+    """The NumPy dtype that corresponds to *dtype*."""
     if dtype is dtypes.bfloat16:
         import ml_dtypes
 
-        twin: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return twin
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
     return np.dtype(dtype.name)
 
 
@@ -35,7 +35,7 @@ FROM_NUMPY: dict[str, DType] = {dtype.name: dtype for dtype in dtypes.ALL}
 
 
 def polyad_dtype(dtype: np.dtype[Any]) -> DType:
-    """The polyad twin of a NumPy dtype; raises TypeError if there is none."""
+    """The polyad dtype that corresponds to a NumPy dtype; raises TypeError if there is none."""
     found = FROM_NUMPY.get(dtype.name)
     if found is None:
         raise ArgumentTypeError(
@@ -72,8 +72,8 @@ def from_numpy(ndarray: Any) -> Tensor:
             fix="pass array.copy()",
         )
     ndarray = np.asarray(ndarray)  # no masked array, no matrix
-    kind = registry.tensor_type(dtype, registry.resolve_device("cpu"), ndarray.ndim == 0)
-    out = Tensor._of(ndarray, kind)
+    type_ = registry.tensor_type(dtype, registry.resolve_device("cpu"), ndarray.ndim == 0)
+    out = Tensor._of(ndarray, type_)
     if not ndarray.flags.c_contiguous:
         # The storage is the span of memory from the first element to the last.
         span = (
@@ -87,7 +87,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             (span // ndarray.itemsize,),
             (ndarray.itemsize,),
         )
-        out._storage, out._view = Storage(flat, kind.backend, dtype.itemsize), ViewOf(None, 0)
+        out._storage, out._view = Storage(flat, type_.backend, dtype.itemsize), ViewOf(None, 0)
     if not ndarray.flags.writeable:
         (out._storage or out._make_storage()).read_only = True
     return out
@@ -142,8 +142,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
             + f" of {dtype.itemsize} bytes",
             fix="choose offset and count within the buffer",
         )
-    made = from_numpy(np.frombuffer(view, numpy_dtype(dtype), count, offset))
-    return made.requires_grad_() if requires_grad else made
+    tensor = from_numpy(np.frombuffer(view, numpy_dtype(dtype), count, offset))
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
@@ -154,14 +154,14 @@ def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
             operands={"self": tensor},
             fix="use tensor.detach().numpy(), or numpy(force=True)",
         )
-    kind = tensor._type
-    if "shared_host_memory" not in kind.backend.capabilities(kind.device).features and not force:
+    type_ = tensor._type
+    if "shared_host_memory" not in type_.backend.capabilities(type_.device).features and not force:
         raise ArgumentTypeError(
-            f"numpy: the tensor is on {kind.device}, whose memory NumPy cannot see",
+            f"numpy: the tensor is on {type_.device}, whose memory NumPy cannot see",
             operands={"self": tensor},
             fix="use tensor.cpu().numpy(), or numpy(force=True)",
         )
-    result: np.ndarray[Any, Any] = kind.backend.to_host(tensor._array)
+    result: np.ndarray[Any, Any] = type_.backend.to_host(tensor._array)
     if isinstance(tensor._array, np.ndarray):
         tensor._storage or tensor._make_storage()
     return result

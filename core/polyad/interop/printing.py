@@ -85,7 +85,7 @@ Write = Callable[[Any], str]
 
 
 def _writer(shown: np.ndarray[Any, Any]) -> tuple[Write, int]:
-    """What writes one element of a real tensor, right-aligned, and how wide that is."""
+    """What writes an element of a real tensor, right-aligned, and how wide that is."""
     if shown.dtype.kind in "biu":
         width = max((len(str(value)) for value in shown.reshape(-1).tolist()), default=1)
         return lambda value: str(value).rjust(width), width
@@ -116,7 +116,7 @@ def _notation(values: np.ndarray[Any, Any]) -> tuple[str, str]:
 
 
 def _element_writer(shown: np.ndarray[Any, Any]) -> tuple[Write, int]:
-    """What writes one element of any tensor, and the width that it needs at most."""
+    """What writes an element of any tensor, and the width that it needs at most."""
     if shown.dtype.kind != "c":
         return _writer(shown)
     (write_real, real_width), (write_imaginary, width) = _writer(shown.real), _writer(shown.imag)
@@ -144,9 +144,9 @@ def _ends_on_device(tensor: Tensor, cuts: tuple[bool, ...]) -> Any:
     for size, step, cut in zip(tensor.shape, tensor.stride(), cuts, strict=True):
         shape += [2, options.edgeitems] if cut else [size]
         strides += [(size - options.edgeitems) * step, step] if cut else [step]
-    kind = tensor._type
-    root = kind.backend.root(tensor._array) if tensor._storage is None else tensor._storage.root
-    return kind.backend.as_strided(root, kind.dtype, tuple(shape), tuple(strides), tensor.storage_offset())
+    type_ = tensor._type
+    root = type_.backend.root(tensor._array) if tensor._storage is None else tensor._storage.root
+    return type_.backend.as_strided(root, type_.dtype, tuple(shape), tuple(strides), tensor.storage_offset())
 
 
 def _shown(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
@@ -154,11 +154,11 @@ def _shown(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
 
     The ends alone come from a device if there is more than a megabyte; less comes faster as it is.
     """
-    kind = tensor._type
-    backend = kind.backend
+    type_ = tensor._type
+    backend = type_.backend
     values: np.ndarray[Any, Any]
-    large = any(cuts) and options.edgeitems > 0 and tensor.numel() * kind.dtype.itemsize > 1 << 20
-    if large and "shared_host_memory" not in backend.capabilities(kind.device).features:
+    large = any(cuts) and options.edgeitems > 0 and tensor.numel() * type_.dtype.itemsize > 1 << 20
+    if large and "shared_host_memory" not in backend.capabilities(type_.device).features:
         values = backend.to_host(_ends_on_device(tensor, cuts))
         return values.reshape([2 * options.edgeitems if cut else size for size, cut in zip(tensor.shape, cuts)])
     values = backend.to_host(tensor._array)
@@ -215,7 +215,7 @@ def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
     if tensor.numel():
         write, width = _element_writer(values.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else values)
         text = f"{name}({_body(values, cuts, write, width, indent)}"
-    # PyTorch counts the last line one longer than it is, two if it is the only one: its lines break there.
+    # PyTorch counts the last line one longer than it is, two if it is the only line: its lines break there.
     used = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(tensor):
         used += len(", ") + len(suffix)

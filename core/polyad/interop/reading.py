@@ -62,9 +62,9 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
     if depth > DEEPEST:
         raise DataError(f"tensor: lists are nested more than {DEEPEST} deep", fix="give fewer dimensions")
     if isinstance(data, (list, tuple)):
-        kinds = set(map(type, data))
-        if kinds.issubset(_PYTHONS):
-            met |= kinds
+        types = set(map(type, data))
+        if types.issubset(_PYTHONS):
+            met |= types
             return data
         return [_read(item, met, depth + 1) for item in data]
     if isinstance(data, Tensor):
@@ -74,21 +74,21 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
         array = np.asarray(data)
         met.add(array.dtype)
         return array
-    kind = type(data)
+    type_ = type(data)
     for number in _PYTHONS:
         if isinstance(data, number):
             met.add(number)
             return number(data)
-    if hasattr(kind, "__getitem__") and hasattr(kind, "__len__") and not isinstance(data, (*_NO_NUMBERS, Mapping)):
+    if hasattr(type_, "__getitem__") and hasattr(type_, "__len__") and not isinstance(data, (*_NO_NUMBERS, Mapping)):
         return _read(list(data), met, depth)
-    met.add(kind)
+    met.add(type_)
     return data
 
 
 def _assembled(data: Any, met: set[Any], dtype: DType | None) -> np.ndarray[Any, Any]:
-    """What `_read` returned as one array."""
-    foreign = {kind for kind in met if isinstance(kind, type)}.difference(_PYTHONS)
-    if foreign and (dtype is None or any(issubclass(kind, _NO_NUMBERS) for kind in foreign)):
+    """What `_read` returned as an array."""
+    foreign = {type_ for type_ in met if isinstance(type_, type)}.difference(_PYTHONS)
+    if foreign and (dtype is None or any(issubclass(type_, _NO_NUMBERS) for type_ in foreign)):
         raise _no_dtype(data, foreign)
     try:
         array = np.asarray(data)
@@ -128,16 +128,16 @@ def _common_dtype(met: set[Any]) -> DType:
     return functools.reduce(dtypes.promote_types, map(_dtype_of, met))
 
 
-def _dtype_of(kind: Any) -> DType:
+def _dtype_of(entry: Any) -> DType:
     """The dtype of what `_read` met: a Python number's type, NumPy's or polyad's dtype."""
-    if isinstance(kind, DType):
-        return kind
-    # Not `kind in _PYTHONS`: NumPy's float64 equals Python's float.
-    return dtypes.dtype_of_number(kind) if isinstance(kind, type) else polyad_dtype(kind)
+    if isinstance(entry, DType):
+        return entry
+    # Not `entry in _PYTHONS`: NumPy's float64 equals Python's float.
+    return dtypes.dtype_of_number(entry) if isinstance(entry, type) else polyad_dtype(entry)
 
 
-def _no_dtype(data: Any, kinds: set[Any]) -> DataError:
-    names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "such integers"
+def _no_dtype(data: Any, types: set[Any]) -> DataError:
+    names = ", ".join(sorted(type_.__name__ for type_ in types)) or "such integers"
     return DataError(
         f"tensor: there is no dtype for {names}",
         operands={"data": data},
@@ -159,7 +159,7 @@ def _disagreement(data: Any) -> str:
             return f"{path} is no list where data{'[0]' * depth} is one"
         if len(part) != shape[depth]:
             return f"{path} has length {len(part)} where data{'[0]' * depth} has length {shape[depth]}"
-        return next(filter(None, (differing(one, depth + 1, f"{path}[{i}]") for i, one in enumerate(part))), "")
+        return next(filter(None, (differing(element, depth + 1, f"{path}[{i}]") for i, element in enumerate(part))), "")
 
     return differing(data, 0, "data")
 

@@ -1,7 +1,7 @@
 """Recording a call as a graph.
 
-A tensor is known by its identity. One that the mode has not seen is, in this order: another tensor object over known
-memory without history (a Parameter made of a tensor), the gradient that a backward pass left at a known tensor, or a
+A tensor is known by its identity. An unknown tensor is, in this order: another tensor object over known
+memory without history (a Parameter around a tensor), the gradient that a backward pass left at a known tensor, or a
 constant.
 
 Known limits, all of them PyTorch's trace's too: Python's decisions are baked in, those that depend on data with a
@@ -86,17 +86,18 @@ class Capture(Mode):
         _find_last_uses(self.nodes, outputs)
         self._alive.clear()
         constants = [
-            dataclasses.replace(one, fixed=self._numbers[id(one.tensor)] == one.value.number) for one in self.constants
+            dataclasses.replace(constant, fixed=self._numbers[id(constant.tensor)] == constant.value.number)
+            for constant in self.constants
         ]
         return Graph(name, self.values, constants, self.nodes, arguments, outputs)
 
     def _new(self, tensor: Tensor, name: str = "") -> int:
         number = len(self.values)
-        kind = tensor._type
+        type_ = tensor._type
         shape = tuple(tensor._array.shape)
         if not name:
             name, self._made = str(self._made), self._made + 1
-        self.values.append(Value(number, name, shape, kind.dtype, kind.device, tensor.requires_grad))
+        self.values.append(Value(number, name, shape, type_.dtype, type_.device, tensor.requires_grad))
         self._know(tensor, number)
         return number
 
@@ -204,7 +205,7 @@ def trace(func: Callable[..., Any], example_inputs: Any) -> Graph:
 
 
 def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
-    """Names of parameters and buffers by id, if the function is a module or a method of one."""
+    """Names of parameters and buffers by id, if the function is a module or a method of a module."""
     module = getattr(function, "__self__", function)
     named: dict[int, str] = {}
     for members in ("named_parameters", "named_buffers"):
@@ -214,7 +215,7 @@ def _names_of_members(function: Callable[..., Any]) -> dict[int, str]:
 
 
 def _names_of_inputs(function: Callable[..., Any], given: tuple[tuple[Any, ...], dict[str, Any]]) -> dict[int, str]:
-    """Each input tensor's name by id: the function's parameter if it has one, with the path within it."""
+    """Each input tensor's name by id: the function's parameter if it has that, with the path within it."""
     try:
         called = getattr(function, "forward", function)
         parameters = inspect.signature(called).parameters.values()

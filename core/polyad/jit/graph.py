@@ -66,7 +66,7 @@ class Node:
         args: operands, then params, with a `Ref` in each tensor's place.
         outputs: the result, likewise.
         grad: False for a call inside of ``no_grad``, True inside of ``enable_grad``; None: as whoever replays has it.
-        line: the user's line that made it.
+        line: the user's line that computed it.
         baked: what a read of data came to, as text, for effects that read.
         frees: numbers of the values that are not used after this node.
     """
@@ -157,7 +157,7 @@ class Graph:
                 verb = "is missing" if path not in given else "is not an argument of the example call"
                 raise ArgumentTypeError(
                     f"{self.name}: {argument_name(path)} {verb}",
-                    notes={"captured": ", ".join(argument_name(one) for one in wanted) or "no arguments"},
+                    notes={"captured": ", ".join(argument_name(path) for path in wanted) or "no arguments"},
                     fix="call the graph with arguments nested as in the example call, or capture again",
                 )
         found: dict[int, Tensor] = {}
@@ -213,14 +213,14 @@ def _check(graph: str, name: str, value: Value, tensor: Any) -> None:
         )
     if tensor._array.shape == value.shape and tensor._type.dtype is value.dtype and tensor._type.device == value.device:
         return
-    kind: type[ShapeError | DTypeError | DeviceError]
+    error: type[ShapeError | DTypeError | DeviceError]
     if tensor._array.shape != value.shape:
-        kind, wrong = ShapeError, f"shape {tuple(tensor.shape)}, the graph was captured with {value.shape}"
+        error, wrong = ShapeError, f"shape {tuple(tensor.shape)}, the graph was captured with {value.shape}"
     elif tensor.dtype is not value.dtype:
-        kind, wrong = DTypeError, f"dtype {tensor.dtype.name}, the graph was captured with {value.dtype.name}"
+        error, wrong = DTypeError, f"dtype {tensor.dtype.name}, the graph was captured with {value.dtype.name}"
     else:
-        kind, wrong = DeviceError, f"device {tensor.device}, the graph was captured on {value.device}"
-    raise kind(
+        error, wrong = DeviceError, f"device {tensor.device}, the graph was captured on {value.device}"
+    raise error(
         f"{graph}: {name} has {wrong}",
         operands={"given": tensor},
         notes={"captured": str(value)},

@@ -70,10 +70,10 @@ def _text(graph: Graph, item: Any) -> str:
     if isinstance(item, Ref):
         return f"%{graph.values[item.number].name}"
     if isinstance(item, (list, tuple)):
-        inner = ", ".join(_text(graph, one) for one in item)
+        inner = ", ".join(_text(graph, part) for part in item)
         return f"[{inner}]" if isinstance(item, list) else f"({inner}{',' if len(item) == 1 else ''})"
     if isinstance(item, dict):
-        return "{" + ", ".join(f"{key!r}: {_text(graph, one)}" for key, one in item.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_text(graph, part)}" for key, part in item.items()) + "}"
     if isinstance(item, DType):
         return item.name
     if hasattr(item, "shape") and hasattr(item, "tolist") and not isinstance(item, Tensor):

@@ -12,22 +12,22 @@ class Ref(NamedTuple):
     number: int
 
 
-def replace(structure: Any, kind: type, new: Callable[[Any], Any]) -> Any:
-    """*structure* with ``new(leaf)`` in place of every leaf of type *kind*; what holds none is returned as it is."""
-    if isinstance(structure, kind):
+def replace(structure: Any, leaf_type: type, new: Callable[[Any], Any]) -> Any:
+    """*structure* with ``new(leaf)`` for every leaf of type *leaf_type*; what holds none is returned as it is."""
+    if isinstance(structure, leaf_type):
         return new(structure)
     if isinstance(structure, Ref):  # a tuple, but not a container
         return structure
     if isinstance(structure, (list, tuple)):
-        items = [replace(item, kind, new) for item in structure]
+        items = [replace(item, leaf_type, new) for item in structure]
         if all(a is b for a, b in zip(items, structure, strict=True)):
             return structure
         if hasattr(structure, "_fields"):
             return type(structure)(*items)
         return items if isinstance(structure, list) else tuple(items)
     if isinstance(structure, dict):
-        made = {key: replace(item, kind, new) for key, item in structure.items()}
-        return structure if all(made[key] is item for key, item in structure.items()) else made
+        replaced = {key: replace(item, leaf_type, new) for key, item in structure.items()}
+        return structure if all(replaced[key] is item for key, item in structure.items()) else replaced
     return structure
 
 

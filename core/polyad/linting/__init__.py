@@ -73,7 +73,7 @@ def lint(
         mode: False switches off what earlier calls switched on.
         codes: what to look for, such as ``["PL001"]``; everything if it is not given.
         ignore: codes to leave out.
-        patience: optimizer steps after which a parameter without a gradient counts as never having one.
+        patience: optimizer steps after which a parameter without a gradient counts as never having a gradient.
 
     Returns:
         The session: ``found`` is a list of (code, text), ``stop()`` ends it. Inside another session it takes over from

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class LintWarning(UserWarning):
-    """A likely mistake in a training program. Subclasses are the single mistakes; ``code`` names one.
+    """A likely mistake in a training program. Subclasses are the single mistakes; ``code`` names the mistake.
 
     >>> import warnings
     >>> from polyad.linting import LintWarning
@@ -85,10 +85,10 @@ class SoftmaxBeforeCrossEntropy(LintWarning):
 
 
 class ColumnAgainstRow(LintWarning):
-    """PL009: (N, 1) minus (N,) is (N, N), and a loss was made of it."""
+    """PL009: (N, 1) minus (N,) is (N, N), and a loss was computed from it."""
 
     code = "PL009"
 
 
-CODES: dict[str, type[LintWarning]] = {kind.code: kind for kind in LintWarning.__subclasses__()}
+CODES: dict[str, type[LintWarning]] = {warning.code: warning for warning in LintWarning.__subclasses__()}
 """Every code with its warning class."""

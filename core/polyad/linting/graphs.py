@@ -1,4 +1,4 @@
-"""Mistakes with graphs: run twice (PL002), made in eval mode for training (PL004) or for nothing (PL005), kept
+"""Mistakes with graphs: run twice (PL002), recorded in eval mode for training (PL004) or for nothing (PL005), kept
 (PL006).
 """
 
@@ -81,7 +81,7 @@ class _Output:
 class EvalModeGraphs(Rule):
     """PL005. A model in eval mode was called with gradients on, and its graph died without a backward; more than once.
 
-    A gradient that arrives at the result, for a saliency map or an attack, makes the graph a used one.
+    A gradient that arrives at the result, for a saliency map or an attack, makes the graph count as used.
     """
 
     code = "PL005"
@@ -121,7 +121,7 @@ class TrainingInEval(Rule):
     """PL004. A step on parameters whose gradients came through a model that was in eval mode when it was called, where
     that makes a difference: it has dropout or batch normalization, all of them in eval mode too.
 
-    A model in train mode with single layers in eval mode is a choice; so is one model in eval mode beside another in
+    A model in train mode with single layers in eval mode is a choice; so is a model in eval mode beside another in
     train mode that the same step trains.
     """
 
@@ -140,7 +140,7 @@ class TrainingInEval(Rule):
         if model.training:
             self._in_train.add(model)
         elif _differs_in_eval(model):
-            self._in_eval = [one for one in self._in_eval if one.alive or one.used][-64:]
+            self._in_eval = [output for output in self._in_eval if output.alive or output.used][-64:]
             self._in_eval.append(_Output(model, tensors, self._nothing))
 
     def after_step(self, optimizer: Optimizer) -> None:
@@ -149,7 +149,7 @@ class TrainingInEval(Rule):
         def trains(model: Module | None) -> bool:
             return model is not None and any(id(param) in held for param in model.parameters())
 
-        trained = [one for one in self._in_eval if one.used and trains(one.model())]
+        trained = [output for output in self._in_eval if output.used and trains(output.model())]
         beside = [model for model in self._in_train if trains(model)]
         if trained and not beside:
             model = trained[0].model()
@@ -160,7 +160,7 @@ class TrainingInEval(Rule):
                 "call model.train() before the training loop, after each validation",
                 optimizer,
             )
-        self._in_eval = [one for one in self._in_eval if one not in trained]
+        self._in_eval = [output for output in self._in_eval if output not in trained]
         self._in_train.difference_update(beside)
 
 
@@ -206,14 +206,15 @@ class KeptLosses(Rule):
 
 
 def _recorded(result: Any) -> list[Tensor]:
-    return [one for one in tensors_in(result) if one._node is not None and not isinstance(one._node, Leaf)]
+    return [tensor for tensor in tensors_in(result) if tensor._node is not None and not isinstance(tensor._node, Leaf)]
 
 
 def _differs_in_eval(model: Module) -> bool:
     """Whether the model has layers that work differently in training, and all of them are in eval mode."""
     layers = [
-        one
-        for one in model.modules()
-        if (isinstance(one, BatchNorm) and one.running_mean is not None) or (isinstance(one, Dropout) and one.p > 0)
+        layer
+        for layer in model.modules()
+        if (isinstance(layer, BatchNorm) and layer.running_mean is not None)
+        or (isinstance(layer, Dropout) and layer.p > 0)
     ]
-    return bool(layers) and not any(one.training for one in layers)
+    return bool(layers) and not any(layer.training for layer in layers)

@@ -79,7 +79,7 @@ class ColumnAndRow(Rule):
     """PL009. A backward pass runs through a difference of (N, 1) and (N,), of which one has a history and the other is
     data, and from a single number.
 
-    The column is meant where the program itself made it of a vector, ``x[:, None] - y``; and where both have a history,
+    The column is meant where the program itself reshaped a vector, ``x[:, None] - y``; and where both have a history,
     as in ranking losses.
     """
 
@@ -110,7 +110,7 @@ class ColumnAndRow(Rule):
         self._pending.clear()
         if not pending or any(root.numel() != 1 for root in roots):
             return
-        for node in nodes_above(roots, min(one.seq for one in pending)):
+        for node in nodes_above(roots, min(difference.seq for difference in pending)):
             if node in pending:
                 shapes, line = pending[node]
                 size = node.shape

@@ -33,7 +33,7 @@ __all__ = ["Rule", "Session", "nodes_above", "tensors_in"]
 
 
 class Rule:
-    """What looks for one mistake. Events come in the order in which they happen; override those that are needed."""
+    """What looks for a mistake. Events come in the order in which they happen; override those that are needed."""
 
     code = ""
     ops: Mapping[str, Callable[..., None]] = {}
@@ -55,7 +55,7 @@ class Rule:
         """A module that no other module called has returned *result*."""
 
     def after_step(self, optimizer: Optimizer) -> None:
-        """An optimizer has made a step."""
+        """An optimizer has taken a step."""
 
     def finish(self) -> None:
         """The session ends."""
@@ -97,7 +97,7 @@ class Session(Mode):
         if self._running:
             self._running = False
             super().__exit__(None, None, None)
-            state.watchers = tuple(one for one in state.watchers if one is not self)
+            state.watchers = tuple(watcher for watcher in state.watchers if watcher is not self)
             for rule in self._rules:
                 rule.finish()
 
@@ -161,7 +161,7 @@ class Session(Mode):
         return result
 
     def stepped(self, optimizer: Optimizer) -> None:
-        """Note that an optimizer has made a step."""
+        """Note that an optimizer has taken a step."""
         with unseen():
             for rule in self._rules:
                 rule.after_step(optimizer)
@@ -183,14 +183,14 @@ class Session(Mode):
     def name_of(self, parameter: Tensor) -> str:
         """The parameter's path in a model that was called, or its shape."""
         for model in self.models:
-            for name, one in model.named_parameters():
-                if one is parameter:
+            for name, candidate in model.named_parameters():
+                if candidate is parameter:
                     return name
         return f"a parameter of shape {tuple(parameter.shape)}"
 
     def names_of(self, parameters: list[Tensor]) -> str:
         """The names of some parameters, the first few of many."""
-        names = [self.name_of(one) for one in parameters[:4]]
+        names = [self.name_of(parameter) for parameter in parameters[:4]]
         return ", ".join(names) + (f" and {len(parameters) - 4} more" if len(parameters) > 4 else "")
 
 
@@ -209,11 +209,11 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from tensors_in(one)
+        for part in value:
+            yield from tensors_in(part)
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from tensors_in(one)
+        for part in value.values():
+            yield from tensors_in(part)
 
 
 def nodes_above(roots: list[Tensor], oldest: int = 0) -> Iterator[Node]:

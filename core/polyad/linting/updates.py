@@ -18,7 +18,7 @@ __all__ = ["AlwaysNone", "NotCleared", "NotHeld"]
 
 
 class _Gradient:
-    """The gradient of one parameter since the last step that used it."""
+    """The gradient of a parameter since the last step that used it."""
 
     __slots__ = ("gradient", "grown", "owner", "version")
 
@@ -161,7 +161,7 @@ class NotHeld(Rule):
 
 
 def _fingerprint(param: Tensor) -> Any:
-    """A number that a change of the values changes, also one made through ``.data``."""
+    """A number that a change of the values changes, also a change through ``.data``."""
     return repr(param.detach().sum().item())
 
 
@@ -169,9 +169,9 @@ def _held_by_any_optimizer() -> set[int]:
     """Ids of the parameters of all optimizers there are. Slow; asked only when a warning depends on it."""
     return {
         id(param)
-        for one in gc.get_objects()
-        if isinstance(one, Optimizer)
-        for group in getattr(one, "param_groups", ())
+        for tracked in gc.get_objects()
+        if isinstance(tracked, Optimizer)
+        for group in getattr(tracked, "param_groups", ())
         for param in group["params"]
     }
 

@@ -81,14 +81,14 @@ class HookMethods:
         (tensor([[1.]]),)
         """
         hooks = self._own_forward_hooks()
-        self._refuse_both_kinds(isinstance(one, LegacyBackwardHook) for one in hooks.post.values())
+        self._refuse_both_forms(isinstance(entry, LegacyBackwardHook) for entry in hooks.post.values())
         return register(hooks.backward, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` after the node that made the module's (first) result has run.
+        """Call ``hook(module, grad_input, grad_output)`` after the node of the module's (first) result has run.
 
         An old form: of a module that does several ops, *grad_input* is that of the last of them. Prefer
-        `register_full_backward_hook`; both on one module raise RuntimeError.
+        `register_full_backward_hook`; both on a module raise RuntimeError.
 
         >>> import polyad
         >>> from polyad import nn
@@ -97,10 +97,10 @@ class HookMethods:
         >>> layer(polyad.ones(1, 2) * 0).sum().backward()  # doctest: +ELLIPSIS
         (tensor([[...]]),)
         """
-        self._refuse_both_kinds(self._own_forward_hooks().backward.values())
+        self._refuse_both_forms(self._own_forward_hooks().backward.values())
         return register(self._own_forward_hooks().post, LegacyBackwardHook(hook, False, False))
 
-    def _refuse_both_kinds(self, others: Iterable[Any]) -> None:
+    def _refuse_both_forms(self, others: Iterable[Any]) -> None:
         if any(others):
             raise HookError(
                 f"{type(self).__name__}: it has a full backward hook and one of register_backward_hook",

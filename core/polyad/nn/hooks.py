@@ -5,12 +5,12 @@ Hooks run in the order in which they were registered, those registered with ``pr
 may remove itself while it runs.
 
 `EVERY` holds the hooks of all modules, which run before a module's own; it is on the class (see
-`polyad.nn.hook_methods`) once there is one.
+`polyad.nn.hook_methods`) once there is a hook.
 
 Backward hooks pass the module's arguments and results through a node of their own (`polyad.autograd.passing`), on
 which they hang.
 
-To add a kind of hook, add a table to `ForwardHooks` (it runs in ``__call__``) or `StateHooks` (it runs in
+To add another sort of hook, add a table to `ForwardHooks` (it runs in ``__call__``) or `StateHooks` (it runs in
 ``state_dict`` or ``load_state_dict``) and a ``register_..._hook`` method to `HookMethods` that returns the
 handle of `polyad.history.hooks.register`.
 """
@@ -78,7 +78,7 @@ class LegacyBackwardHook(PostHook):
 
 
 class ForwardHooks:
-    """The hooks around one module's ``forward`` and its backward. False while there are none."""
+    """The hooks around a module's ``forward`` and its backward. False while there are none."""
 
     __slots__ = ("backward", "backward_pre", "post", "pre")
 
@@ -131,7 +131,7 @@ EVERY = ForwardHooks()
 
 
 class BackwardHooks:
-    """The backward hooks of one call of a module: what they need to remember between its results and its arguments."""
+    """The backward hooks of a call of a module: what they need to remember between its results and its arguments."""
 
     def __init__(self, module: Called, before: list[Callable[..., Any]], after: list[Callable[..., Any]]) -> None:
         self._module, self._before, self._after = module, before, after
@@ -182,7 +182,7 @@ class BackwardHooks:
             # No argument needs a gradient: nothing else will call the hooks.
             for hook in self._after:
                 new = hook(self._module, (None,) * self._count, outputs)
-                if new is not None and not (isinstance(new, tuple) and all(one is None for one in new)):
+                if new is not None and not (isinstance(new, tuple) and all(gradient is None for gradient in new)):
                     raise HookError(
                         f"{type(self._module).__name__}: no argument needs a gradient, a backward hook gave one",
                         operands={"returned": new},
@@ -202,13 +202,13 @@ class BackwardHooks:
         self._grad_outputs = None
         return tuple(inputs[position] for position in self._inputs)
 
-    def _replaced(self, kind: str, name: str, new: Any, old: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _replaced(self, what: str, name: str, new: Any, old: tuple[Any, ...]) -> tuple[Any, ...]:
         if new is None:
             return old
         if not isinstance(new, (tuple, list)) or len(new) != len(old):
             got = f"{len(new)} values" if isinstance(new, (tuple, list)) else type(new).__name__
             raise HookError(
-                f"{type(self._module).__name__}: a {kind} returned {got} in the place of {len(old)} of {name}",
+                f"{type(self._module).__name__}: a {what} returned {got} in the place of {len(old)} of {name}",
                 operands={"returned": new},
                 fix=f"return a tuple with a gradient (or None) for each of {name}, or None to change nothing",
             )
@@ -243,7 +243,7 @@ def _apply_pre_hook(
 
 
 class StateHooks:
-    """The hooks around one module's ``state_dict`` and ``load_state_dict``."""
+    """The hooks around a module's ``state_dict`` and ``load_state_dict``."""
 
     __slots__ = ("load_post", "load_pre", "save_post", "save_pre")
 

@@ -51,7 +51,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """By what factor a layer's weights must be larger so that the nonlinearity after it keeps the variance.
 
     Args:
-        nonlinearity: ``"relu"``, ``"tanh"``, ``"leaky_relu"``, ``"selu"``, or a linear one such as ``"linear"`` or
+        nonlinearity: ``"relu"``, ``"tanh"``, ``"leaky_relu"``, ``"selu"``, or a linear function such as ``"linear"`` or
         ``"sigmoid"``. param: the negative slope of ``"leaky_relu"``, 0.01 by default.
 
     Raises:
@@ -99,7 +99,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number.
+    """Fill with a number.
 
     >>> import polyad
     >>> from polyad import nn

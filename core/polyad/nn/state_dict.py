@@ -314,7 +314,7 @@ def check_members(
 
 
 def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
-    """What kind of mismatch there is between a member and the value it would be given, and the mismatch."""
+    """The name of the mismatch between a member and the value it would be given, and what differs."""
     if not isinstance(value, Tensor):
         return "no tensor", f"the state has {describe(value)}"
     if tuple(value.shape) != tuple(own.shape):

@@ -3,7 +3,7 @@
 An optimizer holds parameters in groups, each with its own options, and a state for each parameter. Its `state_dict`
 is laid out as PyTorch's: parameters appear as numbers, counted through the groups.
 
-Invariants: a parameter is in one group only and is a leaf; loading a state checks all of it before it changes anything.
+Invariants: a parameter is in a single group and is a leaf; loading a state checks all of it before it changes anything.
 
 To add an optimizer: declare its step as an op in polyad/ops/optim.py; derive from `Optimizer`, check the options in
 ``__init__``, name the state in `_state_names`, and define ``step``, which calls `polyad.optim.inplace.update`.
@@ -49,7 +49,7 @@ class Optimizer:
 
     Raises:
         TypeError: *params* is a single tensor, or contains something that is no tensor.
-        ValueError: there are no parameters, one is no leaf, or one is given twice.
+        ValueError: there are no parameters, one is no leaf, or is given twice.
 
     >>> import polyad
     >>> from polyad import nn, optim
@@ -335,11 +335,11 @@ class Optimizer:
 
     # ---------------------------------------------------------------------------------------------------------- hooks
 
-    def _hooks_of(self, kind: str) -> tuple[Callable[..., Any], ...]:
-        return tuple(self._hooks.get(kind, {}).values())
+    def _hooks_of(self, when: str) -> tuple[Callable[..., Any], ...]:
+        return tuple(self._hooks.get(when, {}).values())
 
-    def _register(self, kind: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        return register(self._hooks.setdefault(kind, {}), hook, prepend=prepend)
+    def _register(self, when: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        return register(self._hooks.setdefault(when, {}), hook, prepend=prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
@@ -429,8 +429,8 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
     if isinstance(value, Tensor) and value.numel() == 1:
         value = value.item()
     if not isinstance(value, (int, float)):
-        kind = type(value).__name__
-        raise ArgumentTypeError(f"{optimizer}: {name} must be a number, not {kind}", operands={name: value})
+        given = type(value).__name__
+        raise ArgumentTypeError(f"{optimizer}: {name} must be a number, not {given}", operands={name: value})
     if not value >= least or (below is not None and not value < below):
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
         raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}")

@@ -1,7 +1,7 @@
 """Random numbers: generators, seeds and states. The functions that draw are ops (`polyad.ops.random.sampling`).
 
 philox.py      which bits a draw gets: the definition that every backend reproduces
-generator.py   `Generator`, and the default one
+generator.py   `Generator`, and the default generator
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _STATE_BYTES = 16
 
 
 class Generator:
-    """A source of random numbers, made with the default seed.
+    """A source of random numbers, created with the default seed.
 
     *device* is kept for programs that read it; numbers can be drawn for any device, and do not depend on it.
 
@@ -48,7 +48,7 @@ class Generator:
 
     @property
     def device(self) -> Device:
-        """The device that it was made for."""
+        """The device that it was created for."""
         return self._device
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start anew from *seed*, an int in [-2**63, 2**64), negative ones modulo 2**64; returns the generator.
 
-        Raises TypeError for what is no int, ValueError for one out of range.
+        Raises TypeError for what is no int, ValueError for an int out of range.
         """
         try:
             number = seed.__index__()
@@ -120,17 +120,17 @@ class Generator:
 
 
 default_generator = Generator()
-"""What random functions draw from unless they are given a generator; one a process."""
+"""What random functions draw from unless they are given a generator; the process has a single one."""
 
 
 def _restored(device: str, seed: int, offset: int) -> Generator:
-    made = Generator(device)
-    made._seed, made._offset = seed, offset
-    return made
+    generator = Generator(device)
+    generator._seed, generator._offset = seed, offset
+    return generator
 
 
 def generator_or_default(op: str, generator: Any) -> Generator:
-    """*generator*, or the default one for None; raises TypeError for anything else."""
+    """*generator*, or the default generator for None; raises TypeError for anything else."""
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
@@ -183,7 +183,7 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     """Draw inside, and go on afterwards as if nothing had been drawn.
 
-    *devices* changes nothing: one generator serves all.
+    *devices* changes nothing: the same generator serves all.
 
     >>> import polyad
     >>> _ = polyad.manual_seed(0)

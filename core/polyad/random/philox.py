@@ -2,7 +2,7 @@
 
 Philox (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011) is a counter-based
 generator: ten rounds of multiplication turn a 128-bit counter, under a 64-bit key, into four 32-bit words. There is no
-state to carry from one number to the next, so any backend computes any part of a draw by itself and gets the same bits.
+state to carry from a number to the next, so any backend computes any part of a draw by itself and gets the same bits.
 
 The contract of a draw of n words from (seed, offset), both 64-bit:
 
@@ -11,7 +11,7 @@ The contract of a draw of n words from (seed, offset), both 64-bit:
     key                  (seed mod 2**32, seed // 2**32)
 
 A draw of n words uses ceil(n / 4) blocks, and a `Generator` moves its offset by that many. Element i is the i-th in
-row-major order of the tensor that is drawn, whatever its strides. With w the words of the draw, elements are made of
+row-major order of the tensor that is drawn, whatever its strides. With w the words of the draw, elements come from
 them so:
 
     uniform      in [0, 1)
@@ -22,7 +22,7 @@ them so:
                  from low to high: that, times high - low, plus low, in float32 (in float64 for float64)
     normal       elements 2j and 2j + 1 are r cos(t) and r sin(t), r = sqrt(-2 log(u)), t = 2 pi v (Box and Muller 1958)
                  float32    u = w[2j] * 2**-32 + 2**-33, v = w[2j + 1] * 2**-32; rounded for the half precision types
-                 float64    u = k * 2**-53 + 2**-54, v = l * 2**-53, where k and l are made of w[4j], w[4j + 1] and of
+                 float64    u = k * 2**-53 + 2**-54, v = l * 2**-53, where k and l come from w[4j], w[4j + 1] and of
                             w[4j + 2], w[4j + 3] as 53-bit numbers are for uniform
     integers     of range r = high - low
                  r <= 2**24 low + (w[i] * r >> 32)
@@ -79,9 +79,9 @@ def words(count: int, seed: int, offset: int) -> list[int]:
     >>> [hex(word) for word in words(2, seed=0, offset=0)]
     ['0x6627e8d5', '0xe169c58d']
     """
-    made: list[int] = []
+    found: list[int] = []
     key = (seed & _MASK, seed >> 32)
     for block in range(offset, offset + -(-count // 4)):
         block &= 2**64 - 1
-        made += philox4x32((block & _MASK, block >> 32, 0, 0), key)
-    return made[:count]
+        found += philox4x32((block & _MASK, block >> 32, 0, 0), key)
+    return found[:count]

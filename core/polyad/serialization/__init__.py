@@ -1,4 +1,4 @@
-"""save and load: nested Python data and tensors in one file, without pickle.
+"""save and load: nested Python data and tensors in a file, without pickle.
 
 Loading runs no code that a file could choose, checks everything before it returns anything, and saving never leaves
 half a file. `polyad.serialization.container` describes the bytes (a safetensors file),
@@ -34,7 +34,7 @@ def save(obj: Any, f: FileLike) -> None:
     file is a safetensors file; tensors are named in it by where they are in *obj*: ``model.0.weight``.
 
     Args:
-        f: a path, whose old file stays until the new one is complete; or a binary file object with ``write``.
+        f: a path, whose old file stays until the new file is complete; or a binary file object with ``write``.
 
     Raises:
         TypeError: an object of another type in *obj*; the message says where. Or an *f* that is neither path nor file.
@@ -77,7 +77,7 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
             than data.
 
     Raises:
-        RuntimeError (SerializationError): a file that is damaged, cut off, hostile, or of another kind.
+        RuntimeError (SerializationError): a file that is damaged, cut off, hostile, or in another format.
         RuntimeError (BackendError): a device that the tensors were saved on is not there.
         FileNotFoundError, PermissionError, OSError: a path that cannot be read.
     """

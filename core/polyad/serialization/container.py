@@ -1,4 +1,4 @@
-"""The file: named arrays of raw little-endian bytes behind one JSON header.
+"""The file: named arrays of raw little-endian bytes behind a JSON header.
 
     8 bytes   length of the header, unsigned little-endian
     header    JSON: {name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, "__metadata__": {key: text}}
@@ -121,12 +121,12 @@ def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents
     length = int.from_bytes(prefix, "little")
     if length > LONGEST_HEADER or (brace := stream.read(1)) != b"{":
         # Looked at only now: a header's length may look like another format's first bytes.
-        kind = next((kind for magic, kind in FOREIGN.items() if prefix.startswith(magic)), None)
-        if kind is None:
+        format_ = next((format_ for magic, format_ in FOREIGN.items() if prefix.startswith(magic)), None)
+        if format_ is None:
             raise damaged(source, "does not begin as a polyad or safetensors file does")
         raise damaged(
             source,
-            f"is {kind}, which polyad.load does not read",
+            f"is {format_}, which polyad.load does not read",
             fix="convert it with the program that wrote it: tensors of other libraries come in as safetensors files",
         )
     header = _parsed(brace + _read_exactly(stream, length - 1, source, "the header"), source)

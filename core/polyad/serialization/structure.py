@@ -148,7 +148,7 @@ class _Encoder:
 
 
 def _span(tensor: Tensor) -> tuple[int, int]:
-    """The first element of its storage that the tensor shows, and the one after the last."""
+    """The first element of its storage that the tensor shows, and the element after the last."""
     begin = tensor.storage_offset()
     if tensor.numel() == 0:
         return begin, begin
@@ -392,12 +392,12 @@ class _Decoder:
             view = flat.reshape(shape)
         else:
             view = flat.as_strided(shape, strides, offset)
-        # A new alias: no two tensors of the result are one object, or one another's view to autograd.
+        # A new alias: no two tensors of the result are the same object, or views of each other to autograd.
         return view.detach().requires_grad_(requires_grad)
 
-    def parameter(self, payload: Any, kind: Any) -> Any:
+    def parameter(self, payload: Any, cls: Any) -> Any:
         tensor = self.tensor(payload)
-        if tensor is None or kind is Buffer:
+        if tensor is None or cls is Buffer:
             return None if tensor is None else Buffer(tensor.detach())
         return Parameter(tensor.detach(), tensor.requires_grad)
 

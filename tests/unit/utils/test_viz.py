@@ -80,16 +80,16 @@ def test_boxes_and_arrows_of_a_residual_block() -> None:
     by_title = {box.title: box for box in picture.chart.boxes}
     assert by_title["x"].lines == ["2 × 3"]
     assert by_title["Sum"].lines == ["scalar"]
-    assert by_title["first.weight"].kind == "parameter"
-    assert by_title["result"].kind == "output"
+    assert by_title["first.weight"].style == "parameter"
+    assert by_title["result"].style == "output"
     assert by_title["result"].about == "result: float32 () on cpu"
 
 
 def test_a_module_names_leaves_and_others_are_leaves() -> None:
     model = nn.Linear(3, 2)
     x = polyad.randn(1, 3, requires_grad=True)
-    kinds = {box.title: box.kind for box in viz.graph(model(x), params=model).chart.boxes}
-    assert kinds == {"result": "output", "Addmm": "op", "weight": "parameter", "bias": "parameter", "leaf": "leaf"}
+    styles = {box.title: box.style for box in viz.graph(model(x), params=model).chart.boxes}
+    assert styles == {"result": "output", "Addmm": "op", "weight": "parameter", "bias": "parameter", "leaf": "leaf"}
 
 
 def test_several_outputs_share_what_they_have_in_common() -> None:
@@ -202,7 +202,7 @@ def test_what_is_too_large_is_cut_with_a_note() -> None:
     picture = viz.graph(value.sum(), max_boxes=20)
     assert len(picture.chart.boxes) == 21
     assert picture.chart.boxes[0].title == "result"
-    assert picture.chart.boxes[-1].kind == "more"
+    assert picture.chart.boxes[-1].style == "more"
     assert "the 20 boxes nearest to the outputs" in repr(picture)
     assert overlapping(picture.chart) == []
 

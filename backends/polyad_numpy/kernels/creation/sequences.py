@@ -21,17 +21,17 @@ def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> A
     target = numpy_dtype(dtype)
     whole = isinstance(start, int) and isinstance(step, int)
     if dtype.category == INTEGER and whole:
-        made = np.arange(count) if start == 0 and step == 1 else np.arange(count) * step + start
-        return made.astype(target, copy=False)
+        numbers = np.arange(count) if start == 0 and step == 1 else np.arange(count) * step + start
+        return numbers.astype(target, copy=False)
     if dtype is float32 and count <= EXACT and start == 0 and step == 1:
         return np.arange(count, dtype=target)
     # In float64, rounded once.
-    made = np.arange(count, dtype=np.float64)
+    numbers = np.arange(count, dtype=np.float64)
     if step != 1:
-        np.multiply(made, step, made)
+        np.multiply(numbers, step, numbers)
     if start != 0:
-        np.add(made, start, made)
-    return made.astype(target, copy=False)
+        np.add(numbers, start, numbers)
+    return numbers.astype(target, copy=False)
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) -> Any:
@@ -40,12 +40,12 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) -> 
         return np.full(1, start, target)
     wide = target if dtype.category >= FLOATING and dtype.itemsize > 2 else np.dtype(np.float32)
     step, half = (end - start) / (steps - 1) if steps else 0.0, steps // 2
-    made = np.empty(steps, wide)
-    places = _places(steps - half, made.real.dtype)
-    early, late = made[:half], made[half:]
+    numbers = np.empty(steps, wide)
+    places = _places(steps - half, numbers.real.dtype)
+    early, late = numbers[:half], numbers[half:]
     np.add(np.multiply(places[:half], step, out=early), start, out=early)
     np.subtract(end, np.multiply(places[::-1], step, out=late), out=late)
-    return made.astype(target, copy=False)
+    return numbers.astype(target, copy=False)
 
 
 def _places(count: int, dtype: Any) -> Any:

@@ -27,10 +27,10 @@ def c2c(array: Any, dims: tuple[int, ...], norm: str, forward: bool) -> Any:
     if not dims or not array.size:
         return array.astype(np.result_type(array, np.complex64), order="C")
     transform = _fft().fftn if forward else _fft().ifftn
-    made = np.ascontiguousarray(transform(array, axes=dims, norm=norm, workers=_workers(array)))
+    result = np.ascontiguousarray(transform(array, axes=dims, norm=norm, workers=_workers(array)))
     if array.dtype.kind != "c":
-        made += 0  # what SciPy fills in by symmetry has imaginary parts of -0
-    return made
+        result += 0  # what SciPy fills in by symmetry has imaginary parts of -0
+    return result
 
 
 def r2c(array: Any, dims: tuple[int, ...], norm: str) -> Any:

@@ -1,7 +1,7 @@
 """Reading and writing at indices that arrays hold.
 
 NumPy counts negative indices from the end; where the op does not, they are refused first. An index out of range is
-looked for only once it is known that there is one.
+looked for only once it is known to exist.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LONG_RUN = 1024
 
 def _check(op: str, index: Any, size: int, name: str = "index") -> None:
     """Raise IndexError unless all of *index* (int64) is in [0, size)."""
-    # As unsigned numbers negative ones are huge: one pass finds both kinds.
+    # Negative indices are huge as unsigned numbers: a single pass finds both errors.
     if index.size and index.view(np.uint64).max() >= size:
         raise _found(op, index, size, name, False)
 
 
 def _found(op: str, index: Any, size: int, name: str, wraps: bool, dim: int | None = None) -> Exception:
     wrong = (index >= size) | (index < (-size if wraps else 0))
-    place = tuple(int(one) for one in np.unravel_index(int(wrong.argmax()), wrong.shape))
+    place = tuple(int(coordinate) for coordinate in np.unravel_index(int(wrong.argmax()), wrong.shape))
     return out_of_range(op, name, place, int(index[place]), size, wraps=wraps, dim=dim)
 
 
@@ -219,7 +219,7 @@ def _wrong_index(op: str, array: Any, indices: list[Any], error: IndexError) -> 
 
 def index(array: Any, indices: list[Any]) -> Any:
     try:
-        given = [at for at, one in enumerate(indices) if one is not None]
+        given = [at for at, entry in enumerate(indices) if entry is not None]
         if len(given) == 1 and indices[given[0]].dtype != np.bool_:
             return array.take(indices[given[0]], given[0])  # faster than subscripts, and row-major
         return np.asarray(array[_key(indices)], order="C")
@@ -244,7 +244,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
                 _fill(out, mask, values)
             else:
                 out[key] = values
-        elif all(one is None or one.dtype == np.bool_ for one in indices):
+        elif all(entry is None or entry.dtype == np.bool_ for entry in indices):
             out[key] += values
         elif len(indices) == 1 and indices[0].size and out.size:
             _add_rows(out, indices[0], values)
@@ -292,10 +292,10 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
         value = thread.run(_as_number, value, array.dtype)  # a half type may make infinity of it
     if out is None and mask.size >= CHOSEN and array.shape == mask.shape and array.dtype.itemsize <= 8:
         if value.dtype.kind != "c" and not value and not np.signbit(value):
-            made = keep(array, np.logical_not(mask), value)
+            result = keep(array, np.logical_not(mask), value)
         else:
-            made = choose(mask, value, array).view(array.dtype)
-        return made if array.flags.c_contiguous else arranged(made, array)
+            result = choose(mask, value, array).view(array.dtype)
+        return result if array.flags.c_contiguous else arranged(result, array)
     if out is None:
         shape = array.shape if array.shape == mask.shape else np.broadcast_shapes(array.shape, mask.shape)
         out = array.copy() if shape == array.shape else np.broadcast_to(array, shape).copy()
@@ -309,7 +309,7 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
 
 
 def _fill(out: Any, mask: Any, value: Any) -> None:
-    """Write one number into *out* where *mask*."""
+    """Write a number into *out* where *mask*."""
     if mask.size >= CHOSEN and out.dtype.itemsize <= 8:
         np.copyto(out, choose(mask, value.astype(out.dtype, copy=False), out).view(out.dtype))
     else:

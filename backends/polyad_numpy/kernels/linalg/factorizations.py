@@ -26,14 +26,14 @@ def cholesky_ex(a: Any, upper: bool) -> Any:
             factors = np.linalg.cholesky(a, upper=upper)
             return factors, _first_nan(factors, np.zeros(a.shape[:-2], np.int32))
         except np.linalg.LinAlgError:
-            pass  # one at a time, to tell which
+            pass  # each matrix by itself, to tell which failed
     potrf = routine("potrf", a.dtype)
 
-    def one(matrix: Any) -> Any:
+    def factorize(matrix: Any) -> Any:
         factor, info = potrf(matrix, lower=not upper, clean=1)
         return factor, _first_nan(factor, np.asarray(info, np.int32))
 
-    return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))
+    return batched(factorize, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))
 
 
 def _first_nan(factors: Any, info: Any) -> Any:
@@ -56,12 +56,12 @@ def lu_factor_ex(a: Any, pivot: bool) -> Any:
         return _eliminate(a)
     getrf = routine("getrf", a.dtype)
 
-    def one(matrix: Any) -> Any:
+    def factorize(matrix: Any) -> Any:
         factors, pivots, info = getrf(matrix)
         pivots += 1
         return factors, pivots.astype(np.int32, copy=False), np.asarray(info, np.int32)
 
-    return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((count,), np.int32), ((), np.int32)))
+    return batched(factorize, (a,), (2,), ((a.shape[-2:], a.dtype), ((count,), np.int32), ((), np.int32)))
 
 
 @quiet
@@ -83,7 +83,7 @@ def _eliminate(a: Any) -> Any:
         singular = divisor == 0
         info[singular & (info == 0)] = k + 1
         if k + 1 < rows:
-            # A column of zeros stays one: LAPACK does not divide by a pivot that is 0.
+            # A column of zeros stays zero: LAPACK does not divide by a pivot that is 0.
             work[:, k + 1 :, k] /= np.where(singular, 1, divisor)[:, None]
             work[:, k + 1 :, k + 1 :] -= work[:, k + 1 :, k, None] * work[:, k, None, k + 1 :]
     batch = a.shape[:-2]
@@ -106,12 +106,12 @@ def check_pivots(pivots: Any, rows: int) -> None:
 def _check_pivot_blocks(pivots: Any, rows: int) -> None:
     """`check_pivots` for those of `ldl_factor`, where two equal negative numbers stand for a block of 2 x 2."""
     check_pivots(np.abs(pivots), rows)
-    for one in pivots.reshape(-1, rows).tolist():
+    for order in pivots.reshape(-1, rows).tolist():
         at = 0
         while at < rows:
-            if one[at] < 0 and (at + 1 == rows or one[at + 1] >= 0):
-                raise IndexError(f"pivots {one} have a negative number at {at} that is not one of a pair")
-            at += 1 if one[at] > 0 else 2
+            if order[at] < 0 and (at + 1 == rows or order[at + 1] >= 0):
+                raise IndexError(f"pivots {order} have a negative number at {at} that is not one of a pair")
+            at += 1 if order[at] > 0 else 2
 
 
 def lu_permutation(pivots: Any, rows: int) -> Any:
@@ -120,9 +120,9 @@ def lu_permutation(pivots: Any, rows: int) -> Any:
     count = batch_size(pivots, 1)
     order = np.broadcast_to(np.arange(rows), (count, rows)).copy()
     if count == 1:
-        one = order[0]
+        only = order[0]
         for k, chosen in enumerate((pivots.reshape(-1) - 1).tolist()):
-            one[k], one[chosen] = one[chosen], one[k]
+            only[k], only[chosen] = only[chosen], only[k]
     else:
         every = np.arange(count)
         for k, chosen in enumerate((pivots.reshape(count, pivots.shape[-1]) - 1).T):
@@ -138,11 +138,11 @@ def ldl_factor_ex(a: Any, hermitian: bool) -> Any:
         return np.zeros(a.shape, a.dtype), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
     trf = routine("hetrf" if hermitian else "sytrf", a.dtype)
 
-    def one(matrix: Any) -> Any:
+    def factorize(matrix: Any) -> Any:
         factors, pivots, info = trf(matrix, lower=1, lwork=BLOCK * n)
         return np.asfortranarray(np.tril(factors)), pivots.astype(np.int32), np.asarray(info, np.int32)
 
-    return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((n,), np.int32), ((), np.int32)))
+    return batched(factorize, (a,), (2,), ((a.shape[-2:], a.dtype), ((n,), np.int32), ((), np.int32)))
 
 
 def ldl_solve(factors: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
@@ -152,10 +152,10 @@ def ldl_solve(factors: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
     _check_pivot_blocks(pivots, factors.shape[-1])
     trs = routine("hetrs" if hermitian else "sytrs", factors.dtype)
 
-    def one(matrix: Any, order: Any, right: Any) -> Any:
+    def solve(matrix: Any, order: Any, right: Any) -> Any:
         return (trs(matrix, order, right, lower=1)[0],)
 
-    return batched(one, (factors, pivots, b), (2, 1, 2), ((b.shape[-2:], b.dtype),))[0]
+    return batched(solve, (factors, pivots, b), (2, 1, 2), ((b.shape[-2:], b.dtype),))[0]
 
 
 def geqrf(a: Any) -> Any:
@@ -165,10 +165,10 @@ def geqrf(a: Any) -> Any:
         return np.zeros(a.shape, a.dtype), np.zeros((*a.shape[:-2], count), a.dtype)
     geqrf_ = routine("geqrf", a.dtype)
 
-    def one(matrix: Any) -> Any:
+    def factorize(matrix: Any) -> Any:
         return geqrf_(matrix, lwork=BLOCK * columns)[:2]
 
-    return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((count,), a.dtype)))
+    return batched(factorize, (a,), (2,), ((a.shape[-2:], a.dtype), ((count,), a.dtype)))
 
 
 def householder_product(a: Any, tau: Any) -> Any:
@@ -177,20 +177,20 @@ def householder_product(a: Any, tau: Any) -> Any:
         return np.zeros(a.shape, a.dtype)
     ungqr = routine("ungqr", a.dtype)
 
-    def one(matrix: Any, scales: Any) -> Any:
+    def multiply(matrix: Any, scales: Any) -> Any:
         if not scales.size:
             return (np.eye(rows, columns, dtype=a.dtype, order="F"),)
         return (ungqr(matrix, scales, lwork=BLOCK * columns)[0],)
 
-    return batched(one, (a, tau), (2, 1), ((a.shape[-2:], a.dtype),))[0]
+    return batched(multiply, (a, tau), (2, 1), ((a.shape[-2:], a.dtype),))[0]
 
 
 def qr(a: Any, mode: str) -> Any:
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
     if a.ndim > 2 or not a.size:
-        made = np.linalg.qr(a, mode)
-        return (np.empty(0, a.dtype), made) if mode == "r" else (made.Q, made.R)
+        result = np.linalg.qr(a, mode)
+        return (np.empty(0, a.dtype), result) if mode == "r" else (result.Q, result.R)
     factors, tau, _, _ = routine("geqrf", a.dtype)(a, lwork=BLOCK * columns)
     height = rows if mode == "complete" else count
     upper = np.asfortranarray(np.triu(factors[:height]))

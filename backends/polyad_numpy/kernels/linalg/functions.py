@@ -39,10 +39,10 @@ def matrix_exp(a: Any) -> Any:
     finite = np.isfinite(norm)
     if finite.all():
         return _exp_of_finite(a, norm)
-    made = np.full(a.shape, np.nan, a.dtype)
+    result = np.full(a.shape, np.nan, a.dtype)
     if finite.ndim and finite.any():
-        made[finite] = _exp_of_finite(a[finite], norm[finite])
-    return made
+        result[finite] = _exp_of_finite(a[finite], norm[finite])
+    return result
 
 
 def _exp_of_finite(a: Any, norm: Any) -> Any:

@@ -70,14 +70,14 @@ def batched(
         return work(*operands)
     batch = np.broadcast_shapes(*[a.shape[: a.ndim - core] for a, core in zip(operands, cores, strict=True)])
     spread = [np.broadcast_to(a, (*batch, *a.shape[a.ndim - core :])) for a, core in zip(operands, cores, strict=True)]
-    made = tuple(
+    arrays = tuple(
         column_major((*batch, *shape), dtype) if len(shape) >= 2 else np.empty((*batch, *shape), dtype)
         for shape, dtype in results
     )
     for place in np.ndindex(batch):
-        for into, value in zip(made, work(*[a[place] for a in spread]), strict=True):
+        for into, value in zip(arrays, work(*[a[place] for a in spread]), strict=True):
             into[place] = value
-    return made
+    return arrays
 
 
 def batch_size(array: Any, core: int = 2) -> int:

@@ -32,13 +32,13 @@ def solve_triangular(a: Any, b: Any, upper: bool, adjoint: bool, unitriangular: 
     trsm = routine("trsm", a.dtype)
     complex_ = a.dtype.kind == "c"
 
-    def one(matrix: Any, right: Any) -> Any:
+    def solve(matrix: Any, right: Any) -> Any:
         if matrix.flags.c_contiguous and not (complex_ and adjoint):
             # Row-major memory is the transposed matrix in LAPACK's eyes; this saves a copy.
             return (trsm(1, matrix.T, right, lower=upper, trans_a=not adjoint, diag=unitriangular),)
         return (trsm(1, matrix, right, lower=not upper, trans_a=2 if adjoint else 0, diag=unitriangular),)
 
-    return batched(one, (a, b), (2, 2), ((b.shape[-2:], b.dtype),))[0]
+    return batched(solve, (a, b), (2, 2), ((b.shape[-2:], b.dtype),))[0]
 
 
 @quiet
@@ -68,14 +68,14 @@ def lu_solve(factors: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
             lower = _substitute(factors, np.take_along_axis(b, order, -2), shape, False, False, True)
             return _substitute(factors, lower, shape, True, False, False)
         lower = _substitute(factors, b, shape, True, True, False)
-        made = np.empty(shape, b.dtype)
-        np.put_along_axis(made, order, _substitute(factors, lower, shape, False, True, True), -2)
-        return made
+        result = np.empty(shape, b.dtype)
+        np.put_along_axis(result, order, _substitute(factors, lower, shape, False, True, True), -2)
+        return result
 
-    def one(matrix: Any, chosen: Any, right: Any) -> Any:
+    def solve(matrix: Any, chosen: Any, right: Any) -> Any:
         return (_substituted(matrix, chosen - 1, right, adjoint),)
 
-    return batched(one, (factors, pivots, b), (2, 1, 2), ((b.shape[-2:], b.dtype),))[0]
+    return batched(solve, (factors, pivots, b), (2, 1, 2), ((b.shape[-2:], b.dtype),))[0]
 
 
 def _substituted(factors: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
@@ -98,16 +98,16 @@ def solve_ex(a: Any, b: Any) -> Any:
         try:
             return np.linalg.solve(a, b), np.zeros(shape[:-2], np.int32)
         except np.linalg.LinAlgError:
-            pass  # one at a time, to tell which
+            pass  # each matrix by itself, to tell which failed
     gesv = routine("gesv", a.dtype)
 
-    def one(matrix: Any, right: Any) -> Any:
+    def solve(matrix: Any, right: Any) -> Any:
         factors, pivots, x, info = gesv(matrix, right)
         if info:  # LAPACK stops; the infinities that substitution would give are what the decomposition gives
             x = _substituted(factors, pivots, right, False)
         return x, np.asarray(info, np.int32)
 
-    return batched(one, (a, b), (2, 2), ((b.shape[-2:], b.dtype), ((), np.int32)))
+    return batched(solve, (a, b), (2, 2), ((b.shape[-2:], b.dtype), ((), np.int32)))
 
 
 def inv_ex(a: Any) -> Any:
@@ -117,16 +117,16 @@ def inv_ex(a: Any) -> Any:
         try:
             return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
-            pass  # one at a time, to tell which
+            pass  # each matrix by itself, to tell which failed
     getrf, getri, n = routine("getrf", a.dtype), routine("getri", a.dtype), a.shape[-1]
 
-    def one(matrix: Any) -> Any:
+    def invert(matrix: Any) -> Any:
         factors, pivots, info = getrf(matrix)
         if info:
             return _substituted(factors, pivots, np.eye(n, dtype=matrix.dtype), False), np.asarray(info, np.int32)
         return getri(factors, pivots, lwork=64 * n, overwrite_lu=1)[0], np.asarray(0, np.int32)
 
-    return batched(one, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))
+    return batched(invert, (a,), (2,), ((a.shape[-2:], a.dtype), ((), np.int32)))
 
 
 @quiet
@@ -159,7 +159,7 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> Any:
         )
     import scipy.linalg
 
-    def one(matrix: Any, target: Any) -> Any:
+    def solve(matrix: Any, target: Any) -> Any:
         if driver == "gels":
             padded = np.zeros((max(rows, columns), right), a.dtype, "F")
             padded[:rows] = target
@@ -171,7 +171,7 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> Any:
         return x, np.asarray(rank, np.int64), np.zeros(count, real) if values is None else values
 
     results = (((columns, right), a.dtype), ((), np.int64), ((count,), real))
-    return batched(one, (a, b), (2, 2), results)
+    return batched(solve, (a, b), (2, 2), results)
 
 
 KERNELS = {

@@ -64,18 +64,18 @@ def _numbers(op: str, values: Any, a: Any) -> Any:
     return values
 
 
-def _complex_twin(dtype: Any) -> Any:
+def _to_complex(dtype: Any) -> Any:
     return np.result_type(dtype, np.complex64)
 
 
 def eig(a: Any) -> Any:
     values, vectors = _converging("eig", np.linalg.eig, a)
-    twin = _complex_twin(a.dtype)  # NumPy gives real results where all eigenvalues are real
-    return values.astype(twin, copy=False), vectors.astype(twin, copy=False)
+    complex_ = _to_complex(a.dtype)  # NumPy gives real results where all eigenvalues are real
+    return values.astype(complex_, copy=False), vectors.astype(complex_, copy=False)
 
 
 def eigvals(a: Any) -> Any:
-    return _converging("eigvals", np.linalg.eigvals, a).astype(_complex_twin(a.dtype), copy=False)
+    return _converging("eigvals", np.linalg.eigvals, a).astype(_to_complex(a.dtype), copy=False)
 
 
 def svd(a: Any, full_matrices: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Attention a block of scores at a time: some heads, or some queries of one head.
+"""Attention a block of scores at a time: some heads, or some queries of a single head.
 
 What is held at once is the block's scores, not those of all heads. Forward it keeps the logarithm of each row's sum;
 backward it makes the weights again from that.
@@ -16,7 +16,7 @@ from polyad.backend import Kernel
 from ...workers import spread
 
 _BLOCK = 1 << 18
-"""How many scores a block has, unless one query has more."""
+"""How many scores a block has, unless a single query has more."""
 
 
 def _wide(array: Any) -> Any:
@@ -39,7 +39,7 @@ class _Heads:
                 mask = np.where(mask, self.query.dtype.type(0), self.query.dtype.type(-np.inf))
             shape = (self.rows, self.columns)
             mask = _wide(mask)
-            # One mask for all heads stays one.
+            # A mask for all heads is not repeated.
             whole = math.prod(mask.shape[:-2]) == 1
             self.mask = np.broadcast_to(
                 mask.reshape(mask.shape[-2:]) if whole else mask, shape if whole else lead + shape
@@ -114,7 +114,9 @@ def attention_backward(
 ) -> tuple[Any, Any, Any]:
     heads = _Heads(query, key, value, mask, causal, scale)
     arriving, sums = heads.flat(_wide(grad)), sums.reshape(heads.count, heads.rows)
-    of_query, of_key, of_value = (np.zeros(one.shape, one.dtype) for one in (heads.query, heads.key, heads.value))
+    of_query, of_key, of_value = (
+        np.zeros(operand.shape, operand.dtype) for operand in (heads.query, heads.key, heads.value)
+    )
 
     def work(first: int, end: int) -> None:
         for here, rows in heads.blocks(first, end):

@@ -2,7 +2,7 @@
 
 The input is copied, a block of images (or of a part of one image) at a time, into zero-padded planes (C, B * area) in
 which the element that a kernel position multiplies lies at a constant distance from the result's element. So each row
-of the matrix of patches is one contiguous piece of a plane: making it is a few long copies, and one matrix product
+of the matrix of patches is one contiguous piece of a plane: it takes a few long copies, and one matrix product
 gives the block's results. At row ends there are columns that belong to no result; they are left out when results are
 copied out, and held zero in gradients.
 
@@ -35,7 +35,7 @@ _MANY = 2**28
 """Results of an image so many that there may not be memory for them."""
 
 _BLOCK_BYTES = 2 << 20
-"""About how large the patches of one block are: small enough for the cache, large enough for BLAS at full speed."""
+"""About how large the patches of a block are: small enough for the cache, large enough for BLAS at full speed."""
 
 _SUMMED_PARTS = 8
 """In how many parts of the batch the gradient of the weight is added up."""
@@ -95,7 +95,7 @@ class _Plan:
     ) -> None:
         self.images, self.channels, self.groups, self.dtype = images, channels, groups, dtype
         self.kernel, self.stride = kernel, stride
-        self.axes = axes = [_Axis(*one) for one in zip(size, kernel, stride, padding, dilation, strict=True)]
+        self.axes = axes = [_Axis(*settings) for settings in zip(size, kernel, stride, padding, dilation, strict=True)]
         self.out = tuple([axis.out for axis in axes])
         if math.prod(self.out) > _MANY:
             np.empty(self.out, dtype)  # raises before anything is laid out for results that no memory holds
@@ -142,7 +142,7 @@ class _Plan:
             if pitch * patch_bytes <= _BLOCK_BYTES or at == len(self.axes) - 1:
                 count = max(1, min(axis.out, _BLOCK_BYTES // (patch_bytes * pitch)))
                 pieces = [(first, min(first + count, axis.out)) for first in range(0, axis.out, count)]
-                before = [[(one, one + 1) for one in range(out)] for out in self.out[:at]]
+                before = [[(place, place + 1) for place in range(out)] for out in self.out[:at]]
                 return [(*box, *whole[at + 1 :]) for box in itertools.product(*before, pieces)]
         raise AssertionError("the last dimension is always taken")
 
@@ -204,18 +204,18 @@ class _Plan:
         """The matrix of patches (groups, depth / groups, positions) of a part's results, written into *buffer*."""
         count, begin, groups = self.positions(images, box), self.start(box), self.groups
         each = self.channels // groups
-        made = buffer[: self.depth * count].reshape(groups, *self.kernel, each, count)
+        patches = buffer[: self.depth * count].reshape(groups, *self.kernel, each, count)
         item = self.dtype.itemsize
         channel_bytes = planes.strides[1]
         if self.planes == 1:
             strides = (each * channel_bytes, *[step * item for step in self.steps], channel_bytes, item)
-            made[...] = np.ndarray(made.shape, self.dtype, planes, begin * item, strides)
+            patches[...] = np.ndarray(patches.shape, self.dtype, planes, begin * item, strides)
         else:
-            flat = made.reshape(groups, len(self.taps), each, count)
+            flat = patches.reshape(groups, len(self.taps), each, count)
             for tap, (plane, distance) in enumerate(self.taps):
                 at = begin + distance
                 flat[:, tap] = planes[plane, :, at : at + count].reshape(groups, each, count)
-        return made.reshape(groups, self.depth // groups, count)
+        return patches.reshape(groups, self.depth // groups, count)
 
     def results(self, flat: Any, out_channels: int, images: int, box: Box) -> Any:
         """The results in *flat* (out_channels, positions), as a view (images, out_channels, *spatial)."""

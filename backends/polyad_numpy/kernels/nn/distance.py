@@ -50,7 +50,7 @@ def _cdist(x1: Any, x2: Any, p: float) -> Any:
     if not out.size or not x1.shape[-1]:
         out.fill(0)
         return out
-    left, right = (np.broadcast_to(one, (*lead, *one.shape[-2:])) for one in (x1, x2))
+    left, right = (np.broadcast_to(points, (*lead, *points.shape[-2:])) for points in (x1, x2))
     metric = METRICS.get(p)
     if metric is not None:
         from scipy.spatial.distance import cdist as scipys

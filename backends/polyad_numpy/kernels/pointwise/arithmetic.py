@@ -22,10 +22,10 @@ def _division(op: str, function: np.ufunc) -> Kernel:
 
     def specialize(types: Signature) -> Any:
         assert kernel.specialize is not None
-        made = kernel.specialize(types)
+        function = kernel.specialize(types)
         if next(entry.dtype for entry in types if isinstance(entry, TensorType)).category != INTEGER:
-            return made
-        assert made is not None
+            return function
+        assert function is not None
 
         def checked(a: Any, b: Any, out: Any = None) -> Any:
             if not (b.all() if isinstance(b, np.ndarray) else b) and (not isinstance(a, np.ndarray) or a.size):
@@ -33,7 +33,7 @@ def _division(op: str, function: np.ufunc) -> Kernel:
                     f"{op}: an integer is divided by zero",
                     fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",
                 )
-            return made(a, b, out=out)
+            return function(a, b, out=out)
 
         return checked
 
@@ -61,7 +61,7 @@ def _sign(a: Any, out: Any = None) -> Any:
 
 
 def _sgn() -> Kernel:
-    """`sign`, but complex numbers are left to the decomposition: NumPy's sign of an infinite one is no nan."""
+    """`sign`, but complex numbers are left to the decomposition: NumPy's sign of an infinite number is not nan."""
     kernel = elementwise(_sign, 1)
 
     def specialize(types: Signature) -> Any:
@@ -82,14 +82,14 @@ def _lerp_by_elements(a: Any, end: Any, weight: Any) -> Any:
     # From the end with the smaller share: a + weight * step, or end + (weight - 1) * step.
     near_end = np.asarray(np.greater_equal(weight, 0.5))
     np.logical_or(near_end, np.less_equal(weight, -0.5), near_end)
-    made = np.asarray(np.subtract(end, a))
+    result = np.asarray(np.subtract(end, a))
     share = near_end.astype(weight.dtype)
     np.subtract(weight, share, share)
-    if share.shape != made.shape:
-        made = np.multiply(made, share)
+    if share.shape != result.shape:
+        result = np.multiply(result, share)
     else:
-        np.multiply(made, share, made)
-    return np.add(made, choose(near_end, end, a).view(a.dtype), made)
+        np.multiply(result, share, result)
+    return np.add(result, choose(near_end, end, a).view(a.dtype), result)
 
 
 def _lerp_kernel() -> Kernel:

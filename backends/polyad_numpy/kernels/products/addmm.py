@@ -45,8 +45,8 @@ def _added(name: str) -> Kernel:
         return _plus(out, input, beta, alpha, input.dtype)
 
     def wide(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
-        made = kernel(input.astype(np.float32), a.astype(np.float32), b.astype(np.float32), beta, alpha)
-        return thread.run(made.astype, input.dtype)
+        result = kernel(input.astype(np.float32), a.astype(np.float32), b.astype(np.float32), beta, alpha)
+        return thread.run(result.astype, input.dtype)
 
     def specialize(types: Signature) -> Any:
         return wide if is_half(types) else kernel

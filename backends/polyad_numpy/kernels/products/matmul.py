@@ -25,8 +25,8 @@ THREADED = 1 << 18
 def matmul(a: Any, b: Any) -> Any:
     """The products of a batch of matrices, row-major: by itself ``numpy.matmul`` lays them out as the operands are.
 
-    Matrices for which BLAS would start its threads one by one are shared out among the workers instead, who multiply
-    each in one.
+    Matrices for which BLAS would start its threads each time are shared out among the workers instead, who multiply
+    each in a single thread.
     """
     rows, columns = a.shape[-2], b.shape[-1]
     batch, work = a.shape[:-2], rows * columns * a.shape[-1]
@@ -71,9 +71,9 @@ def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
         return thread.run(product.astype, a.dtype)
 
     def specialize(types: Signature) -> Any:
-        kind = types[0]
-        assert isinstance(kind, TensorType)
-        return half if kind.dtype in (float16, bfloat16) else None if kind.dtype is bool_ else multiply
+        type_ = types[0]
+        assert isinstance(type_, TensorType)
+        return half if type_.dtype in (float16, bfloat16) else None if type_.dtype is bool_ else multiply
 
     return specialize
 
@@ -86,16 +86,16 @@ def linear(a: Any, weight: Any, bias: Any) -> Any:
 
 
 def _specialize_linear(types: Signature) -> Any:
-    kind = types[0]
-    assert isinstance(kind, TensorType)
-    if kind.dtype in (float16, bfloat16):
+    type_ = types[0]
+    assert isinstance(type_, TensorType)
+    if type_.dtype in (float16, bfloat16):
 
         def in_float32(a: Any, weight: Any, bias: Any) -> Any:
             wide = None if bias is None else bias.astype(np.float32)
             return thread.run(linear(a.astype(np.float32), weight.astype(np.float32), wide).astype, a.dtype)
 
         return in_float32
-    return None if kind.dtype is bool_ else linear
+    return None if type_.dtype is bool_ else linear
 
 
 KERNELS = {

@@ -22,9 +22,9 @@ _dot = np.dot
 
 def is_half(types: Signature) -> bool:
     """Whether the first operand is float16 or bfloat16."""
-    kind = types[0]
-    assert isinstance(kind, TensorType)
-    return kind.dtype in (float16, bfloat16)
+    type_ = types[0]
+    assert isinstance(type_, TensorType)
+    return type_.dtype in (float16, bfloat16)
 
 
 def mm(a: Any, b: Any) -> Any:

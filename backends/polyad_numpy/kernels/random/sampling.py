@@ -1,4 +1,4 @@
-"""Philox and what is made of its words, by the contract in `polyad.random.philox`.
+"""Philox, and random numbers of all distributions from its words, by the contract in `polyad.random.philox`.
 
 Blocks are computed a stretch at a time, small enough for the cache. The hundred NumPy calls that this takes cost more
 than a small draw's words, so a program that draws a little again and again gets them from a stretch computed ahead:
@@ -28,7 +28,7 @@ _STRETCH = 1 << 14
 """Blocks computed at once: rows of 128 KiB."""
 
 _SMALL = 1 << 12
-"""Up to so many blocks, a draw that goes on where the last one ended has a stretch computed ahead."""
+"""Up to so many blocks, a draw that goes on where the last draw ended has a stretch computed ahead."""
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -36,7 +36,7 @@ _FIRST, _SECOND = map(np.uint64, MULTIPLIERS)
 
 
 class _Scratch(threading.local):
-    """Each thread's rows for one stretch: making them anew would cost as much as a round."""
+    """Each thread's rows for one stretch: to allocate them anew would cost as much as a round."""
 
     def __init__(self) -> None:
         self.rows = np.empty((6, _STRETCH), np.uint64)
@@ -71,9 +71,9 @@ def words(seed: int, block: int, blocks: int) -> Any:
         np.bitwise_xor(c, d, out=c)
         np.bitwise_and(low, _LOW, out=d)
         first, second = first + KEY_STEPS[0] & 0xFFFFFFFF, second + KEY_STEPS[1] & 0xFFFFFFFF
-    made = np.empty((blocks, 4), np.uint32)
-    made[:, 0], made[:, 1], made[:, 2], made[:, 3] = a, b, c, d
-    return made
+    words_ = np.empty((blocks, 4), np.uint32)
+    words_[:, 0], words_[:, 1], words_[:, 2], words_[:, 3] = a, b, c, d
+    return words_
 
 
 def _next_words(seed: int, block: int, blocks: int) -> Any:
@@ -97,8 +97,8 @@ def _draw(count: int, each: int, seed: int, offset: int, convert: Callable[[Any,
 
     def stretch(start: int) -> None:
         stop = min(start + _STRETCH, blocks)
-        made = _next_words(seed, (offset + start) & 0xFFFFFFFFFFFFFFFF, stop - start)
-        convert(made, out[start * each : stop * each])
+        drawn = _next_words(seed, (offset + start) & 0xFFFFFFFFFFFFFFFF, stop - start)
+        convert(drawn, out[start * each : stop * each])
 
     if blocks <= _STRETCH:
         thread.run(stretch, 0)
@@ -112,29 +112,29 @@ def _draw(count: int, each: int, seed: int, offset: int, convert: Callable[[Any,
 def philox_bits(shape: tuple[int, ...], seed: int, offset: int, device: Device) -> Any:
     out = np.empty(math.prod(shape), np.int64)
 
-    def convert(made: Any, part: Any) -> None:
-        part[...] = made.reshape(-1)[: len(part)]
+    def convert(bits: Any, part: Any) -> None:
+        part[...] = bits.reshape(-1)[: len(part)]
 
     return _draw(out.size, 4, seed, offset, convert, out).reshape(shape)
 
 
 def _53_bits(high: Any, low: Any, shift: int = 5) -> Any:
-    made = (high >> np.uint32(shift)).astype(np.float64)
-    made *= 2.0**26
-    made += low >> np.uint32(6)
-    return made
+    numbers = (high >> np.uint32(shift)).astype(np.float64)
+    numbers *= 2.0**26
+    numbers += low >> np.uint32(6)
+    return numbers
 
 
 _USED_BITS = {"float32": 24, "float16": 11, "bfloat16": 8}
 
 
-def _finished(made: Any, factor: float, term: float, part: Any) -> None:
-    """``made * factor + term`` into *part*, in made's precision."""
+def _finished(numbers: Any, factor: float, term: float, part: Any) -> None:
+    """``numbers * factor + term`` into *part*, in the precision of *numbers*."""
     if factor != 1:
-        made *= made.dtype.type(factor)
+        numbers *= numbers.dtype.type(factor)
     if term != 0:
-        made += made.dtype.type(term)
-    part[...] = made[: len(part)]
+        numbers += numbers.dtype.type(term)
+    part[...] = numbers[: len(part)]
 
 
 def uniform(shape: tuple[int, ...], low: float, high: float, generator: Any, dtype: DType, device: Device) -> Any:
@@ -142,8 +142,8 @@ def uniform(shape: tuple[int, ...], low: float, high: float, generator: Any, dty
     factor, term = (1.0, 0.0) if (low, high) == (0, 1) else (high - low, low)
     if dtype.name == "float64":
 
-        def convert(made: Any, part: Any) -> None:
-            pairs = made.reshape(-1, 2)
+        def convert(bits: Any, part: Any) -> None:
+            pairs = bits.reshape(-1, 2)
             numbers = _53_bits(pairs[:, 0], pairs[:, 1])
             numbers *= 2.0**-53
             _finished(numbers, factor, term, part)
@@ -152,8 +152,8 @@ def uniform(shape: tuple[int, ...], low: float, high: float, generator: Any, dty
     used = _USED_BITS[dtype.name]
     shift, unit = np.uint32(32 - used), np.float32(2.0**-used)
 
-    def convert32(made: Any, part: Any) -> None:
-        numbers = np.right_shift(made, shift, out=made).reshape(-1).astype(np.float32)
+    def convert32(bits: Any, part: Any) -> None:
+        numbers = np.right_shift(bits, shift, out=bits).reshape(-1).astype(np.float32)
         numbers *= unit
         _finished(numbers, factor, term, part)
 
@@ -165,10 +165,10 @@ def _box_muller(u: Any, v: Any) -> Any:
     u *= -2
     np.sqrt(u, out=u)
     v *= v.dtype.type(2 * math.pi)
-    made = np.empty((len(u), 2), u.dtype)
-    np.multiply(u, np.cos(v), out=made[:, 0])
-    np.multiply(u, np.sin(v), out=made[:, 1])
-    return made.reshape(-1)
+    pairs = np.empty((len(u), 2), u.dtype)
+    np.multiply(u, np.cos(v), out=pairs[:, 0])
+    np.multiply(u, np.sin(v), out=pairs[:, 1])
+    return pairs.reshape(-1)
 
 
 def normal(shape: tuple[int, ...], mean: float, std: float, generator: Any, dtype: DType, device: Device) -> Any:
@@ -176,8 +176,8 @@ def normal(shape: tuple[int, ...], mean: float, std: float, generator: Any, dtyp
     pairs = -(-out.size // 2)
     if dtype.name == "float64":
 
-        def convert(made: Any, part: Any) -> None:
-            u, v = _53_bits(made[:, 0], made[:, 1]), _53_bits(made[:, 2], made[:, 3])
+        def convert(bits: Any, part: Any) -> None:
+            u, v = _53_bits(bits[:, 0], bits[:, 1]), _53_bits(bits[:, 2], bits[:, 3])
             u *= 2.0**-53
             u += 2.0**-54
             v *= 2.0**-53
@@ -185,8 +185,8 @@ def normal(shape: tuple[int, ...], mean: float, std: float, generator: Any, dtyp
 
         return _draw(out.size, 2, *generator.take(4 * pairs), convert, out).reshape(shape)
 
-    def convert32(made: Any, part: Any) -> None:
-        numbers = made.reshape(-1, 2).T.astype(np.float32, order="C")
+    def convert32(bits: Any, part: Any) -> None:
+        numbers = bits.reshape(-1, 2).T.astype(np.float32, order="C")
         numbers *= np.float32(2.0**-32)
         u, v = numbers
         u += np.float32(2.0**-33)
@@ -200,8 +200,8 @@ def integers(shape: tuple[int, ...], low: int, high: int, generator: Any, dtype:
     span = high - low
     if span <= ONE_WORD_RANGE:
 
-        def convert(made: Any, part: Any) -> None:
-            numbers = made.reshape(-1)[: len(part)].astype(np.uint64)
+        def convert(bits: Any, part: Any) -> None:
+            numbers = bits.reshape(-1)[: len(part)].astype(np.uint64)
             numbers *= np.uint64(span)
             numbers >>= _HALF
             np.add(numbers.view(np.int64), low, out=part)
@@ -209,8 +209,8 @@ def integers(shape: tuple[int, ...], low: int, high: int, generator: Any, dtype:
         _draw(out.size, 4, *generator.take(out.size), convert, out)
     else:
 
-        def convert63(made: Any, part: Any) -> None:
-            numbers = _keys(made)[: len(part)]
+        def convert63(bits: Any, part: Any) -> None:
+            numbers = _keys(bits)[: len(part)]
             if span < 2**63:
                 numbers %= span
             np.add(numbers, low, out=part)
@@ -219,16 +219,16 @@ def integers(shape: tuple[int, ...], low: int, high: int, generator: Any, dtype:
     return out.astype(numpy_dtype(dtype), copy=False).reshape(shape)
 
 
-def _keys(made: Any) -> Any:
-    pairs = made.reshape(-1, 2).astype(np.int64)
+def _keys(bits: Any) -> Any:
+    pairs = bits.reshape(-1, 2).astype(np.int64)
     return (pairs[:, 0] << 31) + (pairs[:, 1] >> 1)
 
 
 def permutation(n: int, generator: Any, dtype: DType, device: Device) -> Any:
     keys = np.empty(n, np.int64)
 
-    def convert(made: Any, part: Any) -> None:
-        part[...] = _keys(made)[: len(part)]
+    def convert(bits: Any, part: Any) -> None:
+        part[...] = _keys(bits)[: len(part)]
 
     _draw(n, 2, *generator.take(2 * n), convert, keys)
     # Sorting numbers is many times faster than sorting places by them: each place rides in the low bits of its key.
@@ -249,11 +249,11 @@ def chances(shape: tuple[int, ...], p: float, generator: Any, device: Device) ->
     out = np.empty(math.prod(shape), np.bool_)
     limit = round(p * 2**32)
 
-    def convert(made: Any, part: Any) -> None:
+    def convert(bits: Any, part: Any) -> None:
         if limit >> 32:
             part.fill(True)
         else:
-            np.less(made.reshape(-1)[: len(part)], np.uint32(limit), out=part)
+            np.less(bits.reshape(-1)[: len(part)], np.uint32(limit), out=part)
 
     return _draw(out.size, 4, *generator.take(out.size), convert, out).reshape(shape)
 
@@ -269,8 +269,8 @@ def chances_of(probabilities: Any, generator: Any) -> Any:
             f"bernoulli: input[{', '.join(map(str, place))}] = {probabilities[place]} is not in [0, 1]",
             fix="pass probabilities",
         )
-    kind = float64 if probabilities.dtype == np.float64 else float32
-    drawn = uniform(probabilities.shape, 0, 1, generator, kind, Device("cpu"))
+    dtype = float64 if probabilities.dtype == np.float64 else float32
+    drawn = uniform(probabilities.shape, 0, 1, generator, dtype, Device("cpu"))
     return np.asarray(drawn < probabilities.astype(drawn.dtype, copy=False)).astype(probabilities.dtype)
 
 
@@ -278,14 +278,14 @@ def exponential(shape: tuple[int, ...], rate: float, generator: Any, dtype: DTyp
     out = np.empty(math.prod(shape), numpy_dtype(dtype))
     wide = dtype.name == "float64"
 
-    def convert(made: Any, part: Any) -> None:
+    def convert(bits: Any, part: Any) -> None:
         if wide:
-            pairs = made.reshape(-1, 2)
+            pairs = bits.reshape(-1, 2)
             numbers = _53_bits(pairs[:, 0], pairs[:, 1], 6)
             numbers *= 2.0**-52
             numbers += 2.0**-53
         else:
-            numbers = (made.reshape(-1) >> np.uint32(9)).astype(np.float32)
+            numbers = (bits.reshape(-1) >> np.uint32(9)).astype(np.float32)
             numbers *= np.float32(2.0**-23)
             numbers += np.float32(2.0**-24)
         np.log(numbers, out=numbers)

@@ -17,10 +17,10 @@ from .sums import accumulator
 
 def _running(accumulate: Any) -> Kernel:
     def specialize(types: Signature) -> Any:
-        kind = types[0]
-        assert isinstance(kind, TensorType)
-        own = numpy_dtype(kind.dtype)
-        wide = accumulator(kind.dtype) or own
+        type_ = types[0]
+        assert isinstance(type_, TensorType)
+        own = numpy_dtype(type_.dtype)
+        wide = accumulator(type_.dtype) or own
         if wide is np.float32:
             return quiet(lambda array, dim: accumulate(array.astype(np.float32, order="C"), dim).astype(own))
         return quiet(lambda array, dim: accumulate(array, dim, wide, np.empty(array.shape, wide)))
@@ -46,20 +46,20 @@ def _running_extreme(accumulate: Any, at_least: Any) -> Kernel:
         return values.astype(array.dtype), indices
 
     def specialize(types: Signature) -> Any:
-        kind = types[0]
-        assert isinstance(kind, TensorType)
-        return quiet(in_float32 if kind.dtype is bfloat16 else kernel)
+        type_ = types[0]
+        assert isinstance(type_, TensorType)
+        return quiet(in_float32 if type_.dtype is bfloat16 else kernel)
 
     return Kernel(kernel, specialize=specialize)
 
 
 def _log_sum_exp(types: Signature) -> Any:
-    kind = types[0]
-    assert isinstance(kind, TensorType)
-    if kind.dtype.is_complex:
+    type_ = types[0]
+    assert isinstance(type_, TensorType)
+    if type_.dtype.is_complex:
         return None  # NumPy adds real logarithms only
-    own = numpy_dtype(kind.dtype)
-    if kind.dtype.itemsize == 2:
+    own = numpy_dtype(type_.dtype)
+    if type_.dtype.itemsize == 2:
         return quiet(lambda array, dim: np.logaddexp.accumulate(array.astype(np.float32, order="C"), dim).astype(own))
     return quiet(lambda array, dim: np.logaddexp.accumulate(array, dim, None, np.empty(array.shape, own)))
 
@@ -102,9 +102,9 @@ def _wide_enough(function: Any) -> Kernel:
     """The kernel of a function whose rounding half types are too short for: they are left to the decomposition."""
 
     def specialize(types: Signature) -> Any:
-        kind = types[0]
-        assert isinstance(kind, TensorType)
-        return None if kind.dtype.itemsize == 2 or kind.dtype.category < FLOATING else quiet(function)
+        type_ = types[0]
+        assert isinstance(type_, TensorType)
+        return None if type_.dtype.itemsize == 2 or type_.dtype.category < FLOATING else quiet(function)
 
     return Kernel(function, specialize=specialize)
 

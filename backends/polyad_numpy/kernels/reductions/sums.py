@@ -1,4 +1,4 @@
-"""Reductions. Each kernel is made for its dtype, so that a call decides nothing: small reductions are mostly overhead.
+"""Reductions. Each kernel knows its dtype, so that a call decides nothing: small reductions are mostly overhead.
 Results are row-major, whatever the order of the input, as PyTorch's are.
 
 float16 and bfloat16 accumulate in float32; integers and bool add and multiply in int64.
@@ -23,9 +23,9 @@ Call = Callable[..., Any]
 
 
 def dtype_of(types: Signature) -> DType:
-    kind = types[0]
-    assert isinstance(kind, TensorType)
-    return kind.dtype
+    type_ = types[0]
+    assert isinstance(type_, TensorType)
+    return type_.dtype
 
 
 def accumulator(dtype: DType) -> Any:
@@ -123,7 +123,7 @@ def _variance(types: Signature) -> Call | None:
 
 
 def _bfloat_kept(kernel: Call) -> Kernel:
-    """A reduction by comparison; bfloat16, whose comparisons NumPy knows only one by one, goes through float32."""
+    """A reduction by comparison; bfloat16, whose comparisons NumPy does singly, goes through float32."""
 
     def specialize(types: Signature) -> Call:
         if dtype_of(types) is not bfloat16:

@@ -28,7 +28,7 @@ def combinations(array: Any, r: int, replace: bool) -> Any:
         ends = np.cumsum(counts)
         column = np.arange(ends[-1] if size else 0)
         column += np.repeat(last + (gap - ends + counts), counts)
-        columns = [*[np.repeat(one, counts) for one in columns], column]
+        columns = [*[np.repeat(earlier, counts) for earlier in columns], column]
     out = np.empty((len(columns[0]), r), array.dtype)
     for at, column in enumerate(columns):
         out[:, at] = array.take(column)

@@ -30,7 +30,7 @@ def _order(array: Any, dim: int, descending: bool) -> Any:
 
 def _packed_order(lines: Any, descending: bool) -> Any:
     """`_order` of up to 32 bits along the last dimension: the value in the high half of an integer, its place in the
-    low one. Sorting these is faster than sorting places by values, and stable whatever the algorithm.
+    low half. Sorting these is faster than sorting places by values, and stable whatever the algorithm.
     """
     if lines.dtype.kind == "f":
         # The bits of floats have the order of their magnitudes; adding 0 makes 0 of -0.
@@ -59,7 +59,7 @@ def _sorted_places(ranks: Any, descending: bool, places: Any = None) -> Any:
 
 
 def _wide_order(lines: Any, descending: bool) -> Any:
-    """`_order` of 64 bits along the last dimension: any sort, and another one where it met equal elements."""
+    """`_order` of 64 bits along the last dimension: any sort, and a stable sort where it met equal elements."""
     if lines.dtype.kind == "i":
         least, most = int(lines.min()), int(lines.max())
         if most - least < 1 << 31:
@@ -140,7 +140,7 @@ def topk(array: Any, k: int, dim: int, largest: bool) -> Any:
 
 
 def _leading(rows: Any, k: int, largest: bool) -> Any:
-    """Where the *k* extreme elements of each row are, in order, the first of equal ones; None if nan is the limit."""
+    """Where the *k* extreme elements of each row are, in order, the first of equals; None if nan is the limit."""
     limit = rows.shape[1] - k if largest else k - 1
     value = np.partition(rows, limit, axis=1)[:, limit : limit + 1]
     if rows.dtype.kind == "f" and np.isnan(value).any():

@@ -1,4 +1,4 @@
-"""The error function and what is made of it.
+"""The error function and its relatives.
 
 In float32, where it is evaluated for every element of every gelu, one polynomial p serves erf: erfc(x) =
 exp(-x * p(x)) for x >= 0. It was fitted to -log(erfc(x)) / x on [0, 4] by iterated weighted least squares; beyond, the

@@ -51,7 +51,7 @@ def _lgamma() -> Call:
 def _zeta() -> Call:
     from scipy import special
 
-    # The public function takes one argument or two; with two it adds a check that costs a pass.
+    # The public function takes an argument or two; with two it adds a check that costs a pass.
     function = special._ufuncs._zeta
 
     def call(s: Any, q: Any, out: Any = None) -> Any:

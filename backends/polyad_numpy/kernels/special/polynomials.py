@@ -1,4 +1,4 @@
-"""Orthogonal polynomials of one degree: the recurrences block by block, so that their steps stay in the cache."""
+"""Orthogonal polynomials of a single degree: the recurrences block by block, so that their steps stay in the cache."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _recurrence(x: Any, degree: int, low: Any, high: Any, step: Step) -> Any:
 
 
 def _in_blocks(evaluate: Callable[[Any, int], Any], limit: bool) -> Any:
-    """``call(x, n, out)`` of a function of one block and a degree; *limit*: it is nan beyond `HERMITE_LIMIT`."""
+    """``call(x, n, out)`` of a function of a block and a degree; *limit*: it is nan beyond `HERMITE_LIMIT`."""
 
     def call(x: Any, n: float, out: Any = None) -> Any:
         result = np.empty_like(x) if out is None else out
@@ -98,27 +98,27 @@ _FIRST: dict[str, float] = {"t": 0.0, "u": 0.0, "v": -1.0, "w": 1.0}
 """What the polynomial of degree 1 has beside 2 x; that of the first kind is x."""
 
 
-def _by_angle(kind: str, y: Any, degree: int) -> Any:
+def _by_angle(letter: str, y: Any, degree: int) -> Any:
     angle = np.arccos(np.clip(y, -1, 1))
-    if kind == "t":
+    if letter == "t":
         return np.cos(angle * degree)
-    if kind == "u":
+    if letter == "u":
         return np.sin(angle * (degree + 1)) / np.sin(angle)
-    numerator, denominator = (np.cos, np.cos) if kind == "v" else (np.sin, np.sin)
+    numerator, denominator = (np.cos, np.cos) if letter == "v" else (np.sin, np.sin)
     return numerator(angle * (degree + 0.5)) / denominator(angle * 0.5)
 
 
-def _chebyshev_of(kind: str, shifted: bool) -> Callable[[Any, int], Any]:
+def _chebyshev_of(letter: str, shifted: bool) -> Callable[[Any, int], Any]:
     def evaluate(x: Any, degree: int) -> Any:
         y = x * 2 - 1 if shifted else x
         inside = np.absolute(y) < 1 if degree > HIGH_DEGREE else None
         if inside is not None and inside.all():
-            return _by_angle(kind, y, degree)
+            return _by_angle(letter, y, degree)
         twice = y * 2
-        high = +y if kind == "t" else twice + _FIRST[kind]
+        high = +y if letter == "t" else twice + _FIRST[letter]
         result = _recurrence(twice, degree, np.ones_like(y), high, _chebyshev)
         if inside is not None:
-            result[inside] = _by_angle(kind, y[inside], degree)
+            result[inside] = _by_angle(letter, y[inside], degree)
         return result
 
     return evaluate
@@ -144,10 +144,10 @@ def _legendre_of(x: Any, degree: int) -> Any:
 
 KERNELS = {
     **{
-        f"special_{'shifted_' if shifted else ''}chebyshev_polynomial_{kind}": _of_one_degree(
-            _chebyshev_of(kind, shifted)
+        f"special_{'shifted_' if shifted else ''}chebyshev_polynomial_{letter}": _of_one_degree(
+            _chebyshev_of(letter, shifted)
         )
-        for kind in "tuvw"
+        for letter in "tuvw"
         for shifted in (False, True)
     },
     "special_hermite_polynomial_h": _of_one_degree(_hermite_of(2), limit=True),

@@ -24,7 +24,7 @@ Call = Callable[..., Any]
 """``function(*operands, out=None)`` of float32 or float64 arrays, and of numbers beside them."""
 
 WORK = 16
-"""What one element costs, in elements of a cheap kernel."""
+"""What an element costs, in elements of a cheap kernel."""
 
 
 def spreading(make: Callable[[], Call]) -> Kernel:
@@ -38,10 +38,10 @@ def spreading(make: Callable[[], Call]) -> Kernel:
         dtype = tensors[0].dtype
         if dtype.category != FLOATING:
             return None
-        made = _spread(make())
+        function = _spread(make())
         if dtype in (float16, bfloat16):
-            made = _in_float32(made, numpy_dtype(dtype))
-        return _arranging(made)
+            function = _in_float32(function, numpy_dtype(dtype))
+        return _arranging(function)
 
     return Kernel(make, specialize=specialize)
 

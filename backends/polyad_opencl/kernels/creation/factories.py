@@ -18,15 +18,15 @@ from ..memory.conversion import copy
 @cache
 def _sequence(device: Any, dtype: DType) -> Any:
     """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
-    kind, letter = ("long", "q") if dtype is int64 else ("double", "d") if device.has_fp64 else ("float", "f")
-    result = "float" if dtype is float32 else kind
+    number, letter = ("long", "q") if dtype is int64 else ("double", "d") if device.has_fp64 else ("float", "f")
+    result = "float" if dtype is float32 else number
     source = f"""#pragma OPENCL FP_CONTRACT OFF
-__kernel void sequence(__global {result} *restrict out, long count, long chunk, {kind} first, {kind} step)
+__kernel void sequence(__global {result} *restrict out, long count, long chunk, {number} first, {number} step)
 {{
     for (long start = (long)get_global_id(0) * chunk; start < count; start += (long)get_global_size(0) * chunk) {{
         const long end = min(start + chunk, count);
         for (long i = start; i < end; ++i) {{
-            const {kind} distance = ({kind})i * step;
+            const {number} distance = ({number})i * step;
             out[i] = ({result})(distance + first);
         }}
     }}
@@ -38,16 +38,16 @@ __kernel void sequence(__global {result} *restrict out, long count, long chunk, 
 def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Array:
     on = opened(device)
     whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
-    kind = int64 if whole else float32 if dtype is float32 or not on.has_fp64 else float64
-    made = new(on, (count,), kind)
+    wide = int64 if whole else float32 if dtype is float32 or not on.has_fp64 else float64
+    numbers = new(on, (count,), wide)
     if count:
         items, chunk = cut(on, count)
         first, each = (_wrapped(start), _wrapped(step)) if whole else (start, step)
-        _sequence(on, kind)(items, made.buffer, count, chunk, first, each)
-    if kind is dtype:
-        return made
+        _sequence(on, wide)(items, numbers.buffer, count, chunk, first, each)
+    if wide is dtype:
+        return numbers
     out = new(on, (count,), dtype)
-    copy(out, made)
+    copy(out, numbers)
     return out
 
 

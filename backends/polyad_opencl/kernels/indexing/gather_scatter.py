@@ -1,12 +1,12 @@
 """Writing at indices that arrays hold, the same result every time.
 
-Two sources meet in one place only if they are in one *line* along the indexed dimension, since an index moves an
+Two sources meet in a place only if they are in the same *line* along the indexed dimension, since an index moves an
 element along that dimension alone. So one work-item goes through a line in order: sums are rounded as they are on the
-CPU, and of several values the last one stays. Devices that need more work-items than there are lines do it otherwise,
+CPU, and of several values the last stays. Devices that need more work-items than there are lines do it otherwise,
 with the same results: a value is written only by the last that names its place, which an atomic maximum finds; and
 summands are sorted by place, stably, so that each place's are added in order.
 
-scatter moves elements and is written for their widths; sums of half types are made in float32.
+scatter moves elements and is written for their widths; sums of half types are computed in float32.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _BLOCK = 256
 _SERIAL = "oxs"
 
 
-def _lines_source(name: str, kinds: str, store: str, load: str, rank: int) -> str:
+def _lines_source(name: str, definitions: str, store: str, load: str, rank: int) -> str:
     """A kernel whose work-items go through lines: *store* writes ``value`` to ``target``."""
-    return f"""{CHECKED}{kinds}
+    return f"""{CHECKED}{definitions}
 __kernel void {name}(__global TARGET *restrict out, __global const long *restrict index,
                      __global const SOURCE *restrict source, long length, long step, long index_step, long source_step,
                      ulong size, __global long *cell, int number, {parameters(rank, _SERIAL)})
@@ -59,7 +59,7 @@ __kernel void {name}(__global TARGET *restrict out, __global const long *restric
             {store}
         }}
     }} else {{
-        // Lines next to each other are gone through side by side, others one by one.
+        // Lines next to each other are gone through side by side, others singly.
         const bool beside = run > 1 && X < index_step;
         const long outer = beside ? length : run, inner = beside ? run : length;
         const long x_outer = beside ? index_step : X, x_inner = beside ? X : index_step;
@@ -98,8 +98,8 @@ _LINES_LETTERS = "pppqqqqQpi"
 
 @cache
 def _write_lines(device: Any, width: int, rank: int) -> Any:
-    kinds = "".join([f"\n#define {name} {MOVED[width]}" for name in ("TARGET", "SOURCE", "VALUE")])
-    source = _lines_source("write_lines", kinds, "*target = value;", "source[{}]", rank)
+    definitions = "".join([f"\n#define {name} {MOVED[width]}" for name in ("TARGET", "SOURCE", "VALUE")])
+    source = _lines_source("write_lines", definitions, "*target = value;", "source[{}]", rank)
     signature = _LINES_LETTERS + letters(rank, _SERIAL)
     return device.kernel(source, "write_lines", signature, what="scatter", local=local_size(device))
 
@@ -110,15 +110,15 @@ def _adding(array: Array) -> str:
 
 @cache
 def _add_lines(device: Any, dtype: Any, rank: int, store: str) -> Any:
-    kinds = f"\n{text(dtype)}\n#define TARGET C\n#define SOURCE T\n#define VALUE C"
-    source = _lines_source("add_lines", kinds, store, "LOAD(source, {})", rank)
+    definitions = f"\n{text(dtype)}\n#define TARGET C\n#define SOURCE T\n#define VALUE C"
+    source = _lines_source("add_lines", definitions, store, "LOAD(source, {})", rank)
     signature = _LINES_LETTERS + letters(rank, _SERIAL)
     what = f"scatter_add, index_add {dtype.name}"
     return device.kernel(source, "add_lines", signature, what=what, local=local_size(device))
 
 
 class _Lines:
-    """The lines of one call: what `_lines_source` and its alternatives go through."""
+    """The lines of a call: what `_lines_source` and its alternatives go through."""
 
     def __init__(
         self, op: str, out: Array, index: Array, index_steps: tuple[int, ...], source: Array, steps: tuple[int, ...],
@@ -188,7 +188,7 @@ class _Lines:
 @cache
 def _write_last(device: Any, width: int, rank: int) -> tuple[Any, Any]:
     """Kernels that note for each place who writes there last, and that let only those write."""
-    kind = MOVED[width]
+    element = MOVED[width]
     walk = parameters(rank, _SERIAL)
     source = f"""{CHECKED}
 __kernel void note(__global volatile int *last, __global const long *restrict index, long step, ulong size,
@@ -203,8 +203,8 @@ __kernel void note(__global volatile int *last, __global const long *restrict in
     {closing(rank, _SERIAL)}
 }}
 
-__kernel void write_last(__global {kind} *restrict out, __global const int *restrict last,
-                         __global const long *restrict index, __global const {kind} *restrict source, long step,
+__kernel void write_last(__global {element} *restrict out, __global const int *restrict last,
+                         __global const long *restrict index, __global const {element} *restrict source, long step,
                          ulong size, {walk})
 {{
     {opening(rank, _SERIAL)}
@@ -278,7 +278,7 @@ __kernel void pair_up(__global PAIR *restrict out, __global const long *restrict
 
 @cache
 def _add_runs(device: Any, dtype: Any, rank: int, store: str) -> Any:
-    """A kernel that adds, for each first one of equal places, the summands of all of them."""
+    """A kernel that adds, for the first of equal places, the summands of all of them."""
     source = f"""{pairs.text(4)}{text(dtype)}
 __kernel void add_runs(__global C *restrict out, __global const PAIR *restrict order, __global const T *restrict source,
                        long length, long pair_step, long step, long source_step, ulong size, {parameters(rank, "ops")})
@@ -304,7 +304,7 @@ __kernel void add_runs(__global C *restrict out, __global const PAIR *restrict o
 
 def _add_sorted(lines: _Lines, store: str) -> None:
     device, dim, length = lines.device, lines.dim, lines.length
-    # Lines of one index (index_add's) are sorted once.
+    # Lines that share an index (index_add's) are sorted once.
     varies = [at for at in lines.others if lines.index_steps[at]]
     shape = (*[lines.shape[at] for at in varies], length)
     steps = (*[lines.index_steps[at] for at in varies], lines.index_steps[dim])
@@ -316,8 +316,8 @@ def _add_sorted(lines: _Lines, store: str) -> None:
     def judge(position: int, value: int) -> Exception:
         found = [int(at) for at in np.unravel_index(position, shape)]
         place = [0] * len(lines.shape)
-        for at, one in zip((*varies, dim), found, strict=True):
-            place[at] = one
+        for at, coordinate in zip((*varies, dim), found, strict=True):
+            place[at] = coordinate
         return out_of_range(lines.op, "index", place if lines.index.ndim > 1 else [found[-1]], value, lines.size)
 
     _pair_up(device, walk.rank)(

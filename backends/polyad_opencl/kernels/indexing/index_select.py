@@ -26,9 +26,9 @@ _BLOCK = 256
 
 @cache
 def _take(device: Any, width: int, rank: int) -> Any:
-    kind = MOVED[width]
+    element = MOVED[width]
     source = f"""{CHECKED}
-__kernel void take(__global {kind} *restrict out, __global const {kind} *restrict input,
+__kernel void take(__global {element} *restrict out, __global const {element} *restrict input,
                    __global const long *restrict index, long step, ulong size, __global long *cell, int number,
                    {parameters(rank, "ax")})
 {{
@@ -36,7 +36,7 @@ __kernel void take(__global {kind} *restrict out, __global const {kind} *restric
     if (X == 0) {{
         const long chosen = index[x];
         if ((ulong)chosen < size) {{
-            __global const {kind} *from = input + a + chosen * step;
+            __global const {element} *from = input + a + chosen * step;
             if (A == 1) for (long i = 0; i < run; ++i) out[at + i] = from[i];
             else for (long i = 0; i < run; ++i) out[at + i] = from[i * A];
         }} else tell(cell, number, at, chosen);
@@ -108,25 +108,25 @@ def gather(array: Array, index: Array, dim: int) -> Array:
 @cache
 def _places(device: Any, width: int, rank: int, dims: int) -> tuple[Any, Any]:
     """Kernels that count what is not zero in each stretch, and that write the coordinates of all of it."""
-    kind = MOVED[width]
+    element = MOVED[width]
     test = "((value.x | value.y) != 0)" if width == 16 else "(value != 0)"
     first = rank - dims
     row = "".join([f"line[{dim - first}] = c{dim}{' + i' if dim == rank - 1 else ''};" for dim in range(first, rank)])
-    shared = f"__global const {kind} *restrict input, ulong bits, {parameters(rank, 'a')}"
+    shared = f"__global const {element} *restrict input, ulong bits, {parameters(rank, 'a')}"
     source = f"""
 __kernel void count(__global long *restrict counts, {shared})
 {{
-    const {kind} mask = ({kind})bits;
+    const {element} mask = ({element})bits;
     {opening(rank, "a")}
     long found = at == start ? 0 : counts[start / chunk];
     for (long first = 0; first < run; first += 1 << 30) {{
         const int some = (int)min(run - first, 1L << 30);
         int here = 0;
         if (A == 1) {{
-            __global const {kind} *from = input + a + first;
-            for (int i = 0; i < some; ++i) {{ const {kind} value = from[i] & mask; here += {test}; }}
+            __global const {element} *from = input + a + first;
+            for (int i = 0; i < some; ++i) {{ const {element} value = from[i] & mask; here += {test}; }}
         }} else for (int i = 0; i < some; ++i) {{
-            const {kind} value = input[a + (first + i) * A] & mask;
+            const {element} value = input[a + (first + i) * A] & mask;
             here += {test};
         }}
         found += here;
@@ -138,13 +138,13 @@ __kernel void count(__global long *restrict counts, {shared})
 __kernel void write(__global long *restrict out, __global long *restrict begins, __global const long *restrict ends,
                     {shared})
 {{
-    const {kind} mask = ({kind})bits;
+    const {element} mask = ({element})bits;
     {opening(rank, "a")}
     __global long *line = out + begins[start / chunk] * {dims};
     __global const long *none = out + ends[start / chunk] * {dims};
     // Written always, and kept if it counts: a branch an element would be guessed wrongly half of the time.
     for (long i = 0; i < run && line != none; ++i) {{
-        const {kind} value = input[a + i * A] & mask;
+        const {element} value = input[a + i * A] & mask;
         {row}
         line += {test} ? {dims} : 0;
     }}

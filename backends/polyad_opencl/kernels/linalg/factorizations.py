@@ -90,11 +90,11 @@ __kernel void cholesky(__global T *a, __global int *info, long n, int upper)
 
 
 def cholesky_ex(a: Array, upper: bool) -> tuple[Array, Array]:
-    made, info = dense(a), new(a.device, a.shape[:-2], int32)
+    factors, info = dense(a), new(a.device, a.shape[:-2], int32)
     if info.size:
         run = kernel(a.device, a.dtype, _CHOLESKY, "cholesky", "ppqi")
-        run((info.size,), made.buffer, info.buffer, a.shape[-1], int(upper))
-    return made, info
+        run((info.size,), factors.buffer, info.buffer, a.shape[-1], int(upper))
+    return factors, info
 
 
 _LU = """
@@ -133,12 +133,12 @@ __kernel void lu(__global T *a, __global int *pivots, __global int *info, long r
 
 def lu_factor_ex(a: Array, pivot: bool) -> tuple[Array, Array, Array]:
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
-    made, info = dense(a), new(a.device, batch, int32)
+    factors, info = dense(a), new(a.device, batch, int32)
     pivots = new(a.device, (*batch, min(rows, columns)), int32)
     if info.size:
         run = kernel(a.device, a.dtype, _LU, "lu", "pppqq")
-        run((info.size,), made.buffer, pivots.buffer, info.buffer, rows, columns)
-    return made, pivots, info
+        run((info.size,), factors.buffer, pivots.buffer, info.buffer, rows, columns)
+    return factors, pivots, info
 
 
 _LDL = """
@@ -225,12 +225,12 @@ __kernel void ldl(__global T *a, __global int *pivots, __global int *info, long 
 
 
 def ldl_factor_ex(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
-    made, info = dense(a), new(a.device, a.shape[:-2], int32)
+    factors, info = dense(a), new(a.device, a.shape[:-2], int32)
     pivots = new(a.device, a.shape[:-1], int32)
     if info.size:
         run = kernel(a.device, a.dtype, _LDL, "ldl", "pppqi")
-        run((info.size,), made.buffer, pivots.buffer, info.buffer, a.shape[-1], int(hermitian))
-    return made, pivots, info
+        run((info.size,), factors.buffer, pivots.buffer, info.buffer, a.shape[-1], int(hermitian))
+    return factors, pivots, info
 
 
 _GEQRF = """
@@ -269,11 +269,11 @@ __kernel void geqrf(__global T *a, __global T *tau, long rows, long columns)
 
 def geqrf(a: Array) -> tuple[Array, Array]:
     batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
-    made, tau = dense(a), new(a.device, (*batch, min(rows, columns)), a.dtype)
-    if made.size:
+    factors, tau = dense(a), new(a.device, (*batch, min(rows, columns)), a.dtype)
+    if factors.size:
         run = kernel(a.device, a.dtype, _GEQRF, "geqrf", "ppqq")
-        run((count_of(batch),), made.buffer, tau.buffer, rows, columns)
-    return made, tau
+        run((count_of(batch),), factors.buffer, tau.buffer, rows, columns)
+    return factors, tau
 
 
 KERNELS = {

@@ -1,7 +1,7 @@
 """What kernels on matrices share: numbers that are real or complex, and batches of row-major matrices.
 
-A work-item treats one matrix (or one of its columns), so a batch is as parallel as it is long; a single large matrix is
-not. The methods are the unblocked ones of the literature, named in each kernel's comment.
+A work-item treats a matrix (or a column of it), so a batch is as parallel as it is long; a single large matrix is
+not. The methods are those of the literature, unblocked, named in each kernel's comment.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def count_of(batch: tuple[int, ...]) -> int:
 def dense(x: Array, batch: tuple[int, ...] | None = None, core: int = 2) -> Array:
     """A row-major copy of *x*, spread over *batch*; *core* counts the dimensions that are no batch."""
     shape = x.shape if batch is None else (*batch, *x.shape[x.ndim - core :])
-    made = new(x.device, shape, x.dtype)
-    copying.copy(made, x)
-    return made
+    copied = new(x.device, shape, x.dtype)
+    copying.copy(copied, x)
+    return copied
 
 
 @cache

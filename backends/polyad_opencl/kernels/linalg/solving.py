@@ -13,7 +13,7 @@ from ...array import Array
 from .matrices import COMPUTED, count_of, dense, kernel
 
 _TRIANGULAR = """
-// Substitution; a work-item solves for one column.
+// Substitution; a work-item solves for a column.
 __kernel void triangular(__global T *x, __global const T *a, long n, long columns, int upper, int adjoint, int unit)
 {
     long matrix = get_global_id(0) / columns;
@@ -45,7 +45,7 @@ def solve_triangular(a: Array, b: Array, upper: bool, adjoint: bool, unitriangul
 
 
 _LDL_SOLVE = """
-// As LAPACK's sytrs and hetrs on the lower triangle; a work-item solves for one column.
+// As LAPACK's sytrs and hetrs on the lower triangle; a work-item solves for a column.
 #define A(i, j) a[(i) * n + (j)]
 #define B(i) b[(i) * columns]
 #define OTHER(x) (hermitian ? conjugate(x) : (x))

@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values, by methods that are short and accurate rather than fast on one large matrix.
+"""Eigenvalues and singular values, by methods that are short and accurate rather than fast on a large matrix.
 
 eigh  Jacobi's rotations (Golub and Van Loan, 8.5)
 svd   one-sided Jacobi rotations of the columns (Golub and Van Loan, 8.6.3)
@@ -108,8 +108,8 @@ def _flat(a: Array) -> tuple[Array, int]:
         return a, 0
     if a.ndim == 3:
         return a, a.steps[0]
-    made = dense(a)
-    return made, a.shape[-1] * a.shape[-2]
+    copied = dense(a)
+    return copied, a.shape[-1] * a.shape[-2]
 
 
 def eigh(input: Array, upper: bool) -> tuple[Array, Array]:
@@ -248,14 +248,14 @@ def svd(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     values = new(device, (*batch, n), dtype.to_real())
     vh = new(device, (*batch, columns if full_matrices else n, columns), dtype)
     if not input.size:
-        for made in (u, vh):
-            _identity(made)
+        for vectors in (u, vh):
+            _identity(vectors)
         return u, values, vh
     a, apart = _flat(input)
     scratch = [new(device, (*batch, *shape), dtype) for shape in ((m, n), (n, n), (m, m if full_matrices else n))]
     run = kernel(device, dtype, _SVD, "svd", "pppppppqqqqqqipi")
     run(
-        (count_of(batch),), u.buffer, values.buffer, vh.buffer, *[one.buffer for one in scratch], a.buffer, a.offset,
+        (count_of(batch),), u.buffer, values.buffer, vh.buffer, *[part.buffer for part in scratch], a.buffer, a.offset,
         apart, *a.steps[-2:], rows, columns, int(full_matrices), device.trouble_cell,
         device.expect(_failure("linalg.svd", batch)),
     )  # fmt: skip
@@ -263,13 +263,13 @@ def svd(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     return u, values, vh
 
 
-def _identity(made: Array) -> None:
+def _identity(out: Array) -> None:
     """Write identity matrices: what the vectors of a matrix without rows or columns are."""
-    if not made.size:
+    if not out.size:
         return
-    rows, columns = made.shape[-2:]
-    host = np.broadcast_to(np.eye(rows, columns), made.shape).astype(made.dtype.name)
-    made.device.write(made.buffer, np.ascontiguousarray(host).reshape(-1).view(np.uint8))
+    rows, columns = out.shape[-2:]
+    host = np.broadcast_to(np.eye(rows, columns), out.shape).astype(out.dtype.name)
+    out.device.write(out.buffer, np.ascontiguousarray(host).reshape(-1).view(np.uint8))
 
 
 _EIG = (
@@ -429,14 +429,14 @@ def _reading(dtype: DType) -> str:
 
 def eig(input: Array) -> tuple[Array, Array]:
     device, batch, n = input.device, input.shape[:-2], input.shape[-1]
-    kind = input.dtype.to_complex()
-    values, vectors = new(device, input.shape[:-1], kind), new(device, input.shape, kind)
+    dtype = input.dtype.to_complex()
+    values, vectors = new(device, input.shape[:-1], dtype), new(device, input.shape, dtype)
     if vectors.size:
         a, apart = _flat(input)
-        scratch = [new(device, (*batch, *shape), kind) for shape in ((n, n), (n, n), (2, n))]
-        run = kernel(device, kind, _reading(input.dtype) + _EIG, "eig", "ppppppqqqqqpi")
+        scratch = [new(device, (*batch, *shape), dtype) for shape in ((n, n), (n, n), (2, n))]
+        run = kernel(device, dtype, _reading(input.dtype) + _EIG, "eig", "ppppppqqqqqpi")
         run(
-            (count_of(batch),), values.buffer, vectors.buffer, *[one.buffer for one in scratch], a.buffer, a.offset,
+            (count_of(batch),), values.buffer, vectors.buffer, *[part.buffer for part in scratch], a.buffer, a.offset,
             apart, *a.steps[-2:], n, device.trouble_cell, device.expect(_failure("linalg.eig", batch)),
         )  # fmt: skip
         device.verify()

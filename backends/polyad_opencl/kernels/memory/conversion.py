@@ -32,7 +32,7 @@ def copy(target: Array, source: Array) -> None:
     if 0 in target.shape:
         return
     surplus = source.ndim - target.ndim
-    if surplus > 0:  # leading dimensions of one element, as NumPy allows them
+    if surplus > 0:  # leading dimensions of size 1, as NumPy allows them
         source = Array(source.block, source.dtype, source.shape[surplus:], source.steps[surplus:], source.offset)
     if target.block is source.block:
         if _same_place(target, source):
@@ -105,7 +105,7 @@ def _kernel(device: Any, of: DType, to: DType) -> Any:
 
 
 def fill(target: Array, value: bool | int | float | complex) -> None:
-    """Write one number into every element of *target*."""
+    """Write a number into every element of *target*."""
     if 0 in target.shape:
         return
     device, dtype = target.device, target.dtype
@@ -114,26 +114,26 @@ def fill(target: Array, value: bool | int | float | complex) -> None:
     if target.is_dense:
         device.fill(target.buffer, pattern, target.offset * dtype.itemsize, target.nbytes)
         return
-    one = new(device, (), dtype)
-    device.fill(one.buffer, pattern, 0, dtype.itemsize)
-    _copy(target, one)
+    source = new(device, (), dtype)
+    device.fill(source.buffer, pattern, 0, dtype.itemsize)
+    _copy(target, source)
 
 
 def row_major(x: Array) -> Array:
     """A dense copy."""
-    made = new(x.device, x.shape, x.dtype)
-    copy(made, x)
-    return made
+    copied = new(x.device, x.shape, x.dtype)
+    copy(copied, x)
+    return copied
 
 
 def _cast(types: Signature) -> Any:
     def convert(x: Array, dtype: DType) -> Array:
         if 0 in x.shape or x.dtype is dtype:
-            made = new(x.device, x.shape, dtype)
+            result = new(x.device, x.shape, dtype)
             steps = result_strides(x.shape, [x.steps])
-            made = Array(made.block, dtype, x.shape, steps, 0)
-            copy(made, x)
-            return made
+            result = Array(result.block, dtype, x.shape, steps, 0)
+            copy(result, x)
+            return result
         return _kernel(x.device, x.dtype, dtype)((x,))[0]
 
     return convert

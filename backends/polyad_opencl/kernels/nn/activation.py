@@ -69,14 +69,14 @@ def _by_variant(variants: dict[str, Callable[..., Expression]], op: str) -> Kern
     def specialize(types: Signature) -> Callable[..., Any] | None:
         if not is_floating(types[0].dtype):
             return None
-        made = {name: fused(types, op, build) for name, build in variants.items()}
-        return lambda *args: made[args[-1]](*args[:-1])
+        kernels = {name: fused(types, op, build) for name, build in variants.items()}
+        return lambda *args: kernels[args[-1]](*args[:-1])
 
     return Kernel(_unspecialized, specialize=specialize)
 
 
 def _unspecialized(*operands: Any) -> Any:
-    raise AssertionError("made for each signature")
+    raise AssertionError("written for each signature")
 
 
 def with_numbers(op: str, build: Callable[..., Expression]) -> Kernel:
@@ -111,8 +111,8 @@ def _softmax(op: str) -> Kernel:
         total = Operand(2, shifted.dtype)
         largest = Reduced(device, what, x, "amax", dtype)
         summed = Reduced(device, what, exp(shifted), "sum", shifted.dtype)
-        made = exp(shifted) / total if op == "softmax" else shifted - apply("log", total)
-        finish = Fused(device, what, [cast(made, dtype)])
+        result = exp(shifted) / total if op == "softmax" else shifted - apply("log", total)
+        finish = Fused(device, what, [cast(result, dtype)])
 
         def softmax(a: Array, dim: int) -> Array:
             if 0 in a.shape:

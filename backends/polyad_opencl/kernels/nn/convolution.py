@@ -46,13 +46,13 @@ WRITE, ADD, SUBTRACT = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """How one spatial dimension lies in the planes.
+    """How a spatial dimension lies in the planes.
 
     Attributes:
         count: results along it.
         pitch: plane elements along it.
         phases: (first element, step) of the source for each plane; plane element t holds source[first + t * step].
-        taps: for each kernel position, (phase, distance); None for one that meets no element.
+        taps: for each kernel position, (phase, distance); None for a position that meets no element.
     """
 
     count: int
@@ -115,8 +115,8 @@ def _planes(x: Array, axes: Sequence[Axis], area: int | None = None) -> tuple[Ar
     phases = list(itertools.product(*[axis.phases for axis in axes]))
     area = area or math.prod(axis.pitch for axis in axes)
     images, channels = x.shape[:2]
-    made = new(x.device, (images, channels, len(phases), area), x.dtype)
-    copying.fill(made, 0)
+    planes = new(x.device, (images, channels, len(phases), area), x.dtype)
+    copying.fill(planes, 0)
     pitches = contiguous_strides(tuple([axis.pitch for axis in axes]))
     for number, each in enumerate(phases):
         spans = []
@@ -127,13 +127,13 @@ def _planes(x: Array, axes: Sequence[Axis], area: int | None = None) -> tuple[Ar
         if 0 in shape:
             continue
         at = sum([low * pitch for (low, _), pitch in zip(spans, pitches)])
-        target = Array(made.block, x.dtype, shape, (*made.steps[:2], *pitches), number * area + at)
+        target = Array(planes.block, x.dtype, shape, (*planes.steps[:2], *pitches), number * area + at)
         begin = sum(
             [(first + low * step) * own for (first, step), (low, _), own in zip(each, spans, x.steps[2:])]
         )  # fmt: skip
         steps = (*x.steps[:2], *[step * own for (_, step), own in zip(each, x.steps[2:])])
         copying.copy(target, Array(x.block, x.dtype, shape, steps, x.offset + begin))
-    return made, len(phases)
+    return planes, len(phases)
 
 
 def _tap_list(axes: Sequence[Axis], area: int, steps: Sizes) -> list[tuple[int, int]]:
@@ -155,10 +155,10 @@ def _tap_list(axes: Sequence[Axis], area: int, steps: Sizes) -> list[tuple[int, 
 @cache
 def _table(device: Any, numbers: tuple[int, ...]) -> Array:
     """int32 *numbers* on the device. A model repeats few geometries many times."""
-    made = new(device, (max(len(numbers), 1),), int32)
+    table = new(device, (max(len(numbers), 1),), int32)
     if numbers:
-        device.write(made.buffer, np.array(numbers, np.int32).view(np.uint8))
-    return made
+        device.write(table.buffer, np.array(numbers, np.int32).view(np.uint8))
+    return table
 
 
 def _run(
@@ -169,8 +169,8 @@ def _run(
     (n, groups * o, counts of the axes), all of any steps.
     """
     device, dtype = out.device, x.dtype
-    made, phases = planes or _planes(x, axes)
-    area = made.shape[-1]
+    source, phases = planes or _planes(x, axes)
+    area = source.shape[-1]
     taps = _tap_list(axes, area, weight.steps[3:])
     _, each_out, each_in = weight.shape[:3]
     tiles = -(-each_out // CHANNELS)
@@ -189,7 +189,7 @@ def _run(
     local = program.local
     program.convolve(
         (-(-steps // local) * local, groups * tiles, x.shape[0]),
-        out.buffer, out.offset, *out.steps, made.buffer, packed.buffer,
+        out.buffer, out.offset, *out.steps, source.buffer, packed.buffer,
         out.buffer if bias is None else bias.buffer, 0 if bias is None else bias.offset,
         0 if bias is None else bias.steps[0], 0 if bias is None else 1,
         _table(device, tuple([at for at, _ in taps])).buffer, len(taps), each_in, each_out, tiles, groups,
@@ -217,7 +217,7 @@ def convolution(
     input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     settings = (input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    own = [_forward(*one) for one in zip(*settings, strict=True)]
+    own = [_forward(*axis_settings) for axis_settings in zip(*settings, strict=True)]
     out = new(input.device, (input.shape[0], weight.shape[0], *[axis.count for axis in own]), input.dtype)
     if not out.size:
         return out
@@ -242,7 +242,7 @@ def convolution_transposed(
     if not out.size:
         return out
     settings = (weight.shape[2:], stride, padding, dilation, size)
-    own = [_backward(*one) for one in zip(*settings, strict=True)]
+    own = [_backward(*axis_settings) for axis_settings in zip(*settings, strict=True)]
     phases = [[_backward(1, 1, 0, 1, 1)[0]]] * (DIMS - len(own)) + own
     x, w, result = _in_three(input), _in_three(weight), _in_three(out)
     rows = weight.shape[0] // groups
@@ -258,7 +258,7 @@ def convolution_transposed(
             axes = [axis[a] for axis, a in zip(phases, chosen)]
             at = sum([a * step for a, step in zip(chosen, target.steps[2:])])
             shape = (*target.shape[:2], *[axis.count for axis in axes])
-            own_steps = (*target.steps[:2], *[one * step for one, step in zip(strides, target.steps[2:])])
+            own_steps = (*target.steps[:2], *[apart * step for apart, step in zip(strides, target.steps[2:])])
             part = Array(target.block, target.dtype, shape, own_steps, target.offset + at)
             _run(part, source, kernel, added, axes, planes, groups, mode)
     return out
@@ -268,7 +268,7 @@ def convolution_weight_grad(
     grad: Array, input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     settings = (input.shape[2:], kernel, stride, padding, dilation)
-    own = [_forward(*one) for one in zip(*settings, strict=True)]
+    own = [_forward(*axis_settings) for axis_settings in zip(*settings, strict=True)]
     each_in, each_out = input.shape[1] // groups, grad.shape[1] // groups
     out = new(input.device, (grad.shape[1], each_in, *kernel), input.dtype)
     if not out.size:
@@ -307,7 +307,7 @@ def convolution_weight_grad(
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The kernels of one device and dtype; *local* is the local size of `convolve` along positions."""
+    """The kernels of a device and dtype; *local* is the local size of `convolve` along positions."""
 
     pack: Any
     convolve: Any
@@ -408,7 +408,7 @@ __kernel void convolve(__global T *out, long oo, long on, long oc, long o0, long
 def _correlate() -> str:
     rows, columns = range(SUM_CHANNELS), range(SUM_TAPS)
     accumulators = "".join(f"    V c{r}_{t} = (V)(0); S d{r}_{t} = (S)0;\n" for r in rows for t in columns)
-    # Beyond the last row or tap, the last one is computed again, and not stored.
+    # Beyond the last row or tap, the last is computed again, and not stored.
     starts = "".join(f"    long g{r}_ = min(row + {r}, outs - 1) * area;\n" for r in rows)
     starts += "".join(f"    long x{t}_ = at[min(tap + {t}, taps - 1)];\n" for t in columns)
     loads = "".join(f"            V g{r} = loadv(g, g{r}_ + i);\n" for r in rows)

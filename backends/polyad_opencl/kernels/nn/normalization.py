@@ -42,13 +42,13 @@ def _beside(channels: Array, ndim: int) -> Array:
 def _converted(array: Array, dtype: DType) -> Array:
     if array.dtype is dtype:
         return array
-    made = new(array.device, array.shape, dtype)
-    copy(made, array)
-    return made
+    converted = new(array.device, array.shape, dtype)
+    copy(converted, array)
+    return converted
 
 
 class _Norm:
-    """The kernels of one signature: input, and a weight and bias that may be absent."""
+    """The kernels of a signature: input, and a weight and bias that may be absent."""
 
     def __init__(self, op: str, types: Signature) -> None:
         dtype, device = types[0].dtype, opened(types[0].device)
@@ -59,13 +59,13 @@ class _Norm:
         self.total = Reduced(device, what, x, "sum", wide)
         self.squares = Reduced(device, what, (x - centre) * (x - centre), "sum", wide)
         self.share = Fused(device, what, [Operand(0, wide) / Scalar(0, wide)])
-        made: Expression = (x - centre) * (1 / apply("sqrt", Operand(2, wide) + Scalar(0, wide)))
+        result: Expression = (x - centre) * (1 / apply("sqrt", Operand(2, wide) + Scalar(0, wide)))
         position = 3
         for entry, op_name in ((types[1], "mul"), (types[2], "add")):
             if isinstance(entry, TensorType):
-                made = apply(op_name, made, cast(Operand(position, entry.dtype), wide))
+                result = apply(op_name, result, cast(Operand(position, entry.dtype), wide))
                 position += 1
-        self.finish = Fused(device, what, [cast(made, dtype)])
+        self.finish = Fused(device, what, [cast(result, dtype)])
 
     def statistics(self, x: Array, dims: tuple[int, ...]) -> tuple[Array, Array]:
         """Mean and variance, with the reduced dimensions there as ones."""
@@ -77,7 +77,7 @@ class _Norm:
         self, x: Array, dims: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float
     ) -> tuple[Array, Array, Array]:
         mean, var = self.statistics(x, dims)
-        arrays = [x, mean, var, *(one for one in (weight, bias) if one is not None)]
+        arrays = [x, mean, var, *(array for array in (weight, bias) if array is not None)]
         return self.finish(arrays, self.pack(eps))[0], mean, var
 
 
@@ -92,7 +92,7 @@ def _batch_norm(types: Signature) -> Call | None:
 
     def batch_norm(x: Array, weight: Array | None, bias: Array | None, eps: float) -> tuple[Array, ...]:
         ndim = x.ndim
-        scale, shift = (None if one is None else _beside(one, ndim) for one in (weight, bias))
+        scale, shift = (None if array is None else _beside(array, ndim) for array in (weight, bias))
         out, mean, var = norm(x, _over_batch(ndim), scale, shift, eps)
         flat = (x.shape[1],)
         return out, _view(mean, flat, (1,)), _view(var, flat, (1,))
@@ -112,7 +112,7 @@ def _layer_norm(types: Signature) -> Call | None:
 
 
 class _Backward:
-    """The kernels of one signature of a gradient: grad, input, weight or None, mean, variance."""
+    """The kernels of a gradient's signature: grad, input, weight or None, mean, variance."""
 
     def __init__(self, op: str, types: Signature) -> None:
         dtype, device = types[1].dtype, opened(types[0].device)
@@ -138,8 +138,8 @@ class _Backward:
             self.scaled_sum = Reduced(device, what, g * plain, "sum", wide)
             self.scaled_normalized = Reduced(device, what, scaled * normalized, "sum", wide)
             self.product = Fused(device, what, [Operand(0, wide) * plain])
-        made = (scaled - (first + normalized * second) / count) * inverse
-        self.finish = Fused(device, what, [cast(made, dtype)])
+        result = (scaled - (first + normalized * second) / count) * inverse
+        self.finish = Fused(device, what, [cast(result, dtype)])
 
 
 def _batch_norm_backward(types: Signature) -> Call | None:
@@ -157,9 +157,9 @@ def _batch_norm_backward(types: Signature) -> Call | None:
         sums = [of_bias, of_weight]
         if weight is not None:
             # The sums of what is scaled are the scaled sums, since a channel has one weight.
-            sums = [run.product((one, weight))[0] for one in sums]
+            sums = [run.product((array, weight))[0] for array in sums]
         count = run.pack(math.prod([x.shape[dim] for dim in dims]))
-        grad = run.finish((g, x, *given, *(_beside(one, ndim) for one in sums)), (*packed, *count))[0]
+        grad = run.finish((g, x, *given, *(_beside(array, ndim) for array in sums)), (*packed, *count))[0]
         dtype = run.wide if weight is None else weight.dtype
         return grad, _converted(of_weight, dtype), _converted(of_bias, dtype)
 
@@ -189,7 +189,7 @@ def _layer_norm_backward(types: Signature) -> Call | None:
 
 
 def _unspecialized(*operands: Any) -> Any:
-    raise AssertionError("made for each signature")
+    raise AssertionError("written for each signature")
 
 
 KERNELS = {

@@ -1,6 +1,6 @@
 """Pooling over windows of one to three dimensions, read where they are: nothing is padded or unfolded.
 
-Everything is written for three dimensions; those that are lacking have size 1. Sums of half types are made in float32.
+Everything is written for three dimensions; those that are lacking have size 1. Half types are summed in float32.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def _described(
 
 def _windows(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, spacing: Sizes, ceil_mode: bool) -> Sizes:
     """How many windows there are along each dimension."""
-    made = []
+    counts = []
     for have, extent, step, amount, apart in zip(size, kernel, stride, padding, spacing, strict=True):
         free = have + 2 * amount - apart * (extent - 1) - 1
         count = -(-free // step) + 1 if ceil_mode else free // step + 1
-        made.append(count - 1 if ceil_mode and (count - 1) * step >= have + amount else count)
-    return tuple(made)
+        counts.append(count - 1 if ceil_mode and (count - 1) * step >= have + amount else count)
+    return tuple(counts)
 
 
 _NUMBER_SIGNS = "q" * 3 * len(_SETTINGS)
@@ -56,7 +56,7 @@ _BLOCK = 16
 
 
 def _window(axis: int) -> str:
-    """Where the window w of one dimension begins, and which of its positions lie in the image: [low, high)."""
+    """Where the window w of a dimension begins, and which of its positions lie in the image: [low, high)."""
     return f"""
     const long begin{axis} = w{axis} * stride{axis} - padding{axis};
     const long low{axis} = begin{axis} < 0 ? (spacing{axis} - 1 - begin{axis}) / spacing{axis} : 0;
@@ -65,12 +65,12 @@ def _window(axis: int) -> str:
 
 
 def _divisor(axis: int) -> str:
-    """How many elements count along one dimension."""
+    """How many elements count along a dimension."""
     padded = f"min(begin{axis} + kernel{axis}, sizes{axis} + padding{axis}) - begin{axis}"
     return f"(with_padding ? {padded} : high{axis} - low{axis})"
 
 
-# Whether a block of windows from the one just described on has all its positions in the image.
+# Whether a block of windows from the window just described on has all its positions in the image.
 _INSIDE = "low2 == 0 && begin2 + (block - 1) * stride2 + (kernel2 - 1) * spacing2 < sizes2"
 
 _TAPS = """

@@ -32,20 +32,20 @@ def value_dtype(types: Signature) -> DType:
 
 def leaves(types: Signature, dtype: DType) -> list[Expression]:
     """An operand for each tensor of a signature, a scalar of *dtype* for each number."""
-    made: list[Expression] = []
+    expressions: list[Expression] = []
     operands = scalars = 0
     for entry in types:
         if isinstance(entry, TensorType):
-            made.append(Operand(operands, entry.dtype))
+            expressions.append(Operand(operands, entry.dtype))
             operands += 1
         else:
-            made.append(Scalar(scalars, dtype))
+            expressions.append(Scalar(scalars, dtype))
             scalars += 1
-    return made
+    return expressions
 
 
 def fused(types: Signature, what: str, build: Build, dtype: DType | None = None) -> Callable[..., Any]:
-    """The callable for one signature of an elementwise op that *build* expresses."""
+    """The callable for a signature of an elementwise op that *build* expresses."""
     device = opened(next(entry.device for entry in types if isinstance(entry, TensorType)))
     own = value_dtype(types) if dtype is None else dtype
     expression = build(*leaves(types, own))
@@ -66,7 +66,7 @@ def fused(types: Signature, what: str, build: Build, dtype: DType | None = None)
 
     def of_numbers_too(*operands: Any, out: Array | None = None) -> Array:
         arrays = [operands[position] for position in tensors]
-        packed = [one for position in numbers for one in pack(operands[position])]
+        packed = [number for position in numbers for number in pack(operands[position])]
         if out is None:
             return run(arrays, packed)[0]
         run.into((out,), arrays, packed)
@@ -77,12 +77,12 @@ def fused(types: Signature, what: str, build: Build, dtype: DType | None = None)
 
 def kernel(op: str, build: Build | None = None, accepts: Callable[[DType], bool] = lambda dtype: True) -> Kernel:
     """The kernel of an elementwise op; *build* makes its expression of its operands', by default its own formula."""
-    made = build or (lambda *arguments: apply(op, *arguments))
+    expression_of = build or (lambda *arguments: apply(op, *arguments))
 
     def specialize(types: Signature) -> Callable[..., Any] | None:
         if any(entry is type(None) for entry in types) or not accepts(value_dtype(types)):
             return None
-        return fused(types, op, made)
+        return fused(types, op, expression_of)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
 
@@ -99,9 +99,9 @@ def _division(op: str) -> Kernel:
     """A quotient or remainder that refuses integers divided by zero."""
 
     def specialize(types: Signature) -> Callable[..., Any]:
-        made = fused(types, op, lambda a, b: apply(op, a, b))
+        run = fused(types, op, lambda a, b: apply(op, a, b))
         if value_dtype(types).category != INTEGER:
-            return made
+            return run
 
         def checked(a: Any, b: Any, out: Any = None) -> Any:
             if _has_zero(b) and not (isinstance(a, Array) and 0 in a.shape):
@@ -109,7 +109,7 @@ def _division(op: str) -> Kernel:
                     f"{op}: an integer is divided by zero",
                     fix="mask the zeros, or convert to a floating dtype, where the result is inf or nan",
                 )
-            return made(a, b, out=out)
+            return run(a, b, out=out)
 
         return checked
 
@@ -117,7 +117,7 @@ def _division(op: str) -> Kernel:
 
 
 def _unspecialized(*operands: Any) -> Any:
-    raise AssertionError("made for each signature")
+    raise AssertionError("written for each signature")
 
 
 def _has_zero(divisor: Any) -> bool:
@@ -168,32 +168,32 @@ def _power(types: Signature) -> Callable[..., Any]:
         build = None if isinstance(b, complex) else _BY_EXPONENT.get(b)
         if build is None or not (floating or b in (1, 2, 3, 4)):
             return general(a, b, out=out)
-        made = short.get(b)
-        if made is None:
-            made = short[b] = fused(types[:1], "pow", build)
-        return made(a, out=out)
+        run = short.get(b)
+        if run is None:
+            run = short[b] = fused(types[:1], "pow", build)
+        return run(a, out=out)
 
     return power
 
 
 def _periodic(op: str) -> Build:
-    """PoCL's vectors of float32 lose digits in all lanes where one is infinite: it is made the nan that it leads to."""
+    """PoCL's vectors of float32 lose digits in all lanes where one is infinite: that becomes the nan it leads to."""
     return lambda x: apply(op, x if x.dtype.is_complex else x + x * 0)
 
 
 def _where(types: Signature) -> Callable[..., Any]:
-    """A number that is chosen has to be one of the dtype; in arithmetic it wraps as the result does."""
-    made = fused(types, "where", lambda *arguments: apply("where", *arguments))
+    """A number that is chosen has to fit the dtype; in arithmetic it wraps as the result does."""
+    run = fused(types, "where", lambda *arguments: apply("where", *arguments))
     dtype = value_dtype(types)
     if dtype.category != INTEGER or all(isinstance(entry, TensorType) for entry in types):
-        return made
+        return run
     limits = iinfo(dtype)
 
     def checked(condition: Array, *chosen: Any, out: Array | None = None) -> Array:
-        for one in chosen:
-            if not isinstance(one, Array) and not limits.min <= one <= limits.max:
-                raise OverflowError(f"Python integer {one} out of bounds for {dtype.name}")
-        return made(condition, *chosen, out=out)
+        for value in chosen:
+            if not isinstance(value, Array) and not limits.min <= value <= limits.max:
+                raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
+        return run(condition, *chosen, out=out)
 
     return checked
 

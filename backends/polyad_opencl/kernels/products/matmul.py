@@ -90,19 +90,19 @@ def _flat_batch(b: Array) -> tuple[int, ...]:
 @cache
 def _expand(device: Any, part: DType) -> Any:
     """Writes each row of b, then i times it."""
-    kind = ELEMENTS[part.name].used
+    real = ELEMENTS[part.name].used
     source = f"""
-__kernel void expand(__global {kind}2 *out, long oo, __global const {kind}2 *b, long bo, long count, long n, long k,
+__kernel void expand(__global {real}2 *out, long oo, __global const {real}2 *b, long bo, long count, long n, long k,
                      long n0, long n1, long n2, long s0, long s1, long s2, long sk, long sn)
 {{
     for (long i = get_global_id(0); i < count; i += get_global_size(0)) {{
         long column = i % n, rest = i / n, row = rest % k, at = rest / k;
         long c2 = at % n2; at /= n2;
         long c1 = at % n1, c0 = at / n1;
-        {kind}2 x = b[bo + c0 * s0 + c1 * s1 + c2 * s2 + row * sk + column * sn];
+        {real}2 x = b[bo + c0 * s0 + c1 * s1 + c2 * s2 + row * sk + column * sn];
         long to = oo + 2 * rest * n + column;
         out[to] = x;
-        out[to + n] = ({kind}2)(-x.y, x.x);
+        out[to + n] = ({real}2)(-x.y, x.x);
     }}
 }}
 """

@@ -22,7 +22,7 @@ def _words(device: Any) -> Any:
     devices compute eight blocks side by side.
     """
     wide = 8 if device.is_cpu else 1
-    kind = "ulong8" if wide > 1 else "ulong"
+    word = "ulong8" if wide > 1 else "ulong"
     numbers = "(ulong8)(0, 1, 2, 3, 4, 5, 6, 7)" if wide > 1 else "0"
     rows = ", ".join(["a", "b", "c", "d"])
     if wide > 1:
@@ -38,11 +38,11 @@ __kernel void words(__global ulong *restrict out, long count, long chunk, ulong 
     for (long start = (long)get_global_id(0) * chunk; start * {4 * wide} < count;
          start += (long)get_global_size(0) * chunk) {{
         for (long turn = start; turn < start + chunk && turn * {4 * wide} < count; ++turn) {{
-            const {kind} block = ({kind})(offset + turn * {wide}) + {numbers};
-            {kind} a = block & 0xffffffffUL, b = block >> 32, c = 0, d = 0;
+            const {word} block = ({word})(offset + turn * {wide}) + {numbers};
+            {word} a = block & 0xffffffffUL, b = block >> 32, c = 0, d = 0;
             ulong first = first_key, second = second_key;
             for (int round = 0; round < {ROUNDS}; ++round) {{
-                const {kind} low = a * {MULTIPLIERS[0]}UL, high = c * {MULTIPLIERS[1]}UL;
+                const {word} low = a * {MULTIPLIERS[0]}UL, high = c * {MULTIPLIERS[1]}UL;
                 a = (high >> 32) ^ b ^ first;
                 b = high & 0xffffffffUL;
                 c = (low >> 32) ^ d ^ second;

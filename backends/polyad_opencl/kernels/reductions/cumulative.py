@@ -1,6 +1,6 @@
 """Running sums and products. Half types accumulate in float32, integers in int64.
 
-Results are made in order, one work-item a line or a block of neighbouring columns, and so are rounded as they are on
+Lines are summed in order, one work-item a line or a block of neighbouring columns, and so are rounded as they are on
 the CPU. Devices that need more work-items than that cut a sum into parts: they sum each, and begin each with the sums
 of those before it.
 """
@@ -40,15 +40,15 @@ def _run(device: Any, name: str, dtype: DType, rank: int) -> tuple[Any, Any]:
     first, step = _formulas(name, dtype)
     if dtype.is_floating_point or dtype.is_complex:
         loaded, stored = text(dtype), "STORE(out, {}, sum)"
-        kind = "C"
+        sum_type = "C"
     else:
         loaded = f"#define T {STORED[dtype.name]}\n#define LOAD(p, i) ((long)(p)[i])\n"
-        stored, kind = "out[{}] = sum", "long"
-    result = "long" if kind == "long" else "T"
+        stored, sum_type = "out[{}] = sum", "long"
+    result = "long" if sum_type == "long" else "T"
     block = _BLOCK if device.is_cpu else 1
     source = f"""#pragma OPENCL FP_CONTRACT OFF
 {loaded}
-#define A_TYPE {kind}
+#define A_TYPE {sum_type}
 __kernel void go(__global {result} *restrict out, __global const T *restrict input,
                  __global const A_TYPE *restrict sums, long length, long part, long parts, long step, long out_step,
                  {parameters(rank, "oa")})

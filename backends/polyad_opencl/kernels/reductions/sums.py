@@ -64,7 +64,7 @@ def _reducing(op: str, before: Before = lambda x: x) -> Kernel:
 
 
 def _unspecialized(*operands: Any) -> Any:
-    raise AssertionError("made for each signature")
+    raise AssertionError("written for each signature")
 
 
 def _check_extreme(array: Array, dims: tuple[int, ...]) -> None:
@@ -74,9 +74,9 @@ def _check_extreme(array: Array, dims: tuple[int, ...]) -> None:
 
 def _extreme_of_all(op: str) -> Kernel:
     def specialize(types: Signature) -> Call:
-        made = _reducing(op).specialize
-        assert made is not None
-        reduce = made(types)
+        reducing = _reducing(op).specialize
+        assert reducing is not None
+        reduce = reducing(types)
         assert reduce is not None
         return lambda array: reduce(array, tuple(range(array.ndim)), False)
 
@@ -126,9 +126,9 @@ def all_true(array: Array) -> bool:
     run = _TRUTHS.get(key)
     if run is None:
         run = _TRUTHS[key] = Reduced(array.device, "all", _truth(Operand(0, array.dtype)), "all", bool_)
-    made = run((array,), tuple(range(array.ndim)), False)
+    result = run((array,), tuple(range(array.ndim)), False)
     host = np.empty(1, np.uint8)
-    array.device.read(host, made.buffer, 0)
+    array.device.read(host, result.buffer, 0)
     return bool(host[0])
 
 

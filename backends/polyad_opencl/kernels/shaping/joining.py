@@ -32,9 +32,9 @@ _BLOCK = 16
 
 @cache
 def _reversal(device: Any, width: int, rank: int) -> Any:
-    kind = MOVED[width]
+    moved = MOVED[width]
     source = f"""
-__kernel void reversal(__global {kind} *restrict out, __global const {kind} *restrict input, {parameters(rank, "a")})
+__kernel void reversal(__global {moved} *restrict out, __global const {moved} *restrict input, {parameters(rank, "a")})
 {{
     {opening(rank, "a")}
     long i = 0;
@@ -63,9 +63,9 @@ def flip(array: Array, dims: tuple[int, ...]) -> Array:
 
 @cache
 def _triangle(device: Any, width: int, rank: int) -> Any:
-    kind = MOVED[width]
+    moved = MOVED[width]
     source = f"""
-__kernel void triangle(__global {kind} *restrict out, __global const {kind} *restrict input, long diagonal, int upper,
+__kernel void triangle(__global {moved} *restrict out, __global const {moved} *restrict input, long diagonal, int upper,
                        {parameters(rank, "a")})
 {{
     {opening(rank, "a")}

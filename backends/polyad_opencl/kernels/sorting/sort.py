@@ -36,10 +36,10 @@ __kernel void pair_up(__global PAIR *restrict out, __global const BITS *restrict
 
 @cache
 def _bring(device: Any, width: int, key: int, rank: int) -> Any:
-    kind = MOVED[width]
+    element = MOVED[width]
     source = f"""{pairs.text(key)}
-__kernel void bring(__global {kind} *restrict values, __global long *restrict places,
-                    __global const PAIR *restrict order, __global const {kind} *restrict input, long step,
+__kernel void bring(__global {element} *restrict values, __global long *restrict places,
+                    __global const PAIR *restrict order, __global const {element} *restrict input, long step,
                     {parameters(rank, "pa")})
 {{
     {opening(rank, "pa")}
@@ -62,12 +62,12 @@ def _in_order(array: Array, dim: int, descending: bool) -> Array:
     shape = (*[array.shape[at] for at in others], array.shape[dim])
     steps = (*[array.steps[at] for at in others], array.steps[dim])
     key = keys.key_size(dtype)
-    made, spare = new(device, shape, pairs.dtype_of(key)), new(device, shape, pairs.dtype_of(key))
+    order, spare = new(device, shape, pairs.dtype_of(key)), new(device, shape, pairs.dtype_of(key))
     walk = Walk(shape, (array.offset, steps), apart=len(others))
     items, chunk = cut(device, walk.count)
     flips = (1 << 8 * dtype.itemsize) - 1 if descending else 0
-    _pair_up(device, dtype, walk.rank)(items, made.buffer, array.buffer, flips, *walk.arguments(chunk))
-    return pairs.sort(made, spare, key, math.prod(shape[:-1]), shape[-1], dtype.itemsize)
+    _pair_up(device, dtype, walk.rank)(items, order.buffer, array.buffer, flips, *walk.arguments(chunk))
+    return pairs.sort(order, spare, key, math.prod(shape[:-1]), shape[-1], dtype.itemsize)
 
 
 def sort(array: Array, dim: int, descending: bool) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Layers without parameters that apply a function elementwise or along one dimension."""
+"""Layers without parameters that apply a function elementwise or along a dimension."""
 
 from __future__ import annotations
 

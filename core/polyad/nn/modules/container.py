@@ -64,7 +64,7 @@ class _ModuleSequence(Module):
 
     def __iter__(self) -> Iterator[Any]:
         values = self.__dict__
-        return iter([values[name] for name, kind in self._kinds.items() if kind == "module"])
+        return iter([values[name] for name, role in self._roles.items() if role == "module"])
 
     def pop(self, key: int | slice) -> Any:
         """Remove the module at *key* and return it."""
@@ -74,10 +74,10 @@ class _ModuleSequence(Module):
 
 
 class Sequential(_ModuleSequence):
-    """Calls its modules one after the other, each on the result of the one before.
+    """Calls its modules one after the other, each on the result of the module before.
 
     Args:
-        args: the modules in order, or one OrderedDict of modules by name.
+        args: the modules in order, or an OrderedDict of modules by name.
 
     Raises:
         TypeError: an argument is no module.

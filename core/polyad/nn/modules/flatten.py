@@ -35,7 +35,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits dimension *dim* into the sizes of *unflattened_size*, one of which may be -1.
+    """Splits dimension *dim* into the sizes of *unflattened_size*, a single one of which may be -1.
 
     >>> import polyad
     >>> from polyad import nn

@@ -21,7 +21,7 @@ class Loss(Module):
     Args:
         size_average: PyTorch's older way to say it, with *reduce*; takes precedence over *reduction*.
         reduce: see *size_average*.
-        reduction: ``"mean"``, ``"sum"``, or ``"none"`` for one loss an element.
+        reduction: ``"mean"``, ``"sum"``, or ``"none"`` for a loss at each element.
 
     Raises:
         ValueError: *reduction* is none of these.
@@ -131,7 +131,7 @@ class NLLLoss(WeightedLoss):
 
 
 class MSELoss(Loss):
-    """The mean (or sum) of squared differences; input and target must have one shape.
+    """The mean (or sum) of squared differences; input and target must have the same shape.
 
     >>> import polyad
     >>> from polyad import nn
@@ -144,7 +144,7 @@ class MSELoss(Loss):
 
 
 class L1Loss(Loss):
-    """The mean (or sum) of absolute differences; input and target must have one shape.
+    """The mean (or sum) of absolute differences; input and target must have the same shape.
 
     >>> import polyad
     >>> from polyad import nn
@@ -157,7 +157,7 @@ class L1Loss(Loss):
 
 
 class BCEWithLogitsLoss(Loss):
-    """Binary cross entropy of sigmoid(input), computed without overflow; input and target must have one shape.
+    """Binary cross entropy of sigmoid(input), computed without overflow; input and target must have the same shape.
 
     Args:
         weight: a factor for each element of a batch; broadcast.

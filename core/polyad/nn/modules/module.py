@@ -1,12 +1,12 @@
 """Module: the base of every layer and model.
 
 Assigning a `Parameter`, a `Module` or a `Buffer` to an attribute registers it: the value is an attribute like any
-other, and its name is entered in ``_kinds``. Everything that walks a model (``parameters()``, ``state_dict()``,
-``to()``, ``repr``) reads ``_kinds``; ``_parameters``, ``_buffers`` and ``_modules`` are live views of it by kind.
+other, and its name is entered in ``_roles``. Everything that walks a model (``parameters()``, ``state_dict()``,
+``to()``, ``repr``) reads ``_roles``; ``_parameters``, ``_buffers`` and ``_modules`` are live views of it by role.
 
 Invariants:
 
-* every name in ``_kinds`` is in the instance's ``__dict__``;
+* every name in ``_roles`` is in the instance's ``__dict__``;
 * ``to`` and its relatives convert all tensors before they replace the first, so a failure changes nothing;
 * calling a module without hooks costs one falsy check above ``forward``, and a member one dictionary lookup.
 
@@ -39,7 +39,7 @@ from ..hook_methods import (
     register_module_full_backward_pre_hook,
 )
 from ..parameter import Buffer, Parameter
-from ..registration import Kind, Members, ModuleAttributeError, check_name, not_a
+from ..registration import Members, ModuleAttributeError, Role, check_name, not_a
 
 __all__ = [
     "Module",
@@ -78,14 +78,14 @@ class Module(HookMethods, _state.ExtraState):
     """
 
     training: bool
-    _kinds: dict[str, Kind]
+    _roles: dict[str, Role]
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.
-        self.__dict__.update(training=True, _kinds={}, _non_persistent_buffers_set=set())
+        self.__dict__.update(training=True, _roles={}, _non_persistent_buffers_set=set())
 
     # ------------------------------------------------------------------------------------------------------- calling
 
@@ -189,11 +189,11 @@ class Module(HookMethods, _state.ExtraState):
     def _modules(self) -> Members[Module]:
         return Members(self, "module")
 
-    def _put(self, kind: Kind, name: str, value: Any, persistent: bool = True) -> None:
-        """Make *value* the member *name*, which stays in its place if it is of that kind already."""
-        if self._kinds.get(name) != kind:
-            self._kinds.pop(name, None)
-            self._kinds[name] = kind
+    def _put(self, role: Role, name: str, value: Any, persistent: bool = True) -> None:
+        """Make *value* the member *name*, which stays in its place if it has that role already."""
+        if self._roles.get(name) != role:
+            self._roles.pop(name, None)
+            self._roles[name] = role
         self.__dict__[name] = value
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -211,12 +211,12 @@ class Module(HookMethods, _state.ExtraState):
             check_name(self, "buffer", name, replace=True)
             self._put("buffer", name, value, value.persistent)
         else:
-            kind = self.__dict__.get("_kinds", {}).get(name)
-            if kind is None:
+            role = self.__dict__.get("_roles", {}).get(name)
+            if role is None:
                 object.__setattr__(self, name, value)
                 return
-            if value is not None and not (kind == "buffer" and isinstance(value, Tensor)):
-                wanted = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[kind]
+            if value is not None and not (role == "buffer" and isinstance(value, Tensor)):
+                wanted = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[role]
                 fix = "wrap it: nn.Parameter(tensor)" if isinstance(value, Tensor) else f"del {name} to reuse its name"
                 raise not_a(self._get_name(), name, f"{wanted} or None", value, fix)
             self.__dict__[name] = value
@@ -227,7 +227,7 @@ class Module(HookMethods, _state.ExtraState):
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        self._kinds.pop(name, None)
+        self._roles.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
 
     def __dir__(self) -> list[str]:
@@ -321,18 +321,18 @@ class Module(HookMethods, _state.ExtraState):
         for _, module in self.named_children():
             yield module
 
-    def _members(self, kind: Kind) -> list[tuple[str, Any]]:
-        """Names and values of this module's own members of one kind, without those that are None."""
+    def _members(self, role: Role) -> list[tuple[str, Any]]:
+        """Names and values of this module's own members in a role, without those that are None."""
         values = self.__dict__
-        return [(name, values[name]) for name, own in self._kinds.items() if own == kind and values[name] is not None]
+        return [(name, values[name]) for name, own in self._roles.items() if own == role and values[name] is not None]
 
     def _named_members(
-        self, kind: Kind, prefix: str, recurse: bool, remove_duplicate: bool
+        self, role: Role, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         seen: set[int] = set()
         for path, module in modules:
-            for name, value in module._members(kind):
+            for name, value in module._members(role):
                 if id(value) in seen:
                     continue
                 if remove_duplicate:
@@ -463,7 +463,7 @@ class Module(HookMethods, _state.ExtraState):
         return self.to("cpu")
 
     def cuda(self: T, device: Device | str | int | None = None) -> T:
-        """Move the module to a cuda device: the current one, or the one given by number or name. Returns self."""
+        """Move the module to a cuda device: the current one, or that given by number or name. Returns self."""
         if device is None or isinstance(device, int):
             return self.to("cuda" if device is None else f"cuda:{device}")
         return self.to(device)

@@ -20,7 +20,7 @@ class LayerNorm(Module):
     Shapes: input (*, *normalized_shape) -> the same; weight and bias normalized_shape.
 
     Args:
-        normalized_shape: sizes of the last dimensions; a number for the last one alone.
+        normalized_shape: sizes of the last dimensions; a number for the last dimension alone.
         eps: added to the variance.
         elementwise_affine: whether there are learnt weight and bias.
         bias: with ``elementwise_affine``, whether there is a bias.

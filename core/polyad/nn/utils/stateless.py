@@ -1,4 +1,4 @@
-"""A module as a function of its parameters: `functional_call` puts other tensors in their place for one call.
+"""A module as a function of its parameters: `functional_call` puts other tensors in their place for a call.
 
 Invariant: whatever the call does, also if it raises, the module has its own members again afterwards.
 """
@@ -38,12 +38,12 @@ def functional_call(
         module: what to call; afterwards it is as it was.
         parameters_and_buffers: tensors by the names of ``named_parameters()`` and ``named_buffers()``; names that the
             module has not are ignored.
-        args, kwargs: what to call it with; *args* is a tuple or one argument.
+        args, kwargs: what to call it with; *args* is a tuple or a single argument.
         tie_weights: give a tensor that the module has under several names to all of them.
         strict: raise RuntimeError unless exactly the module's own names are given.
 
-    A buffer that the call replaces (``self.count = self.count + 1``) is replaced in *parameters_and_buffers*, and one
-    that it writes in place is written there.
+    A buffer that the call replaces (``self.count = self.count + 1``) is replaced in *parameters_and_buffers*, and a
+    buffer that it writes in place is written there.
 
     Raises TypeError for a value that is no tensor, ValueError for different values under tied names, AttributeError for
     a path through submodules that does not exist.
@@ -124,7 +124,7 @@ def _replaced(module: Module, values: Mapping[str, Tensor], given: Mapping[str, 
     for name in values:
         path, _, last = name.rpartition(".")
         owner = module.get_submodule(path)
-        if isinstance(owner, Module) and owner._kinds.get(last) in ("parameter", "buffer"):
+        if isinstance(owner, Module) and owner._roles.get(last) in ("parameter", "buffer"):
             places.append((name, (owner, last), owner.__dict__[last]))
         elif path and hasattr(owner, last):
             raise ModuleAttributeError(

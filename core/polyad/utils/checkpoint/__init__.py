@@ -1,7 +1,7 @@
 """Checkpointing: forget what a part of the network saved for backward, and compute that part again when it is needed.
 
-Memory for time: a network of n layers in which each layer is checkpointed keeps the inputs of n layers and what one
-layer saves, and computes each layer twice. docs/checkpointing.md has measurements.
+Memory for time: a network of n layers in which each layer is checkpointed keeps the inputs of n layers and what a
+single layer saves, and computes each layer twice. docs/checkpointing.md has measurements.
 
 frames.py      the usual way: saved tensors are replaced, as they are saved, by what can compute them again
 reentrant.py   PyTorch's older way: one node whose backward runs a backward pass of its own
@@ -49,14 +49,14 @@ def checkpoint(
 
     The gradients are those of the plain call, second derivatives too. Random numbers are the same in both calls, and
     so are the default device and autocast; other state must be: a function that decides differently the second time is
-    an error, and one that counts calls counts two. Checkpoints nest.
+    an error, and a function that counts calls counts two. Checkpoints nest.
 
     Args:
         function: what to call; arguments and results may be anything.
         use_reentrant: True for PyTorch's older way, with its limits: positional arguments only, at least one of which
             requires a gradient; ``backward()`` only, not ``autograd.grad`` or ``inputs=``; no second derivatives. None
             is False.
-        context_fn: gives two context managers, for the first call and for the one in backward.
+        context_fn: gives two context managers, for the first call and for the call in backward.
         determinism_check: "default" compares shapes, dtypes and devices of what both calls save; "none" does not.
         debug: keep a listing of both calls' ops, and show it if they differ.
         early_stop: end the second call as soon as everything that backward needs is there.

@@ -7,7 +7,7 @@ again.
 
 Invariants: holders are held by the nodes of the graph, the frame by its holders, and the frame holds holders weakly, so
 all of it is freed with the graph. The arguments are the frame's only tensors; in a checkpoint within a checkpoint they
-are in the hands of the outer one. The second call has the same random numbers, grad mode, default device and those of
+belong to the outer checkpoint. The second call has the same random numbers, grad mode, default device and those of
 the modes that change results.
 """
 
@@ -39,7 +39,7 @@ class _Stop(BaseException):
 
 
 class Holder:
-    """The place of one saved tensor; empty but for the time between the second call and its use."""
+    """The place of a saved tensor; empty but for the time between the second call and its use."""
 
     __slots__ = ("__weakref__", "frame", "tensor")
 
@@ -117,8 +117,8 @@ class Frame:
         early_stop: bool,
     ) -> None:
         self._function, self._again, self._check = function, again, check
-        self._args = tuple([_kept(one) for one in args])
-        self._kwargs = {name: _kept(one) for name, one in kwargs.items()}
+        self._args = tuple([_kept(value) for value in args])
+        self._kwargs = {name: _kept(value) for name, value in kwargs.items()}
         self._early_stop = early_stop if settings.early_stop is None else settings.early_stop
         self._random = random_state() if preserve_random else None
         self._device = (state.default_device, state.outer_devices)
@@ -179,8 +179,8 @@ class Frame:
             with ExitStack() as stack:
                 if self._random is not None:
                     stack.enter_context(with_random_state(self._random))
-                args = [_opened(one) for one in self._args]
-                kwargs = {name: _opened(one) for name, one in self._kwargs.items()}
+                args = [_opened(value) for value in self._args]
+                kwargs = {name: _opened(value) for name, value in self._kwargs.items()}
                 if log is not None:
                     stack.enter_context(log)
                 stack.enter_context(saved_tensors_hooks(put_back, _same))
@@ -220,14 +220,14 @@ class Frame:
 
 
 def _facts(tensor: Tensor) -> tuple[Any, ...]:
-    kind = tensor._type
-    return kind.dtype, tuple(tensor._array.shape), kind.device
+    type_ = tensor._type
+    return type_.dtype, tuple(tensor._array.shape), type_.device
 
 
 def _kept(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
-    # Of nested checkpoints, the outer one can compute this argument again.
+    # Of nested checkpoints, the outer can compute this argument again.
     return Packed(value, state.saved_hooks[-1]) if state.saved_hooks else _Argument(value)
 
 

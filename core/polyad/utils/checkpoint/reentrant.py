@@ -23,7 +23,7 @@ __all__ = ["run_reentrant"]
 
 def run_reentrant(function: Callable[..., Any], preserve_random: bool, args: tuple[Any, ...]) -> Any:
     """``function(*args)``, checkpointed."""
-    if state.grad_enabled and not any(isinstance(one, Tensor) and one.requires_grad for one in args):
+    if state.grad_enabled and not any(isinstance(value, Tensor) and value.requires_grad for value in args):
         warn_user(
             "checkpoint: no argument requires a gradient, so with use_reentrant=True there will be none; "
             "pass use_reentrant=False",
@@ -40,8 +40,8 @@ class Checkpoint(Function):
         function, preserve_random, *given = args
         ctx.function = function
         ctx.random = random_state() if preserve_random else None
-        ctx.others = [None if isinstance(one, Tensor) else one for one in given]
-        ctx.places = [place for place, one in enumerate(given) if isinstance(one, Tensor)]
+        ctx.others = [None if isinstance(value, Tensor) else value for value in given]
+        ctx.places = [place for place, value in enumerate(given) if isinstance(value, Tensor)]
         ctx.save_for_backward(*[given[place] for place in ctx.places])
         return function(*given)
 
@@ -78,4 +78,4 @@ class Checkpoint(Function):
         if not pairs:
             raise AutogradError("checkpoint: no result requires a gradient", fix="call the function without checkpoint")
         backward([result for result, _ in pairs], [gradient for _, gradient in pairs])
-        return None, None, *[one.grad if isinstance(one, Tensor) else None for one in given]
+        return None, None, *[value.grad if isinstance(value, Tensor) else None for value in given]

@@ -1,4 +1,4 @@
-"""Switches for all checkpoints of a thread that are made while they are set."""
+"""Switches for all checkpoints of a thread that begin while they are set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManag
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether checkpoints made inside end their second call as soon as backward has what it needs.
+    """Whether checkpoints inside end their second call as soon as backward has what it needs.
 
     >>> import polyad
     >>> from polyad.utils.checkpoint import checkpoint, set_checkpoint_early_stop
@@ -53,7 +53,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Whether checkpoints made inside keep listings of their ops for errors; None leaves it to their *debug*.
+    """Whether checkpoints inside keep listings of their ops for errors; None leaves it to their *debug*.
 
     >>> from polyad.utils.checkpoint import set_checkpoint_debug_enabled
     >>> with set_checkpoint_debug_enabled(True):

@@ -3,7 +3,7 @@
 ====================  ==========================================================================
 :mod:`.dataset`       what can be indexed or iterated: Dataset, TensorDataset, Subset, random_split
 :mod:`.sampler`       in which order samples are drawn, and how they are grouped
-:mod:`.collate`       how a list of samples becomes one batch
+:mod:`.collate`       how a list of samples becomes a batch
 :mod:`.dataloader`    DataLoader, which joins the three
 ====================  ==========================================================================
 

@@ -1,4 +1,4 @@
-"""How a list of samples becomes one batch.
+"""How a list of samples becomes a batch.
 
 The batch has the structure of a sample, with a new first dimension where the sample had tensors or numbers:
 
@@ -28,7 +28,7 @@ __all__ = ["default_collate", "default_convert"]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Join samples into one batch, part by part (see the table above).
+    """Join samples into a batch, part by part (see the table above).
 
     Raises:
         TypeError: samples of a type that has no meaning in a batch, such as None.
@@ -68,7 +68,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """Turn the NumPy arrays in one sample into tensors and leave everything else as it is: for loading without batches.
+    """Turn the NumPy arrays in a sample into tensors and leave everything else as it is: for loading without batches.
 
     >>> default_convert({"name": "three", "pixels": [3, 4]})
     {'name': 'three', 'pixels': [3, 4]}

@@ -3,7 +3,7 @@
 Samples are read in the calling process, when the loop asks for them and not before.
 
 Invariants: what an epoch yields depends on the dataset, the sampler and collate_fn only; all arguments are checked
-when the loader is made, not when the first batch is read.
+when the loader is created, not when the first batch is read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DataLoader(Generic[T]):
     Args:
         dataset: map-style (``__getitem__``, ``__len__``) or an :class:`IterableDataset`. One that offers
             ``__getitems__`` is asked for a whole batch at once.
-        batch_size: samples in a batch; None turns batching off and gives samples one by one.
+        batch_size: samples in a batch; None turns batching off and gives single samples.
         shuffle: a new random order each epoch.
         sampler: which indices, in which order; instead of shuffle.
         batch_sampler: lists of indices; instead of batch_size, shuffle, sampler and drop_last.
@@ -172,8 +172,8 @@ def get_worker_info() -> None:
     return None
 
 
-def _exclusive(one: str, other: str) -> errors.ArgumentError:
-    return errors.ArgumentError(f"DataLoader: {one} and {other} exclude each other", fix="pass only one of them")
+def _exclusive(name: str, other: str) -> errors.ArgumentError:
+    return errors.ArgumentError(f"DataLoader: {name} and {other} exclude each other", fix="pass only one of them")
 
 
 def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:

@@ -1,9 +1,9 @@
 """What a loader can read: datasets that are indexed, and datasets that are iterated.
 
 Two protocols, as in PyTorch. A *map-style* dataset has ``__getitem__`` and usually ``__len__``; an *iterable-style*
-one derives from :class:`IterableDataset` and has ``__iter__``. A map-style dataset may also offer
+dataset derives from :class:`IterableDataset` and has ``__iter__``. A map-style dataset may also offer
 ``__getitems__(indices)``, which returns all samples of a batch at once: :class:`TensorDataset` uses it to gather a
-batch by one indexing op a tensor.
+batch by an indexing op for each tensor.
 
 To add a dataset, derive from :class:`Dataset` or :class:`IterableDataset`; nothing has to be registered.
 """
@@ -91,10 +91,10 @@ class IterableDataset(Dataset[T_co]):
 
 
 class GatheredSamples(Sequence[tuple["Tensor", ...]]):
-    """The samples of one batch, still together: ``tensors`` has one entry a column, each of shape (batch, ...).
+    """The samples of a batch, still together: ``tensors`` has an entry for each column, each of shape (batch, ...).
 
     Reads as the list of samples that a ``collate_fn`` expects; :func:`polyad.utils.data.default_collate` takes
-    ``tensors`` as they are, so that a batch costs one gather a column.
+    ``tensors`` as they are, so that a batch costs a gather for each column.
     """
 
     def __init__(self, tensors: tuple[Tensor, ...], length: int) -> None:
@@ -169,7 +169,7 @@ class TensorDataset(Dataset[tuple["Tensor", ...]]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Several map-style datasets one after another, as one.
+    """Several map-style datasets one after another, as a single dataset.
 
     Raises:
         ValueError: no dataset, or an index below ``-len``.
@@ -202,8 +202,8 @@ class ConcatDataset(Dataset[T_co]):
 
     def __getitem__(self, index: int) -> T_co:
         if not -len(self) <= index < len(self):
-            kind = errors.ArgumentError if index < 0 else errors.IndexOutOfRange
-            raise kind(
+            error = errors.ArgumentError if index < 0 else errors.IndexOutOfRange
+            raise error(
                 f"ConcatDataset: index {index} is not in [{-len(self)}, {len(self)})",
                 fix=f"the {len(self.datasets)} datasets hold {len(self)} samples together",
             )
@@ -214,7 +214,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """Several iterable-style datasets one after another, as one. Nothing is read before its turn.
+    """Several iterable-style datasets one after another, as a single dataset. Nothing is read before its turn.
 
     Raises:
         TypeError: on iteration, for a dataset that is not iterable-style.

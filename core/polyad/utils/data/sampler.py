@@ -1,7 +1,7 @@
 """In which order samples are drawn, and how they are grouped into batches.
 
-A sampler is an iterable of indices; a batch sampler is an iterable of lists of indices. Each ``iter()`` is one epoch.
-Random samplers draw from their ``generator``; without one, each epoch takes one seed from the default generator, so
+A sampler is an iterable of indices; a batch sampler is an iterable of lists of indices. Each ``iter()`` is an epoch.
+Random samplers draw from their ``generator``; without it, each epoch takes a seed from the default generator, so
 that :func:`polyad.manual_seed` decides the order and the epoch cannot be disturbed by other random numbers drawn
 meanwhile.
 
@@ -231,7 +231,7 @@ class BatchSampler(Sampler[list[int]]):
 
 
 def _fresh_generator() -> Generator:
-    """A generator seeded from the default one."""
+    """A generator seeded from the default generator."""
     generator = polyad.Generator()
     generator.manual_seed(int(polyad.randint(0, 2**62, ()).item()))
     return generator

@@ -75,7 +75,7 @@ def graph(outputs: Any, params: Any = None, *, max_boxes: int = 150, fold: bool 
         outputs: a tensor, tensors in nested lists, tuples and dicts, or a graph of `polyad.jit.capture`.
         params: a module, whose parameters are shown by their paths, or a dict of names and tensors.
         max_boxes: the most boxes to draw; of a larger graph what is nearest to the outputs, with a note.
-        fold: draw a run of ops with one input each as one box; by default only in graphs with more than *max_boxes*.
+        fold: draw a run of ops with one input each as a box; by default only in graphs with more than *max_boxes*.
 
     Raises:
         TypeError: there is no tensor, or *params* is neither a module nor a dict.

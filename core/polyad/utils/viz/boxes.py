@@ -1,7 +1,7 @@
 """Graphs as boxes and arrows, from autograd's nodes or from a captured graph.
 
 Boxes are numbered from the outputs on; an arrow goes the way of the data, from an operand to what uses it. Runs of ops
-may be folded into one box, and of what is still too large only the part nearest to the outputs is kept: nobody reads a
+may be folded into a box, and of what is still too large only the part nearest to the outputs is kept: nobody reads a
 picture of ten thousand boxes.
 """
 
@@ -22,22 +22,22 @@ __all__ = ["Box", "Chart", "of_captured", "of_tensors"]
 MOST_USES = 3
 """A leaf with more uses is drawn beside each of them."""
 
-Kind = Literal["op", "parameter", "leaf", "output", "more"]
+Style = Literal["op", "parameter", "leaf", "output", "more"]
 
 
 @dataclass(slots=True)
 class Box:
-    """One box.
+    """A box.
 
     Attributes:
-        title, lines: what stands in it.
-        kind: how it looks: an op, a named or an unnamed leaf, an output, or what stands for boxes that are not drawn.
+        title, lines: the text in it.
+        style: how it looks: an op, a named or an unnamed leaf, an output, or a box in place of others.
         about: what is shown on pointing at it.
     """
 
     title: str
     lines: list[str]
-    kind: Kind
+    style: Style
     about: str = ""
 
 
@@ -103,28 +103,32 @@ def of_tensors(outputs: Any, names: dict[int, str], most: int, fold: bool | None
 def of_captured(graph: Any, most: int, fold: bool | None) -> Chart:
     """A captured function: inputs and constants, calls, outputs."""
     from_left = Chart()
-    made: dict[int, int] = {}
+    box_of: dict[int, int] = {}
 
     def add(box: Box) -> int:
         from_left.boxes.append(box)
         return len(from_left.boxes) - 1
 
     for value in graph.inputs:
-        made[value.number] = add(Box(value.name, [_shape(value.shape)], "leaf", f"input {value.name}: {value}"))
+        box_of[value.number] = add(Box(value.name, [_shape(value.shape)], "leaf", f"input {value.name}: {value}"))
     for constant in graph.constants:
         value = constant.value
-        made[value.number] = add(Box(value.name, [_shape(value.shape)], "parameter", f"constant {value.name}: {value}"))
+        box_of[value.number] = add(
+            Box(value.name, [_shape(value.shape)], "parameter", f"constant {value.name}: {value}")
+        )
     for node in graph.nodes:
         results = list(_references(node.outputs))
         shapes = [_shape(graph.values[number].shape) for number in results]
         here = add(Box(node.name, shapes[:3], "op", f"{node.name} {node.line}".strip()))
-        from_left.arrows += [(made[number], here) for number in dict.fromkeys(_references(node.args)) if number in made]
-        made.update((number, here) for number in results)
+        from_left.arrows += [
+            (box_of[number], here) for number in dict.fromkeys(_references(node.args)) if number in box_of
+        ]
+        box_of.update((number, here) for number in results)
     for number in dict.fromkeys(_references(graph.outputs)):
         value = graph.values[number]
         here = add(Box("result", [_shape(value.shape)], "output", f"result: {value}"))
-        if number in made:
-            from_left.arrows.append((made[number], here))
+        if number in box_of:
+            from_left.arrows.append((box_of[number], here))
     # The same order as of tensors: from the outputs on.
     last = len(from_left.boxes) - 1
     arrows = [(last - start, last - end) for start, end in from_left.arrows]
@@ -136,8 +140,8 @@ def _references(value: Any) -> Iterator[int]:
     if type(value).__name__ == "Ref":
         yield value.number
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _references(one)
+        for part in value:
+            yield from _references(part)
     elif isinstance(value, dict):
         yield from _references(list(value.values()))
 
@@ -146,11 +150,11 @@ def _named(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield path, value
     elif isinstance(value, (list, tuple)):
-        for number, one in enumerate(value):
-            yield from _named(one, f"{path}[{number}]" if path else f"result {number}")
+        for number, part in enumerate(value):
+            yield from _named(part, f"{path}[{number}]" if path else f"result {number}")
     elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _named(one, f"{path}.{key}" if path else str(key))
+        for key, part in value.items():
+            yield from _named(part, f"{path}.{key}" if path else str(key))
 
 
 def _box(node: Any, names: dict[int, str]) -> Box:
@@ -170,8 +174,8 @@ def _shape(shape: Any) -> str:
     return " × ".join(map(str, shape)) if len(shape) else "scalar"
 
 
-def _about(name: str, shape: Any, kind: Any) -> str:
-    return f"{name}: {kind.dtype.name} {tuple(shape)} on {kind.device}"
+def _about(name: str, shape: Any, type_: Any) -> str:
+    return f"{name}: {type_.dtype.name} {tuple(shape)} on {type_.device}"
 
 
 # -------------------------------------------------------------------------------------------------------- large graphs
@@ -200,7 +204,7 @@ def _with_copies(chart: Chart) -> Chart:
     many = {
         number
         for number, box in enumerate(chart.boxes)
-        if box.kind in ("leaf", "parameter") and not operands[number] and len(uses[number]) > MOST_USES
+        if box.style in ("leaf", "parameter") and not operands[number] and len(uses[number]) > MOST_USES
     }
     if not many:
         return chart
@@ -213,7 +217,7 @@ def _with_copies(chart: Chart) -> Chart:
             return places[number]
         box = chart.boxes[number]
         if number in many:
-            box = Box(box.title, [*box.lines, f"one of {len(uses[number])} uses"], box.kind, box.about)
+            box = Box(box.title, [*box.lines, f"one of {len(uses[number])} uses"], box.style, box.about)
         else:
             waiting.append(number)
         places[number] = len(copied.boxes)
@@ -231,7 +235,7 @@ def _with_copies(chart: Chart) -> Chart:
 
 
 def _folded(chart: Chart) -> Chart:
-    """Runs of ops with one operand and one use each, as one box."""
+    """Runs of ops with one operand and one use each, as a single box."""
     operands: list[list[int]] = [[] for _ in chart.boxes]
     uses: list[list[int]] = [[] for _ in chart.boxes]
     for start, end in chart.arrows:
@@ -240,10 +244,10 @@ def _folded(chart: Chart) -> Chart:
 
     def follows(number: int) -> int | None:
         """The op before *number* in its run."""
-        if chart.boxes[number].kind != "op" or len(operands[number]) != 1:
+        if chart.boxes[number].style != "op" or len(operands[number]) != 1:
             return None
         before = operands[number][0]
-        return before if chart.boxes[before].kind == "op" and len(uses[before]) == 1 else None
+        return before if chart.boxes[before].style == "op" and len(uses[before]) == 1 else None
 
     inside = {before for number in range(len(chart.boxes)) if (before := follows(number)) is not None}
     folded, place = Chart(note=chart.note), [-1] * len(chart.boxes)
@@ -254,19 +258,19 @@ def _folded(chart: Chart) -> Chart:
         while (before := follows(run[-1])) is not None:
             run.append(before)
         if len(run) > 1:
-            titles = [chart.boxes[one].title for one in reversed(run)]
+            titles = [chart.boxes[member].title for member in reversed(run)]
             shown = titles if len(titles) <= 4 else [*titles[:2], f"… {len(titles) - 3} more", titles[-1]]
             box = Box(f"{len(run)} ops", [*shown, *box.lines], "op", " → ".join(titles[:40]))
         folded.boxes.append(box)
-        for one in run:
-            place[one] = len(folded.boxes) - 1
+        for member in run:
+            place[member] = len(folded.boxes) - 1
     pairs = ((place[start], place[end]) for start, end in chart.arrows)
     folded.arrows = [(start, end) for start, end in dict.fromkeys(pairs) if start != end]
     return folded
 
 
 def _cut(chart: Chart, most: int, total: int) -> Chart:
-    """The first *most* boxes, which are those nearest to the outputs, and one box for the rest."""
+    """The first *most* boxes, which are those nearest to the outputs, and a box for the rest."""
     left_out = len(chart.boxes) - most
     cut = Chart(boxes=chart.boxes[:most])
     cut.boxes.append(Box(f"… {left_out:,} more", [f"of {total:,}"], "more", "not drawn; raise max_boxes to see more"))

@@ -20,7 +20,7 @@ COLOURS = {
     "output": ("#ffe0b2", "#fb8c00"),
     "more": ("#f5f5f5", "#9e9e9e"),
 }
-"""Fill and border by kind of box."""
+"""Fill and border by a box's style."""
 
 ARROW = "#8a939b"
 TEXT = "#1c2429"
@@ -43,11 +43,11 @@ def svg(chart: Chart, places: Places) -> str:
     parts += [f'<path d="{_curve(points)}" marker-end="url(#polyad-tip)"/>' for points in places.arrows]
     parts.append("</g>")
     for box, (left, top, wide, high) in zip(chart.boxes, places.boxes, strict=True):
-        fill, border = COLOURS[box.kind]
-        dashes = ' stroke-dasharray="4 3"' if box.kind == "more" else ""
+        fill, border = COLOURS[box.style]
+        dashes = ' stroke-dasharray="4 3"' if box.style == "more" else ""
         parts.append(
             f'<g><title>{escape(box.about or box.title)}</title><rect x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" '
-            f'height="{high:.1f}" rx="{4 if box.kind == "op" else 9}" fill="{fill}" stroke="{border}"{dashes}/>'
+            f'height="{high:.1f}" rx="{4 if box.style == "op" else 9}" fill="{fill}" stroke="{border}"{dashes}/>'
         )
         for number, line in enumerate([box.title, *box.lines]):
             style = ' font-weight="bold"' if number == 0 else ""
@@ -86,7 +86,7 @@ def dot(chart: Chart) -> str:
         f'  edge [color="{ARROW}"];',
     ]
     for number, box in enumerate(chart.boxes):
-        fill, border = COLOURS[box.kind]
+        fill, border = COLOURS[box.style]
         label = _quoted("\n".join([box.title, *box.lines]))
         lines.append(
             f'  n{number} [label={label}, tooltip={_quoted(box.about)}, fillcolor="{fill}", color="{border}", '

@@ -101,7 +101,7 @@ def _layers(chart: Chart) -> list[int]:
         if not operands[number] and uses[number]:
             level[number] = min(level[use] for use in uses[number]) - 1
     lowest = min(level, default=0)
-    return [one - lowest for one in level]
+    return [height - lowest for height in level]
 
 
 def _ordered(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
@@ -125,7 +125,7 @@ def _sort_by_barycentre(row: list[int], fixed: list[int], neighbours: list[list[
     scale = len(fixed) / max(len(row), 1)
     key = {}
     for number, item in enumerate(row):
-        near = [position[one] for one in neighbours[item] if one in position]
+        near = [position[neighbour] for neighbour in neighbours[item] if neighbour in position]
         key[item] = sum(near) / len(near) if near else number * scale
     row.sort(key=key.__getitem__)
 
@@ -136,7 +136,7 @@ def _crossings(rows: list[list[int]], below: list[list[int]]) -> int:
         position = {item: number for number, item in enumerate(lower)}
         ends: list[int] = []
         for item in upper:
-            reached = sorted(position[one] for one in below[item] if one in position)
+            reached = sorted(position[neighbour] for neighbour in below[item] if neighbour in position)
             total += sum(len(ends) - bisect_left(ends, end + 1) for end in reached)
             for end in reached:
                 insort(ends, end)
@@ -161,8 +161,10 @@ def _columns(
             wanted, weights = [], []
             for item in row:
                 near = above[item] + below[item] if sweep >= SWEEPS - 2 else (above if downwards else below)[item]
-                pulls = [0.02 if one in light else 1.0 for one in near]
-                wanted.append(sum(map(mul, pulls, [x[one] for one in near])) / sum(pulls) if near else x[item])
+                pulls = [0.02 if neighbour in light else 1.0 for neighbour in near]
+                wanted.append(
+                    sum(map(mul, pulls, [x[neighbour] for neighbour in near])) / sum(pulls) if near else x[item]
+                )
                 # Bends pull harder than boxes, so that long arrows are straight.
                 weights.append(0.05 if item in light or not near else 4.0 if item >= boxes else 1.0)
             _spread(row, x, wanted, weights, widths)
@@ -181,7 +183,7 @@ def _spread(row: list[int], x: list[float], wanted: list[float], weights: list[f
         blocks.append([(wanted[number] - offsets[number]) * weights[number], weights[number], 1])
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
             last = blocks.pop()
-            blocks[-1] = [one + other for one, other in zip(blocks[-1], last)]
+            blocks[-1] = [entry + last_entry for entry, last_entry in zip(blocks[-1], last)]
     number = 0
     for total, weight, items in blocks:
         for _ in range(int(items)):

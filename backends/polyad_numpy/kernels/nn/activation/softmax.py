@@ -22,7 +22,7 @@ def _sums(a: Any, dim: int) -> Any:
     """The sums along *dim*, which stays as 1.
 
     Those of a matrix's rows are a product with ones, which is the fastest, unless BLAS would start threads for it:
-    einsum adds as fast as one of them, and does not wait for another.
+    einsum adds as fast as a single thread of BLAS, and does not wait for others.
     """
     if dim == 1 and a.ndim == 2:
         if a.size < ONE_THREAD:

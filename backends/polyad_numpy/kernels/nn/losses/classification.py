@@ -17,12 +17,12 @@ from ....quiet import quiet
 
 
 def _all_count(target: Any, classes: int, ignore_index: int) -> bool:
-    """Whether every target is a class that counts. Unsigned, negative ones are large: one reduction sees both ends."""
+    """Whether every target is a class that counts. Negative targets are large as unsigned numbers."""
     return not 0 <= ignore_index < classes and target.size and np.maximum.reduce(target.view(np.uint64), None) < classes
 
 
 def _counting(op: str, target: Any, classes: int, ignore_index: int) -> Any:
-    """Which targets count; raises for one that is no class and not ignored."""
+    """Which targets count; raises for a target that is no class and not ignored."""
     counts = target != ignore_index
     wrong = counts & ((target < 0) | (target >= classes))
     if wrong.any():

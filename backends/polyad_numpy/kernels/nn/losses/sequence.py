@@ -17,10 +17,10 @@ def _wide(array: Any) -> Any:
 
 
 def _states(targets: Any, blank: int, classes: int) -> tuple[Any, Any]:
-    """The label of each state, and which states may follow the one before their predecessor."""
+    """The label of each state, and which may follow the state before their predecessor."""
     wrong = (targets < 0) | (targets >= classes)
     if wrong.any():
-        place = tuple(int(one) for one in np.unravel_index(wrong.argmax(), wrong.shape))
+        place = tuple(int(coordinate) for coordinate in np.unravel_index(wrong.argmax(), wrong.shape))
         raise out_of_range("ctc_loss", "targets", place, int(targets[place]), classes)
     count, length = targets.shape
     labels = np.full((count, 2 * length + 1), blank, np.int64)
@@ -41,7 +41,7 @@ def _sum_of_three(a: Any, b: Any, c: Any) -> Any:
 
 
 def _forward(emitted: Any, skips: Any, input_lengths: Any) -> Any:
-    """Log-probabilities (T, N, L) of all ways to be in a state; those after a sequence's end repeat its last ones."""
+    """Log-probabilities (T, N, L) of all ways to be in a state; those after a sequence's end repeat its last values."""
     steps, count, length = emitted.shape
     states = np.empty_like(emitted)
     # Two columns in front, of what is impossible, are what moves in.

@@ -15,7 +15,7 @@ from .windows import Sizes, Windows, along, as_planes, fold
 def _divisors(
     windows: Windows, kernel: Sizes, stride: Sizes, padding: Sizes, include_pad: bool, divisor: int | None
 ) -> Any:
-    """What each window's sum is divided by: one number if all windows agree, else one a window."""
+    """What each window's sum is divided by: one number if all windows agree, else a number for each window."""
     if divisor is not None:
         return np.asarray(divisor)
     if not windows.reaches_out:
@@ -89,8 +89,8 @@ def avg_pool_backward(
             shape[axis + 1] = windows.padded[axis]
             wider = np.zeros(shape, g.dtype)
             before = (slice(None),) * (axis + 1)
-            for one in windows.slices[axis]:
-                wider[(*before, one)] += share
+            for part in windows.slices[axis]:
+                wider[(*before, part)] += share
             share = wider
         flat[first:end] = share[windows.inside]
 

@@ -30,7 +30,7 @@ class Windows:
     Attributes:
         size, padding: of the images.
         out: how many windows there are along each dimension.
-        slices: for each dimension, one slice a kernel position.
+        slices: for each dimension, a slice for each kernel position.
         padded: the size that all slices lie in; smaller than the image if its last elements are in no window.
         reaches_out: whether any window reaches beyond the image.
         inside: where the image lies in the padded planes.
@@ -63,9 +63,9 @@ class Windows:
         """The planes with *value* around them; themselves if no window reaches beyond them."""
         if not self.reaches_out:
             return planes
-        made = np.full((len(planes), *self.padded), value, planes.dtype)
-        made[self.inside] = planes
-        return made
+        padded = np.full((len(planes), *self.padded), value, planes.dtype)
+        padded[self.inside] = planes
+        return padded
 
     def taps(self) -> Iterator[tuple[slice, ...]]:
         """The slice of each window position, in row-major order."""
@@ -83,16 +83,16 @@ def fold(function: Any, planes: Any, windows: Windows, out: Any) -> None:
     last = len(windows.slices) - 1
     for axis, slices in enumerate(windows.slices):
         before = (slice(None),) * (axis + 1)
-        parts = [planes[(*before, one)] for one in slices]
+        parts = [planes[(*before, part)] for part in slices]
         if len(parts) == 1:
             planes = parts[0]
             if axis == last:
                 out[...] = planes
             continue
-        made = function(parts[0], parts[1], out=out) if axis == last else function(parts[0], parts[1])
+        reduced = function(parts[0], parts[1], out=out) if axis == last else function(parts[0], parts[1])
         for part in parts[2:]:
-            function(made, part, out=made)
-        planes = made
+            function(reduced, part, out=reduced)
+        planes = reduced
 
 
 def along(values: Any, axis: int, count: int) -> Any:

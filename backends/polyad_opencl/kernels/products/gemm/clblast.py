@@ -55,7 +55,7 @@ def _routine(dtype: DType) -> Any:
 
 
 def _layout(x: Array) -> tuple[Array, int, int]:
-    """*x* with one dense dimension in each matrix, how that is read, and the elements from one of the others on."""
+    """*x* with one dense dimension in each matrix, how that is read, and the elements from row to row."""
     rows, columns = x.shape[-2:]
     down, across = x.steps[-2:]
     if (across == 1 or columns == 1) and (down >= columns or rows == 1):
@@ -72,7 +72,7 @@ def run(product: Product) -> None:
     if len(sizes) > 1:
         (a, a_way, a_pitch), (b, b_way, b_pitch) = ((dense(x), _AS_IT_IS, x.shape[-1]) for x in (a, b))
         sizes, steps = product.batches(a, b)
-    if len(sizes) > 1:  # one of them is repeated along some of the dimensions
+    if len(sizes) > 1:  # an operand is repeated along some of the dimensions
         raise KernelFailure(f"gemm {product.dtype.name}: CLBlast takes one batch dimension")
     (a_step,), (b_step,) = steps if sizes else ((0,), (0,))
     m, n, k, out, device = product.m, product.n, product.k, product.out, product.device

@@ -22,7 +22,7 @@ LITTLE = 1 << 20
 
 @dataclass(slots=True)
 class Product:
-    """(*batch, m, k) times (*batch, k, n), real and of one dtype, into the dense *out*; nothing of it is empty.
+    """(*batch, m, k) times (*batch, k, n), real and of the same dtype, into the dense *out*; nothing of it is empty.
 
     Attributes:
         out, a, b: arrays; *a* and *b* may have any steps.
@@ -80,8 +80,8 @@ class Product:
 def dense(x: Array) -> Array:
     """Row-major copies of the matrices; batch dimensions that are repeated (step 0) stay so."""
     shape = (*[1 if step == 0 else size for size, step in zip(x.shape[:-2], x.steps)], *x.shape[-2:])
-    made = new(x.device, shape, x.dtype)
-    copying.copy(made, Array(x.block, x.dtype, shape, x.steps, x.offset))
+    copied = new(x.device, shape, x.dtype)
+    copying.copy(copied, Array(x.block, x.dtype, shape, x.steps, x.offset))
     own = contiguous_strides(shape)
     steps = (*[0 if step == 0 else mine for step, mine in zip(x.steps[:-2], own)], *own[-2:])
-    return Array(made.block, made.dtype, x.shape, steps, 0)
+    return Array(copied.block, copied.dtype, x.shape, steps, 0)

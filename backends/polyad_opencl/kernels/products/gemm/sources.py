@@ -1,6 +1,6 @@
 """Kernels that multiply matrices, written for a tile: how many results a work-item or a group has in hand at a time.
 
-Both add the products of a result one after another, the first one first, whatever the tile; whether a product is
+Both add the products of a result one after another, from the first on, whatever the tile; whether a product is
 rounded before it is added is the driver's affair. Both take the same parameters and three batch dimensions, read the
 left operand with any steps, and the right one along dense rows. Which tiles a device is offered is said in `ways`.
 """
@@ -54,7 +54,7 @@ class Registers:
         return 1, 1, 1
 
     def source(self) -> str:
-        """Rows beyond the last are computed from the last one again, and not stored."""
+        """Rows beyond the last are computed from the last row again, and not stored."""
         rows, vectors = range(self.rows), range(self.vectors)
         accumulators = "".join(f"    V c{r}_{v} = (V)(0);\n" for r in rows for v in vectors)
         starts = "".join(f"    long a{r}_ = min(i + {r}, m - 1) * am;\n" for r in rows)

@@ -32,7 +32,7 @@ FROM_ON_CPUS, FROM_ON_GPUS = 1 << 22, 1 << 24
 """Multiplications from which on a product is worth measuring."""
 
 _LARGEST = 1 << 32
-"""Multiplications from which on all products of a form are one class."""
+"""Multiplications from which on all products of a form count as equal."""
 
 PASSES, STRETCH = 2, 0.04
 """Each way is measured so often, for so many seconds on end: the host's BLAS keeps its threads spinning for some tens
@@ -40,10 +40,10 @@ of milliseconds, at the cost of what is measured next.
 """
 
 LEAST, LONG = 3, 0.1
-"""At least so many times a pass, unless one takes so many seconds: threads wait for each other on a busy machine."""
+"""At least so many times a pass, unless a run takes so many seconds: threads wait for each other on a busy machine."""
 
 _GAIN = 0.8
-"""The fraction of the first way's time that another one has to reach to be preferred."""
+"""The fraction of the first way's time that another way has to reach to be preferred."""
 
 
 def chosen(product: Product, offered: Sequence[Way]) -> Way:
@@ -67,7 +67,7 @@ def chosen(product: Product, offered: Sequence[Way]) -> Way:
 
 
 _measuring = threading.Lock()
-"""One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants that one."""
+"""One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants this lock."""
 
 
 @cache

@@ -48,7 +48,7 @@ class Way(Protocol):
 
 
 class Tiled:
-    """The kernel that is written for *tile* and *dtype*, on one device; compiled when it is first run."""
+    """The kernel that is written for *tile* and *dtype*, on a device; compiled when it is first run."""
 
     __slots__ = ("_device", "_dtype", "_launch", "name", "tile")
 
@@ -125,7 +125,7 @@ FOR_GPUS: dict[str, tuple[Tile, ...]] = {
     "rows": (Local(4, 32, 1, 4, 16), _SMALL),
     "columns": (Local(32, 4, 4, 4, 16), _SMALL),
 }
-"""By `Product.form`, the one that is taken without measuring first."""
+"""By `Product.form`; first the tile that is taken without measuring."""
 
 
 @cache
