@@ -27,8 +27,8 @@ from ...layout import Layout, broadcast_shapes, in_parts
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
 from .arithmetic import conjugate
-from .selection import _where
 from .trigonometry import atan2
+from .where import _where
 
 
 def _part(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -84,7 +84,7 @@ def _why_not_complex(parts: Layout) -> str:
 def complex_of_parts(parts: Tensor) -> Tensor:
     """The complex numbers whose parts lie along the last dimension; copies only where memory does not allow a view."""
     if _why_not_complex(layout_of(parts)):
-        from ..memory.conversion import _copy
+        from ..memory.copying import _copy
 
         parts = _copy(parts)
     return _view_as_complex(parts)
@@ -367,7 +367,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _assign(target: Tensor, value: Any) -> None:
-    from ..memory.conversion import copy_, fill_
+    from ..memory.copying import copy_, fill_
 
     check_writable("real, imag", target)
     (copy_ if isinstance(value, Tensor) else fill_)(target, value)

@@ -14,7 +14,7 @@ from ...tensor import Tensor, check_tensor
 from ..creation.sequences import eye
 from ..declaring.shape_rules import same
 from ..indexing.slicing import narrow
-from ..pointwise.selection import _where
+from ..pointwise.where import _where
 from ..shaping.joining import _cat
 from .operands import adjoint, matrices, times
 from .solving import _linalg_solve_ex, inverted

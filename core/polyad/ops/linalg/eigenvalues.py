@@ -20,9 +20,9 @@ from ...errors import AutogradError, OptionError
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
-from ..indexing.slicing import diag_embed
-from ..pointwise.selection import maximum
+from ..pointwise.maximum import maximum
 from ..reductions.any_all import anywhere
+from ..shaping.diagonals import diag_embed
 from .operands import (
     adjoint,
     adjoint_times,

@@ -15,8 +15,11 @@ from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, NotSupported
 from ...layout import Shape
 from ...tensor import Tensor
-from ..indexing.slicing import _select, diag_embed, narrow
-from ..pointwise.selection import _where, maximum
+from ..indexing.slicing import _select, narrow
+from ..pointwise.maximum import maximum
+from ..pointwise.where import _where
+from ..shaping.diagonals import diag_embed
+from .eigenvalues import _linalg_eigh, _linalg_eigvalsh, check_phase, gaps, off_diagonal
 from .operands import (
     adjoint,
     adjoint_times,
@@ -27,7 +30,6 @@ from .operands import (
     times,
     times_adjoint,
 )
-from .spectra import _linalg_eigh, _linalg_eigvalsh, check_phase, gaps, off_diagonal
 
 # --------------------------------------------------------------------------------------------------- SVD
 
