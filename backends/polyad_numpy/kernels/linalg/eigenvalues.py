@@ -1,4 +1,4 @@
-"""Eigenvalues, eigenvectors and singular values, through NumPy's LAPACK."""
+"""Eigenvalues and eigenvectors, through NumPy's LAPACK."""
 
 from __future__ import annotations
 
@@ -78,19 +78,9 @@ def eigvals(a: Any) -> Any:
     return _converging("eigvals", np.linalg.eigvals, a).astype(_complex_twin(a.dtype), copy=False)
 
 
-def svd(a: Any, full_matrices: bool) -> Any:
-    return tuple(_converging("svd", np.linalg.svd, a, full_matrices))
-
-
-def svdvals(a: Any) -> Any:
-    return _converging("svdvals", np.linalg.svd, a, False, False)
-
-
 KERNELS = {
     "linalg_eigh": Kernel(alone(eigh)),
     "linalg_eigvalsh": Kernel(alone(eigvalsh)),
     "linalg_eig": Kernel(alone(eig)),
     "linalg_eigvals": Kernel(alone(eigvals)),
-    "linalg_svd": Kernel(alone(svd)),
-    "linalg_svdvals": Kernel(alone(svdvals)),
 }

@@ -59,14 +59,6 @@ def _picked(array: Any, positions: Any, dim: int, keepdim: bool) -> Any:
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
-def at_ranks(array: Any, ranks: Any) -> Any:
-    size = array.shape[-1]
-    if size < FROM_PARTITION or ranks.shape[-1] > size // 16:
-        return np.take_along_axis(np.sort(array, axis=-1), ranks, -1)
-    # NumPy's partition wants each rank once, and the same for all lines; their nan come last, as sort's do.
-    return np.take_along_axis(np.partition(array, np.unique(ranks), axis=-1), ranks, -1)
-
-
 def kthvalue(array: Any, k: int, dim: int, keepdim: bool) -> Any:
     return _picked(array, _nth(rows_along(array, dim), k - 1), dim, keepdim)
 
@@ -106,7 +98,6 @@ def nanmedian(array: Any) -> Any:
 
 
 KERNELS = {
-    "at_ranks": Kernel(quiet(at_ranks)),
     "kthvalue": Kernel(quiet(kthvalue)),
     "median": Kernel(quiet(median)),
     "nanmedian": Kernel(quiet(nanmedian)),

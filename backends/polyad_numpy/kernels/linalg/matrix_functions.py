@@ -86,4 +86,6 @@ def _combined(powers: list[Any], coefficients: list[float]) -> Any:
     return total
 
 
-KERNELS = {"linalg_matrix_exp": Kernel(matrix_exp)}
+KERNELS = {
+    "linalg_matrix_exp": Kernel(matrix_exp),
+}
