@@ -1,4 +1,4 @@
-"""Coordinates of elements."""
+"""Triangles of matrices, and where their elements are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 from polyad.dtypes import float32, int32, int64
 
-from ...sample import DTYPE, INTEGERS, ErrorCase, Sample, as_int64
+from ...sample import DTYPE, ErrorCase, Sample
+from .joining import copied
 
 SAMPLES = [
     *[
@@ -22,15 +23,14 @@ SAMPLES = [
         for rows, columns, offset in ((3, 4, 0), (4, 3, 1), (3, 3, -1), (2, 0, 0), (0, 0, 0))
     ],
     *[
-        Sample(
-            op="unravel_index",
-            name=name,
-            inputs=lambda make, count=count, shape=shape: (make(count, 0, 23), shape),
-            reference=lambda places, shape: tuple(np.unravel_index(places.astype(np.int64), shape)),
-            dtypes=INTEGERS,
-            result=(as_int64,) * len(shape),
+        copied(op, f"{name}, diagonal {diagonal}", shape, diagonal, reference=reference)
+        for op, reference in (("tril", np.tril), ("triu", np.triu))
+        for name, shape, diagonal in (
+            ("matrix", (3, 4), 0),
+            ("batch", (2, 3, 3), 1),
+            ("tall", (4, 2), -1),
+            ("wide", (2, 4), 5),
         )
-        for name, count, shape in (("3-d", (7,), (2, 3, 4)), ("0-d places", (), (4, 6)), ("2-d places", (3, 2), (24,)))
     ],
 ]
 
@@ -50,24 +50,10 @@ ERRORS = [
         )
     ],
     ErrorCase(
-        op="unravel_index",
-        name="float",
-        call=lambda op, tensor: op(tensor(3), (2, 2)),
-        raises=TypeError,
-        match=r"unravel_index: indices are float32.*\n.*indices",
-    ),
-    ErrorCase(
-        op="unravel_index",
-        name="negative size",
-        call=lambda op, tensor: op(tensor(3, dtype=int64), (2, -2)),
-        raises=ValueError,
-        match=r"unravel_index: a size in \(2, -2\) is negative",
-    ),
-    ErrorCase(
-        op="unravel_index",
-        name="no places",
-        call=lambda op, tensor: op(tensor(3, dtype=int64), (2, 0)),
+        op="tril",
+        name="a vector",
+        call=lambda op, tensor: op(tensor(3)),
         raises=RuntimeError,
-        match=r"unravel_index: a tensor of shape \(2, 0\) has no places",
+        match=r"tril: input needs two dimensions.*\n.*input",
     ),
 ]
