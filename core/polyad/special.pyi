@@ -13,7 +13,7 @@ from .ops.pointwise.exponential import logit as logit
 from .ops.pointwise.exponential import xlogy as xlogy
 from .ops.pointwise.rounding import round as round
 from .ops.pointwise.trigonometry import sinc as sinc
-from .ops.reductions.variance import logsumexp as logsumexp
+from .ops.reductions.logsumexp import logsumexp as logsumexp
 from .ops.special.bessel import airy_ai as airy_ai
 from .ops.special.bessel import bessel_j0 as bessel_j0
 from .ops.special.bessel import bessel_j1 as bessel_j1

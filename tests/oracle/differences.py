@@ -188,10 +188,13 @@ def _constant(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
 
 ROW_MAJOR = {
     "families": (
-        "linalg", "fft", "view_scatter", "products.mm", "products.addmm", "products.einsum", "coordinates",
-        "convolution", "random", "dropout", "losses", "special.polynomials",
+        "linalg", "fft", "view_scatter", "products.mm", "products.dot", "products.outer", "products.cross",
+        "products.addmm", "products.einsum", "unravel_index", "convolution", "random", "dropout", "losses",
+        "special.polynomials",
     ),
-    "functions": ("complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__"),
+    "functions": (
+        "bilinear", "tril_indices", "triu_indices", "complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__",
+    ),
 }  # fmt: skip
 """Whose results are row-major, whatever order the operands are in."""
 

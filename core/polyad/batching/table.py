@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..dispatch.op import OPS, Op
 from ..dtypes import bool_, int64
 from ..ops.creation.factories import _arange
+from ..ops.indexing.gather_scatter import _gather, _scatter_add
 from ..ops.indexing.index_put import _index, _index_put
-from ..ops.indexing.index_select import _gather, _index_add, _index_select, _scatter_add
+from ..ops.indexing.index_select import _index_add, _index_select
 from ..ops.products.matmul import _gemm
 from ..ops.shaping.reshape import _expand, _permute, _reshape
 from ..tensor import Tensor
@@ -131,7 +132,7 @@ def _positions(level: VmapLevel, op: Op, indices: Sequence[Any]) -> tuple[list[i
     """The dimensions indexed, inner index tensors with the batch in front (or of no batch), and the rank of one's own
     place. Masks become positions.
     """
-    from ..ops.indexing.index_select import _nonzero as places
+    from ..ops.indexing.nonzero import _nonzero as places
 
     dims: list[int] = []
     found: list[tuple[Tensor, bool]] = []
@@ -224,7 +225,7 @@ def _expanded_shape(parts: Sequence[Tensor], level: VmapLevel, rank: int) -> tup
 
 def _masked(level: VmapLevel, input: Batched, indices: Sequence[Any], source: Any) -> Tensor:
     """One value written where a mask holds: chosen, so that no number of places matters."""
-    from ..ops.pointwise.selection import _where
+    from ..ops.pointwise.where import _where
 
     ahead = 0
     while indices[ahead] is None:

@@ -46,7 +46,6 @@ from ..ops.nn.convolution import conv_transpose1d as conv_transpose1d
 from ..ops.nn.convolution import conv_transpose2d as conv_transpose2d
 from ..ops.nn.convolution import conv_transpose3d as conv_transpose3d
 from ..ops.nn.distance import cosine_similarity as cosine_similarity
-from ..ops.nn.distance import normalize as normalize
 from ..ops.nn.distance import pairwise_distance as pairwise_distance
 from ..ops.nn.distance import pdist as pdist
 from ..ops.nn.dropout import alpha_dropout as alpha_dropout
@@ -58,14 +57,13 @@ from ..ops.nn.dropout import feature_alpha_dropout as feature_alpha_dropout
 from ..ops.nn.embedding import embedding as embedding
 from ..ops.nn.embedding import embedding_bag as embedding_bag
 from ..ops.nn.embedding import one_hot as one_hot
-from ..ops.nn.fold import channel_shuffle as channel_shuffle
 from ..ops.nn.fold import fold as fold
-from ..ops.nn.fold import pixel_shuffle as pixel_shuffle
-from ..ops.nn.fold import pixel_unshuffle as pixel_unshuffle
 from ..ops.nn.fold import unfold as unfold
 from ..ops.nn.grid_sampling import affine_grid as affine_grid
 from ..ops.nn.grid_sampling import grid_sample as grid_sample
 from ..ops.nn.interpolate import interpolate as interpolate
+from ..ops.nn.linear import bilinear as bilinear
+from ..ops.nn.linear import linear as linear
 from ..ops.nn.losses.binary import binary_cross_entropy as binary_cross_entropy
 from ..ops.nn.losses.binary import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ..ops.nn.losses.binary import multilabel_soft_margin_loss as multilabel_soft_margin_loss
@@ -93,8 +91,12 @@ from ..ops.nn.normalization import group_norm as group_norm
 from ..ops.nn.normalization import instance_norm as instance_norm
 from ..ops.nn.normalization import layer_norm as layer_norm
 from ..ops.nn.normalization import local_response_norm as local_response_norm
+from ..ops.nn.normalization import normalize as normalize
 from ..ops.nn.normalization import rms_norm as rms_norm
 from ..ops.nn.padding import pad as pad
+from ..ops.nn.pixel_shuffle import channel_shuffle as channel_shuffle
+from ..ops.nn.pixel_shuffle import pixel_shuffle as pixel_shuffle
+from ..ops.nn.pixel_shuffle import pixel_unshuffle as pixel_unshuffle
 from ..ops.nn.pooling.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
 from ..ops.nn.pooling.adaptive import adaptive_avg_pool2d as adaptive_avg_pool2d
 from ..ops.nn.pooling.adaptive import adaptive_avg_pool3d as adaptive_avg_pool3d
@@ -117,5 +119,3 @@ from ..ops.nn.pooling.unpooling import max_unpool2d as max_unpool2d
 from ..ops.nn.pooling.unpooling import max_unpool3d as max_unpool3d
 from ..ops.pointwise.exponential import sigmoid as sigmoid
 from ..ops.pointwise.trigonometry import tanh as tanh
-from ..ops.products.matmul import linear as linear
-from ..ops.products.mm import bilinear as bilinear

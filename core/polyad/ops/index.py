@@ -14,50 +14,65 @@ eye linspace
 fft_c2c fft_c2r fft_r2c
 """,
     "indexing.gather_scatter": """
-scatter_reduce
+gather scatter scatter_add
 """,
     "indexing.index_put": """
 index index_put
 """,
     "indexing.index_select": """
-from_front gather index_add index_copy index_select nonzero scatter scatter_add
+index_add index_copy index_select
 """,
     "indexing.masking": """
 masked_fill
 """,
+    "indexing.nonzero": """
+nonzero
+""",
+    "indexing.scatter_reduce": """
+scatter_reduce
+""",
     "indexing.slicing": """
-as_strided diagonal select slice sliding_windows
+select slice sliding_windows
 """,
     "indexing.subscript": """
 subscript
 """,
+    "indexing.take": """
+from_front
+""",
+    "linalg.cholesky": """
+linalg_cholesky_ex
+""",
     "linalg.determinants": """
 det_backward linalg_det linalg_slogdet
+""",
+    "linalg.eigenvalues": """
+linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
 """,
     "linalg.factorizations": """
 geqrf linalg_householder_product linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex linalg_lu_solve linalg_qr
 lu_permutation
 """,
-    "linalg.functions": """
+    "linalg.matrix_functions": """
 linalg_matrix_exp
 """,
     "linalg.norms": """
 norm norm2
 """,
-    "linalg.singular": """
-linalg_matrix_rank linalg_pinv linalg_svd linalg_svdvals
-""",
     "linalg.solving": """
 linalg_inv_ex linalg_lstsq linalg_solve_ex linalg_solve_factored
 """,
-    "linalg.spectra": """
-linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh
+    "linalg.svd": """
+linalg_matrix_rank linalg_pinv linalg_svd linalg_svdvals
 """,
     "linalg.triangular": """
-linalg_cholesky_ex linalg_solve_triangular
+linalg_solve_triangular
 """,
     "memory.conversion": """
-cast copy copy_strided
+cast
+""",
+    "memory.copying": """
+copy copy_strided
 """,
     "nn.activation.piecewise": """
 hardshrink hardshrink_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
@@ -95,6 +110,9 @@ rows_dot weighted_rows weighted_rows_backward
 """,
     "nn.interpolate": """
 pick resample resample_backward
+""",
+    "nn.linear": """
+linear
 """,
     "nn.losses.binary": """
 binary_cross_entropy
@@ -136,6 +154,9 @@ abs add addcdiv addcmul conj div floor_divide fmod lerp mul neg remainder sgn si
 bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor logical_and logical_not
 logical_or logical_xor
 """,
+    "pointwise.clamp": """
+clamp clamp_backward
+""",
     "pointwise.comparison": """
 eq ge gt isfinite isinf isnan le lt ne
 """,
@@ -151,28 +172,43 @@ exp exp2 expm1 log log10 log1p log2 logaddexp logaddexp2 logit sigmoid sigmoid_b
     "pointwise.float_parts": """
 copysign frexp ldexp nextafter signbit
 """,
+    "pointwise.heaviside": """
+heaviside
+""",
+    "pointwise.maximum": """
+fmax fmin maximum minimum share
+""",
+    "pointwise.nan_to_num": """
+nan_to_num
+""",
     "pointwise.powers": """
 hypot pow reciprocal rsqrt sqrt square
 """,
     "pointwise.rounding": """
 ceil floor frac round trunc
 """,
-    "pointwise.selection": """
-clamp clamp_backward fmax fmin heaviside maximum minimum nan_to_num share where
-""",
     "pointwise.trigonometry": """
 acos acosh asin asinh atan atan2 atanh cos cosh deg2rad rad2deg sin sinc sinh tan tanh tanh_backward
+""",
+    "pointwise.where": """
+where
 """,
     "products.addmm": """
 addmm addmv baddbmm
 """,
+    "products.cross": """
+cross
+""",
+    "products.dot": """
+dot vdot
+""",
     "products.matmul": """
-gemm linear vector_product
+gemm vector_product
 """,
     "products.mm": """
-bmm cross dot mm mv vdot
+bmm mm mv
 """,
-    "random.counts": """
+    "random.poisson": """
 binomial poisson
 """,
     "random.sampling": """
@@ -187,26 +223,47 @@ cummax cummin cumprod cumprod_backward cumsum logcumsumexp product_of_others
     "reductions.histogram": """
 bin_counts bincount bincount_of histc histogram_of
 """,
-    "reductions.order_statistics": """
-at_ranks kthvalue median median_dim mode nanmedian nanmedian_dim
+    "reductions.logsumexp": """
+logsumexp
+""",
+    "reductions.max_min": """
+amax amin argmax argmin max_all max_dim min_all min_dim
+""",
+    "reductions.median": """
+kthvalue median median_dim mode nanmedian nanmedian_dim
+""",
+    "reductions.quantile": """
+at_ranks
 """,
     "reductions.sums": """
-amax amin argmax argmin max_all max_dim mean min_all min_dim prod sum
+mean prod sum
 """,
     "reductions.variance": """
-logsumexp std var
+std var
 """,
     "shaping.combinatorics": """
-block_diag combinations
+combinations
+""",
+    "shaping.diagonals": """
+diagonal
+""",
+    "shaping.flipping": """
+flip roll
 """,
     "shaping.joining": """
-cat flip repeat repeat_interleave roll stack tril triu
+block_diag cat stack
+""",
+    "shaping.repeating": """
+repeat repeat_interleave
 """,
     "shaping.reshape": """
 expand permute reshape_view squeeze unsqueeze view_dtype
 """,
     "shaping.strided": """
-overlap_add window_clear window_put window_take window_write
+as_strided overlap_add window_clear window_put window_take window_write
+""",
+    "shaping.triangles": """
+tril triu
 """,
     "sorting.searchsorted": """
 isin searchsorted
@@ -247,9 +304,6 @@ special_zeta
 }
 
 FUNCTIONS = {
-    "creation.coordinates": """
-tril_indices triu_indices unravel_index
-""",
     "creation.factories": """
 arange as_tensor asarray empty empty_like empty_strided full full_like ones ones_like range scalar_tensor tensor zeros
 zeros_like
@@ -260,7 +314,7 @@ eye linspace logspace
     "fft.frequencies": """
 fft.fftfreq fft.fftshift fft.ifftshift fft.rfftfreq
 """,
-    "fft.spectrograms": """
+    "fft.stft": """
 istft stft
 """,
     "fft.transforms": """
@@ -271,63 +325,80 @@ fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn
 bartlett_window blackman_window hamming_window hann_window kaiser_window
 """,
     "indexing.gather_scatter": """
-gather index_reduce scatter scatter_add scatter_reduce take_along_dim
+gather scatter scatter_add
 """,
     "indexing.index_put": """
-index_put put take
+index_put
 """,
     "indexing.index_select": """
-argwhere index_add index_copy index_fill index_select nonzero
+index_add index_copy index_fill index_reduce index_select
 """,
     "indexing.masking": """
 masked_fill masked_scatter masked_select
 """,
+    "indexing.nonzero": """
+argwhere nonzero
+""",
+    "indexing.scatter_reduce": """
+scatter_reduce
+""",
     "indexing.slicing": """
-as_strided chunk diag diag_embed diagflat diagonal dsplit hsplit narrow select split split_with_sizes tensor_split
-unbind vsplit
+narrow select
+""",
+    "indexing.take": """
+put take take_along_dim
+""",
+    "indexing.unravel_index": """
+unravel_index
 """,
     "indexing.view_scatter": """
 as_strided_scatter diagonal_scatter select_scatter slice_scatter
 """,
+    "linalg.cholesky": """
+cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex
+""",
     "linalg.determinants": """
 linalg.det linalg.slogdet logdet
+""",
+    "linalg.eigenvalues": """
+linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
 """,
     "linalg.factorizations": """
 geqrf linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lu linalg.lu_factor
 linalg.lu_factor_ex linalg.lu_solve linalg.qr lu_unpack
 """,
-    "linalg.functions": """
+    "linalg.matrix_functions": """
 linalg.matrix_exp linalg.matrix_power
 """,
     "linalg.norms": """
-linalg.matrix_norm linalg.norm linalg.vector_norm
+linalg.matrix_norm linalg.norm linalg.vector_norm renorm
 """,
     "linalg.older_names": """
 cholesky det inverse lu lu_solve matrix_exp matrix_power norm orgqr ormqr pinverse qr slogdet svd triangular_solve
 """,
     "linalg.products": """
-linalg.cross linalg.diagonal linalg.vander linalg.vecdot
-""",
-    "linalg.singular": """
-linalg.cond linalg.matrix_rank linalg.pinv linalg.svd linalg.svdvals
+linalg.cross linalg.diagonal linalg.multi_dot linalg.vander linalg.vecdot
 """,
     "linalg.solving": """
 linalg.inv linalg.inv_ex linalg.lstsq linalg.solve linalg.solve_ex linalg.tensorinv linalg.tensorsolve
 """,
-    "linalg.spectra": """
-linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
+    "linalg.svd": """
+linalg.cond linalg.matrix_rank linalg.pinv linalg.svd linalg.svdvals
 """,
     "linalg.triangular": """
-cholesky_inverse cholesky_solve linalg.cholesky linalg.cholesky_ex linalg.solve_triangular
+linalg.solve_triangular
+""",
+    "linalg.vander": """
+vander
 """,
     "memory.conversion": """
-clone contiguous detach fill is_complex is_floating_point is_inference is_signed is_tensor numel result_type to
+to
+""",
+    "memory.copying": """
+clone contiguous detach fill
 """,
     "memory.placement": """
 get_device
-""",
-    "memory.storage": """
-is_same_size
 """,
     "nn.activation.namesakes": """
 nn.functional.log_softmax nn.functional.relu nn.functional.relu_ nn.functional.softmax
@@ -356,8 +427,7 @@ nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d nn.functional.con
 nn.functional.conv_transpose2d nn.functional.conv_transpose3d
 """,
     "nn.distance": """
-cdist cosine_similarity dist nn.functional.cosine_similarity nn.functional.normalize nn.functional.pairwise_distance
-nn.functional.pdist renorm
+cdist cosine_similarity dist nn.functional.cosine_similarity nn.functional.pairwise_distance nn.functional.pdist
 """,
     "nn.dropout": """
 nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout1d nn.functional.dropout2d
@@ -367,14 +437,16 @@ nn.functional.dropout3d nn.functional.feature_alpha_dropout
 nn.functional.embedding nn.functional.embedding_bag nn.functional.one_hot
 """,
     "nn.fold": """
-nn.functional.channel_shuffle nn.functional.fold nn.functional.pixel_shuffle nn.functional.pixel_unshuffle
-nn.functional.unfold
+nn.functional.fold nn.functional.unfold
 """,
     "nn.grid_sampling": """
 nn.functional.affine_grid nn.functional.grid_sample
 """,
     "nn.interpolate": """
 nn.functional.interpolate
+""",
+    "nn.linear": """
+linear nn.functional.bilinear nn.functional.linear
 """,
     "nn.losses.binary": """
 nn.functional.binary_cross_entropy nn.functional.binary_cross_entropy_with_logits
@@ -397,10 +469,13 @@ nn.functional.ctc_loss
 """,
     "nn.normalization": """
 nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm nn.functional.layer_norm
-nn.functional.local_response_norm nn.functional.rms_norm
+nn.functional.local_response_norm nn.functional.normalize nn.functional.rms_norm
 """,
     "nn.padding": """
 nn.functional.pad
+""",
+    "nn.pixel_shuffle": """
+nn.functional.channel_shuffle nn.functional.pixel_shuffle nn.functional.pixel_unshuffle
 """,
     "nn.pooling.adaptive": """
 nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d
@@ -427,6 +502,9 @@ rsub sgn sign sub subtract true_divide
 bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor logical_and logical_not
 logical_or logical_xor
 """,
+    "pointwise.clamp": """
+clamp clamp_max clamp_min clip
+""",
     "pointwise.comparison": """
 allclose eq equal ge greater greater_equal gt isclose isfinite isinf isnan isneginf isposinf le less less_equal lt ne
 not_equal
@@ -445,35 +523,56 @@ special.expit special.expm1 special.log1p special.logit special.xlogy xlogy
     "pointwise.float_parts": """
 copysign frexp ldexp nextafter signbit
 """,
+    "pointwise.heaviside": """
+heaviside
+""",
+    "pointwise.maximum": """
+fmax fmin maximum minimum
+""",
+    "pointwise.nan_to_num": """
+nan_to_num
+""",
     "pointwise.powers": """
 float_power hypot pow reciprocal rsqrt sqrt square
 """,
     "pointwise.rounding": """
 ceil fix floor frac round special.round trunc
 """,
-    "pointwise.selection": """
-clamp clamp_max clamp_min clip fmax fmin heaviside maximum minimum nan_to_num where
-""",
     "pointwise.trigonometry": """
 acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh deg2rad
 nn.functional.tanh rad2deg sin sinc sinh special.sinc tan tanh
 """,
+    "pointwise.where": """
+where
+""",
     "products.addmm": """
 addbmm addmm addmv addr baddbmm
+""",
+    "products.cross": """
+cross
+""",
+    "products.dot": """
+dot inner vdot
 """,
     "products.einsum": """
 einsum
 """,
     "products.matmul": """
-linalg.matmul linear matmul nn.functional.linear
+linalg.matmul matmul
 """,
     "products.mm": """
-bmm cross dot ger inner kron mm mv nn.functional.bilinear outer trace vdot
+bmm chain_matmul mm mv
+""",
+    "products.outer": """
+ger kron outer
 """,
     "products.tensordot": """
-chain_matmul linalg.multi_dot tensordot
+tensordot
 """,
-    "random.counts": """
+    "queries": """
+is_complex is_floating_point is_inference is_same_size is_signed is_tensor numel result_type
+""",
+    "random.poisson": """
 binomial poisson
 """,
     "random.sampling": """
@@ -482,37 +581,70 @@ bernoulli multinomial normal rand rand_like randint randint_like randn randn_lik
     "reductions.any_all": """
 all any count_nonzero is_nonzero
 """,
-    "reductions.calculus": """
-cumulative_trapezoid diff gradient trapezoid trapz
-""",
     "reductions.covariance": """
 corrcoef cov
 """,
     "reductions.cumulative": """
 cummax cummin cumprod cumsum logcumsumexp
 """,
+    "reductions.diff": """
+diff gradient
+""",
     "reductions.histogram": """
 bincount histc histogram histogramdd
 """,
-    "reductions.order_statistics": """
-kthvalue median mode nanmedian nanquantile quantile
+    "reductions.logsumexp": """
+logsumexp special.logsumexp
+""",
+    "reductions.max_min": """
+amax amin aminmax argmax argmin max min
+""",
+    "reductions.median": """
+kthvalue median mode nanmedian
+""",
+    "reductions.quantile": """
+nanquantile quantile
 """,
     "reductions.sums": """
-amax amin aminmax argmax argmin max mean min nanmean nansum prod sum
+mean nanmean nansum prod sum
+""",
+    "reductions.trace": """
+trace
+""",
+    "reductions.trapezoid": """
+cumulative_trapezoid trapezoid trapz
 """,
     "reductions.variance": """
-logsumexp special.logsumexp std std_mean var var_mean
+std std_mean var var_mean
 """,
     "shaping.combinatorics": """
-block_diag cartesian_prod combinations vander
+cartesian_prod combinations
+""",
+    "shaping.diagonals": """
+diag diag_embed diagflat diagonal
+""",
+    "shaping.flipping": """
+flip fliplr flipud roll rot90
 """,
     "shaping.joining": """
-atleast_1d atleast_2d atleast_3d cat column_stack concat concatenate dstack flip fliplr flipud hstack meshgrid
-repeat_interleave roll rot90 row_stack stack tile tril triu vstack
+atleast_1d atleast_2d atleast_3d block_diag cat column_stack concat concatenate dstack hstack meshgrid row_stack stack
+vstack
+""",
+    "shaping.repeating": """
+repeat_interleave tile
 """,
     "shaping.reshape": """
 Tensor.sum_to_size adjoint broadcast_shapes broadcast_tensors broadcast_to expand expand_as flatten moveaxis movedim
 permute ravel reshape reshape_as squeeze swapaxes swapdims t transpose unflatten unsqueeze view view_as
+""",
+    "shaping.splitting": """
+chunk dsplit hsplit split split_with_sizes tensor_split unbind vsplit
+""",
+    "shaping.strided": """
+as_strided
+""",
+    "shaping.triangles": """
+tril tril_indices triu triu_indices
 """,
     "sorting.searchsorted": """
 bucketize isin searchsorted
@@ -557,31 +689,41 @@ ATTRIBUTES = {
     "creation.factories": """
 new_empty new_empty_strided new_full new_ones new_zeros
 """,
-    "fft.spectrograms": """
+    "fft.stft": """
 istft stft
 """,
     "indexing.gather_scatter": """
-gather index_reduce index_reduce_ scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
-take_along_dim
+gather scatter scatter_ scatter_add scatter_add_
 """,
     "indexing.index_put": """
-index_put index_put_ put put_ take
+index_put index_put_
 """,
     "indexing.index_select": """
-argwhere index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select nonzero
+index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select
 """,
     "indexing.masking": """
 masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select
 """,
+    "indexing.nonzero": """
+argwhere nonzero
+""",
+    "indexing.scatter_reduce": """
+scatter_reduce scatter_reduce_
+""",
     "indexing.slicing": """
-as_strided as_strided_ chunk diag diag_embed diagflat diagonal dsplit hsplit narrow select split split_with_sizes
-tensor_split unbind unfold vsplit
+narrow select unfold
 """,
     "indexing.subscript": """
 __delitem__ __getitem__ __reversed__ __setitem__
 """,
+    "indexing.take": """
+put put_ take take_along_dim
+""",
     "indexing.view_scatter": """
 as_strided_scatter diagonal_scatter fill_diagonal_ select_scatter slice_scatter
+""",
+    "linalg.cholesky": """
+cholesky_inverse cholesky_solve
 """,
     "linalg.determinants": """
 logdet
@@ -589,15 +731,17 @@ logdet
     "linalg.factorizations": """
 geqrf
 """,
+    "linalg.norms": """
+renorm renorm_
+""",
     "linalg.older_names": """
 cholesky det inverse lu lu_solve matrix_exp matrix_power norm orgqr ormqr pinverse qr slogdet svd triangular_solve
 """,
-    "linalg.triangular": """
-cholesky_inverse cholesky_solve
-""",
     "memory.conversion": """
-bfloat16 bool byte cdouble cfloat char clone contiguous copy_ cpu double fill_ float half int is_complex
-is_floating_point is_inference is_signed long short to type type_as zero_
+bfloat16 bool byte cdouble cfloat char cpu double float half int long short to type type_as
+""",
+    "memory.copying": """
+clone contiguous copy_ fill_ zero_
 """,
     "memory.interchange": """
 __array_namespace__ __dlpack__ __dlpack_device__ to_device
@@ -606,7 +750,7 @@ __array_namespace__ __dlpack__ __dlpack_device__ to_device
 cuda get_device is_cpu is_cuda is_pinned pin_memory
 """,
     "memory.storage": """
-as_subclass is_same_size resize_ resize_as_ set_ untyped_storage
+as_subclass resize_ resize_as_ set_ untyped_storage
 """,
     "nn.activation.piecewise": """
 hardshrink
@@ -618,7 +762,7 @@ prelu relu relu_
 log_softmax softmax
 """,
     "nn.distance": """
-dist renorm renorm_
+dist
 """,
     "pointwise.arithmetic": """
 abs abs_ absolute absolute_ add add_ addcdiv addcdiv_ addcmul addcmul_ conj div div_ divide divide_ floor_divide
@@ -629,6 +773,9 @@ remainder_ rsub sgn sgn_ sign sign_ sub sub_ subtract subtract_ true_divide true
 __invert__ bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or
 bitwise_or_ bitwise_right_shift bitwise_right_shift_ bitwise_xor bitwise_xor_ logical_and logical_and_ logical_not
 logical_not_ logical_or logical_or_ logical_xor logical_xor_
+""",
+    "pointwise.clamp": """
+clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_
 """,
     "pointwise.comparison": """
 allclose eq eq_ equal ge ge_ greater greater_ greater_equal greater_equal_ gt gt_ isclose isfinite isinf isnan
@@ -647,29 +794,49 @@ sigmoid sigmoid_ xlogy xlogy_
     "pointwise.float_parts": """
 copysign copysign_ frexp ldexp ldexp_ nextafter nextafter_ signbit
 """,
+    "pointwise.heaviside": """
+heaviside heaviside_
+""",
+    "pointwise.maximum": """
+fmax fmin maximum minimum
+""",
+    "pointwise.nan_to_num": """
+nan_to_num nan_to_num_
+""",
     "pointwise.powers": """
 float_power float_power_ hypot hypot_ pow pow_ reciprocal reciprocal_ rsqrt rsqrt_ sqrt sqrt_ square square_
 """,
     "pointwise.rounding": """
 ceil ceil_ fix fix_ floor floor_ frac frac_ round round_ trunc trunc_
 """,
-    "pointwise.selection": """
-clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ fmax fmin heaviside heaviside_ maximum minimum
-nan_to_num nan_to_num_ where
-""",
     "pointwise.trigonometry": """
 acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_
 arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan2 atan2_ atan_ atanh atanh_ cos cos_ cosh cosh_ deg2rad
 deg2rad_ rad2deg rad2deg_ sin sin_ sinc sinc_ sinh sinh_ tan tan_ tanh tanh_
 """,
+    "pointwise.where": """
+where
+""",
     "products.addmm": """
 addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_
+""",
+    "products.cross": """
+cross
+""",
+    "products.dot": """
+dot inner vdot
 """,
     "products.matmul": """
 __matmul__ __rmatmul__ matmul
 """,
     "products.mm": """
-bmm cross dot ger inner kron mm mv outer trace vdot
+bmm mm mv
+""",
+    "products.outer": """
+ger kron outer
+""",
+    "queries": """
+is_complex is_floating_point is_inference is_same_size is_signed
 """,
     "random.inplace": """
 bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
@@ -680,37 +847,64 @@ bernoulli multinomial
     "reductions.any_all": """
 all any count_nonzero is_nonzero
 """,
-    "reductions.calculus": """
-diff
-""",
     "reductions.covariance": """
 corrcoef cov
 """,
     "reductions.cumulative": """
 cummax cummin cumprod cumprod_ cumsum cumsum_ logcumsumexp
 """,
+    "reductions.diff": """
+diff
+""",
     "reductions.histogram": """
 bincount histc histogram
 """,
-    "reductions.order_statistics": """
-kthvalue median mode nanmedian nanquantile quantile
+    "reductions.logsumexp": """
+logsumexp
+""",
+    "reductions.max_min": """
+amax amin aminmax argmax argmin max min
+""",
+    "reductions.median": """
+kthvalue median mode nanmedian
+""",
+    "reductions.quantile": """
+nanquantile quantile
 """,
     "reductions.sums": """
-amax amin aminmax argmax argmin max mean min nanmean nansum prod sum
+mean nanmean nansum prod sum
+""",
+    "reductions.trace": """
+trace
 """,
     "reductions.variance": """
-logsumexp std var
+std var
 """,
     "shaping.combinatorics": """
 combinations
 """,
-    "shaping.joining": """
-flip fliplr flipud repeat repeat_interleave roll rot90 tile tril tril_ triu triu_
+    "shaping.diagonals": """
+diag diag_embed diagflat diagonal
+""",
+    "shaping.flipping": """
+flip fliplr flipud roll rot90
+""",
+    "shaping.repeating": """
+repeat repeat_interleave tile
 """,
     "shaping.reshape": """
 H T adjoint broadcast_to expand expand_as flatten mH mT moveaxis movedim permute ravel reshape reshape_as squeeze
 squeeze_ sum_to_size swapaxes swapaxes_ swapdims swapdims_ t t_ transpose transpose_ unflatten unsqueeze unsqueeze_
 view view_as
+""",
+    "shaping.splitting": """
+chunk dsplit hsplit split split_with_sizes tensor_split unbind vsplit
+""",
+    "shaping.strided": """
+as_strided as_strided_
+""",
+    "shaping.triangles": """
+tril tril_ triu triu_
 """,
     "sorting.sort": """
 argsort msort sort topk

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import polyad
+from polyad.dispatch.catalogue import ATTRIBUTES
 from polyad.dispatch.op import OPS, PUBLIC, Function, Op
 from polyad_conformance.calls import Target, draw, function_of, kwargs_of
 from polyad_conformance.checks.gradients import at, differentiable, floating, gradient_dtypes, weights
@@ -125,6 +126,26 @@ def test_every_op_says_what_it_is(op: Op) -> None:
 def test_families_are_named_after_the_modules_that_declare_their_ops(family: str) -> None:
     modules = {op.module for op in OPS.values()} | {public.module for public in PUBLIC.values()}
     assert f"polyad.ops.{family}" in modules
+
+
+def homes(op: str) -> set[str]:
+    """The families that may list an op's samples and error cases: the one that declares it. The older names of linear
+    algebra have samples beside the functions that they call, so for them it is any family that they use.
+    """
+    entry = OPS[op[1:]] if op.startswith("_") else PUBLIC.get(op) or ATTRIBUTES[op]
+    if entry.module != "polyad.ops.linalg.older_names":
+        return {entry.module}
+    body = inspect.unwrap(PUBLIC[op].call)
+    used = [body.__globals__[name] for name in body.__code__.co_names if name in body.__globals__]
+    return {one.__name__ if inspect.ismodule(one) else one.__module__ for one in used}
+
+
+@pytest.mark.parametrize("family", list(families()))
+def test_samples_stand_in_the_family_that_declares_their_op(family: str) -> None:
+    samples, errors = families()[family]
+    elsewhere = {entry.label: homes(entry.op) for entry in [*samples, *errors]}
+    elsewhere = {label: found for label, found in elsewhere.items() if f"polyad.ops.{family}" not in found}
+    assert not elsewhere
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.label)

@@ -23,8 +23,8 @@ def test_each_attribute_says_which_module_declares_it():
         "__rmatmul__": "products.matmul",
         "__getitem__": "indexing.subscript",
         "real": "pointwise.complex_numbers",
-        "as_strided_": "indexing.slicing",
-        "copy_": "memory.conversion",
+        "as_strided_": "shaping.strided",
+        "copy_": "memory.copying",
     }
     assert {name: ATTRIBUTES[name].module.removeprefix("polyad.ops.") for name in expected} == expected
 

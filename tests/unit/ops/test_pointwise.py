@@ -10,7 +10,7 @@ import pytest
 import polyad
 from polyad.dispatch.op import OPS
 from polyad.errors import ArgumentError, DTypeError
-from polyad.ops.pointwise.selection import _where
+from polyad.ops.pointwise.where import _where
 
 
 def special_row(dtype):

@@ -7,7 +7,7 @@ import pytest
 
 import polyad
 from polyad import errors
-from polyad.ops.products import tensordot as contraction
+from polyad.ops.products import mm as products
 
 
 def values(*shape: int, seed: int = 0) -> polyad.Tensor:
@@ -76,7 +76,7 @@ def test_many_matrices_are_multiplied_in_the_cheapest_order(monkeypatch: pytest.
         cost.append(left.shape[0] * left.shape[1] * right.shape[1])
         return left @ right
 
-    monkeypatch.setattr(contraction, "mm", counted)
+    monkeypatch.setattr(products, "mm", counted)
     matrices = [values(*shape, seed=at) for at, shape in enumerate(((30, 2), (2, 30), (30, 2), (2, 30), (30, 1)))]
     result = polyad.linalg.multi_dot(matrices)
     assert sum(cost) == 30 * 2 + 2 * 30 * 1 + 30 * 2 * 1 + 2 * 30 * 1

@@ -1,4 +1,4 @@
-"""Copies and casts."""
+"""Casts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ def cast(array: Any, dtype: DType) -> Any:
     return result if array.flags.c_contiguous else arranged(result, array)
 
 
-def copy(array: Any) -> Any:
-    return array.copy(order="C")
-
-
 KERNELS = {
     "cast": Kernel(cast),
-    "copy": Kernel(copy),
 }

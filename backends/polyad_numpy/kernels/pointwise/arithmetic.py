@@ -13,7 +13,7 @@ from polyad.errors import DivisionByZero
 
 from ...fused import fused
 from ...ufunc import elementwise, ufunc
-from .selection import choose
+from .where import choose
 
 
 def _division(op: str, function: np.ufunc) -> Kernel:

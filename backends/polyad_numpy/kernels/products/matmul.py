@@ -78,28 +78,7 @@ def _in_float32(multiply: Callable[..., Any]) -> Callable[[Signature], Any]:
     return specialize
 
 
-def linear(a: Any, weight: Any, bias: Any) -> Any:
-    out = gemm(a, weight, False, True)
-    if bias is not None:
-        out += bias
-    return out
-
-
-def _specialize_linear(types: Signature) -> Any:
-    type_ = types[0]
-    assert isinstance(type_, TensorType)
-    if type_.dtype in (float16, bfloat16):
-
-        def in_float32(a: Any, weight: Any, bias: Any) -> Any:
-            wide = None if bias is None else bias.astype(np.float32)
-            return thread.run(linear(a.astype(np.float32), weight.astype(np.float32), wide).astype, a.dtype)
-
-        return in_float32
-    return None if type_.dtype is bool_ else linear
-
-
 KERNELS = {
     "gemm": Kernel(gemm, specialize=_in_float32(gemm)),
     "vector_product": Kernel(vector_product, specialize=_in_float32(vector_product)),
-    "linear": Kernel(linear, specialize=_specialize_linear),
 }

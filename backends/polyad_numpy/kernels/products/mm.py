@@ -45,18 +45,6 @@ def mv(a: Any, v: Any) -> Any:
     return _dot(a, v)
 
 
-def dot(a: Any, b: Any) -> Any:
-    if a.ndim != 1 or b.ndim != 1:
-        raise ValueError("two vectors are wanted")
-    return np.asarray(_dot(a, b))
-
-
-def vdot(a: Any, b: Any) -> Any:
-    if a.ndim != 1 or b.ndim != 1:
-        raise ValueError("two vectors are wanted")
-    return np.asarray(np.vdot(a, b))
-
-
 def _product(multiply: Callable[..., Any]) -> Kernel:
     def in_float32(a: Any, b: Any) -> Any:
         return multiply(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
@@ -78,27 +66,8 @@ def _batched(types: Signature) -> Any:
     return in_float32
 
 
-@quiet
-def cross(a: Any, b: Any, dim: int) -> Any:
-    a, b = np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0)
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    lead = shape[1:]
-    # Laid out so that the result is row-major with its vectors along dim.
-    out = np.empty((*lead[:dim], 3, *lead[dim:]), a.dtype)
-    parts = np.moveaxis(out, dim, 0)
-    scratch = np.empty(lead, a.dtype)
-    for at, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
-        np.multiply(a[i], b[j], out=parts[at, ...])
-        np.multiply(a[j], b[i], out=scratch)
-        np.subtract(parts[at], scratch, out=parts[at, ...])
-    return out
-
-
 KERNELS = {
     "mm": _product(mm),
     "bmm": Kernel(bmm, specialize=_batched),
     "mv": _product(mv),
-    "dot": _product(dot),
-    "vdot": _product(vdot),
-    "cross": Kernel(cross),
 }

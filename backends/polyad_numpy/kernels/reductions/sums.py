@@ -14,7 +14,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL, INTEGER, DType, bfloat16
+from polyad.dtypes import BOOL, INTEGER, DType
 from polyad.interop.numpy import numpy_dtype
 
 from ...quiet import quiet
@@ -83,71 +83,8 @@ def _mean(types: Signature) -> Call:
     return quiet(mean)
 
 
-def _extreme(reduce: Call) -> Call:
-    def kernel(array: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
-        return np.asarray(reduce(array, axis_of(array, dims), None, None, keepdim), order="C")
-
-    return quiet(kernel)
-
-
-def _extreme_of_all(reduce: Call) -> Call:
-    return quiet(lambda array: np.asarray(reduce(array, None)))
-
-
-def argmax(array: Any, dim: int | None, keepdim: bool) -> Any:
-    return np.asarray(array.argmax(dim, keepdims=keepdim))
-
-
-def argmin(array: Any, dim: int | None, keepdim: bool) -> Any:
-    return np.asarray(array.argmin(dim, keepdims=keepdim))
-
-
-def _variance(types: Signature) -> Call | None:
-    dtype = dtype_of(types)
-    if dtype.is_complex:
-        return None
-    narrow = numpy_dtype(dtype)
-    half = dtype.itemsize == 2
-
-    def var(array: Any, dims: tuple[int, ...], correction: float, keepdim: bool) -> Any:
-        if half:
-            array = array.astype(np.float32)
-        count = math.prod([array.shape[dim] for dim in dims])
-        axis = axis_of(array, dims)
-        centred = np.asarray(array - np.add.reduce(array, axis, None, None, True) / array.dtype.type(count))
-        np.multiply(centred, centred, centred)
-        total = np.add.reduce(centred, axis, None, None, keepdim)
-        return np.asarray(total / array.dtype.type(max(count - correction, 0)), narrow, order="C")
-
-    return quiet(var)
-
-
-def _bfloat_kept(kernel: Call) -> Kernel:
-    """A reduction by comparison; bfloat16, whose comparisons NumPy does singly, goes through float32."""
-
-    def specialize(types: Signature) -> Call:
-        if dtype_of(types) is not bfloat16:
-            return kernel
-        narrow = numpy_dtype(bfloat16)
-
-        def in_float32(array: Any, *params: Any) -> Any:
-            result = kernel(array.astype(np.float32), *params)
-            return result if result.dtype == np.int64 else result.astype(narrow)
-
-        return in_float32
-
-    return Kernel(kernel, specialize=specialize)
-
-
 KERNELS = {
     "sum": Kernel(np.add.reduce, specialize=_adding(np.add.reduce)),
     "prod": Kernel(np.multiply.reduce, specialize=_adding(np.multiply.reduce)),
     "mean": Kernel(np.mean, specialize=_mean),
-    "amax": _bfloat_kept(_extreme(np.maximum.reduce)),
-    "amin": _bfloat_kept(_extreme(np.minimum.reduce)),
-    "max_all": _bfloat_kept(_extreme_of_all(np.maximum.reduce)),
-    "min_all": _bfloat_kept(_extreme_of_all(np.minimum.reduce)),
-    "argmax": _bfloat_kept(argmax),
-    "argmin": _bfloat_kept(argmin),
-    "var": Kernel(np.var, specialize=_variance),
 }

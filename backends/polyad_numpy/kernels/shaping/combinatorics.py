@@ -1,4 +1,4 @@
-"""Block diagonals, written into zeros; combinations, column by column."""
+"""Combinations, column by column."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-
-
-def block_diag(blocks: list[Any]) -> Any:
-    out = np.zeros([sum(sizes) for sizes in zip(*[block.shape for block in blocks], strict=True)], blocks[0].dtype)
-    row = column = 0
-    for block in blocks:
-        height, width = block.shape
-        out[row : row + height, column : column + width] = block
-        row, column = row + height, column + width
-    return out
 
 
 def combinations(array: Any, r: int, replace: bool) -> Any:
@@ -35,4 +25,6 @@ def combinations(array: Any, r: int, replace: bool) -> Any:
     return out
 
 
-KERNELS = {"block_diag": Kernel(block_diag), "combinations": Kernel(combinations)}
+KERNELS = {
+    "combinations": Kernel(combinations),
+}

@@ -1,15 +1,12 @@
-"""Joining, reversing, triangles."""
+"""Joining; block diagonals are written into zeros."""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Kernel
-
-from ...order import arranged
 
 
 def cat(arrays: list[Any], dim: int) -> Any:
@@ -37,47 +34,18 @@ def stack(arrays: list[Any], dim: int) -> Any:
     return out
 
 
-def flip(array: Any, dims: tuple[int, ...]) -> Any:
-    # A copy always: reversed along dimensions of size 1 only, it is row-major already, and still the input's memory.
-    places = tuple([slice(None, None, -1 if dim in dims else 1) for dim in range(array.ndim)])
-    return arranged(np.array(array[places]), array)
-
-
-def roll(array: Any, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
-    out = np.empty(array.shape, array.dtype)
-    if not array.size:
-        return out
-    total = [0] * array.ndim
-    for shift, dim in zip(shifts, dims, strict=True):
-        total[dim] += shift
-    pairs = []
-    for shift, size in zip(total, array.shape, strict=True):
-        cut = shift % size
-        whole = [(slice(cut, None), slice(None, size - cut)), (slice(None, cut), slice(size - cut, None))]
-        pairs.append(whole if cut else [(slice(None), slice(None))])
-    for parts in itertools.product(*pairs):
-        out[tuple([into for into, _ in parts])] = array[tuple([given for _, given in parts])]
+def block_diag(blocks: list[Any]) -> Any:
+    out = np.zeros([sum(sizes) for sizes in zip(*[block.shape for block in blocks], strict=True)], blocks[0].dtype)
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape
+        out[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
     return out
-
-
-def repeat_interleave(array: Any, times: int, dim: int) -> Any:
-    return np.ascontiguousarray(array).repeat(times, dim)
-
-
-def tril(array: Any, diagonal: int) -> Any:
-    return np.ascontiguousarray(np.tril(array, diagonal))
-
-
-def triu(array: Any, diagonal: int) -> Any:
-    return np.ascontiguousarray(np.triu(array, diagonal))
 
 
 KERNELS = {
     "cat": Kernel(cat),
     "stack": Kernel(stack),
-    "flip": Kernel(flip),
-    "roll": Kernel(roll),
-    "repeat_interleave": Kernel(repeat_interleave),
-    "tril": Kernel(tril),
-    "triu": Kernel(triu),
+    "block_diag": Kernel(block_diag),
 }

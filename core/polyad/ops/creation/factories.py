@@ -49,7 +49,7 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     kind = registry.tensor_type(dtype, device, not shape)
     if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
         return Tensor._of(kind.backend.zeros(shape, dtype, device), kind)
-    from ..memory.conversion import check_fits
+    from ..memory.copying import check_fits
 
     check_fits("full", value, dtype)
     array = kind.backend.empty(shape, dtype, device)
@@ -227,7 +227,7 @@ def full_like(
     if strides == contiguous_strides(shape):
         return _made_like(input, _full(shape, fill_value, dtype, where), requires_grad)
     if fill_value:
-        from ..memory.conversion import check_fits
+        from ..memory.copying import check_fits
 
         check_fits("full_like", fill_value, dtype)
     return _made_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad)
@@ -509,7 +509,7 @@ def empty_strided(
     >>> polyad.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    from ..indexing.slicing import as_strided
+    from ..shaping.strided import as_strided
 
     check_layout(layout, "empty_strided")
     shape = check_sizes(normalize_shape((size,), "empty_strided"), "empty_strided")

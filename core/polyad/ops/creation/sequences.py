@@ -28,7 +28,7 @@ def _linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) ->
     if steps == 1:
         return _full((1,), start, dtype, device)
     wide = dtype if dtype.category >= FLOATING and dtype.itemsize > 2 else float32
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     step = (end - start) / (steps - 1) if steps else 0.0
     half = steps // 2

@@ -91,7 +91,7 @@ def arranged(result: Tensor, *batches: Tensor) -> Tensor:
         array = batch._array
         strides = array.strides
         if strides[1] <= strides[-1] and _has_channels_last(array.shape, strides):
-            from ..memory.conversion import _copy
+            from ..memory.copying import _copy
             from ..shaping.reshape import _permute
 
             rank = len(strides)

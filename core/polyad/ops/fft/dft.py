@@ -33,12 +33,13 @@ from ...layout import Shape
 from ..creation.factories import _arange, _full
 from ..declaring.shape_rules import same
 from ..indexing.slicing import _slice
-from ..memory.conversion import _copy
+from ..memory.copying import _copy
 from ..nn.padding import _pad_constant
 from ..pointwise.arithmetic import _conj, _mul
 from ..pointwise.complex_numbers import _polar, _real
 from ..products.matmul import _gemm
-from ..shaping.joining import _cat, _flip
+from ..shaping.flipping import _flip
+from ..shaping.joining import _cat
 from ..shaping.reshape import _permute, _reshape
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from ...layout import normalize_dim, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _arange
-from ..shaping.joining import _cat, _roll
+from ..shaping.flipping import _roll
+from ..shaping.joining import _cat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,45 +1,91 @@
-"""Reading and writing single elements at indices along a dimension: gather, scatter, and scatter with a reduction.
+"""Reading and writing single elements at indices along a dimension: gather, scatter, scatter_add.
 
 An index tensor has as many dimensions as its operand, and is no larger except along *dim*. Negative indices are out of
 range.
-
-To add a reduction: its name in `_REDUCTIONS`, what it does in `_scatter_reduce` and the gradient below it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...backend.interface import Signature
-from ...dispatch.op import composite, function, gradient
-from ...dispatch.promotion import Typing
+from ...dispatch.forward import linear_in
+from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Indexing
-from ...dtypes import FLOATING, bool_, float32, int64
-from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, UnsupportedDType
-from ...layout import Shape, broadcast_shapes, contiguous_strides
+from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
-from ..memory.conversion import check_fits
-from ..pointwise.arithmetic import conjugate
-from ..pointwise.selection import _where, maximum, minimum
-from ..shaping.joining import _cat, _flip
-from ..shaping.reshape import _expand, _reshape
-from ..sorting.sort import _sort
-from .index_select import (
-    _check_vector,
-    _gather,
-    _padded,
-    _scatter,
-    _scatter_add,
-    check_index,
-    check_source,
-    counted_from_front,
-)
-from .slicing import _slice
+from ..memory.copying import check_fits
+from ..shaping.reshape import _expand
+from .operands import _zeros_like, check_index, typed_like_input
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
+
+
+def _gathered(input: Shape, index: Shape, dim: int) -> Shape:
+    return index
+
+
+@primitive(dtype=typed_like_input(index=1), structure=Indexing("dim"), shape=_gathered, method=False)
+def _gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
+    """``input[i, index[i, j], k]`` at (i, j, k), for *dim* 1 of three; index is at most as large in the other
+    dimensions.
+    """
+
+
+gradient(
+    _gather,
+    input=lambda g, input_shape, index, dim: _scatter_add(_zeros_like(g, input_shape), index, g, dim),
+)
+linear_in(_gather, "input")
+
+
+def _scattered(input: Shape, index: Shape, src: Shape | None, dim: int) -> Shape:
+    return input
+
+
+@primitive(
+    dtype=typed_like_input(index=1, values=2), structure=Indexing("dim", writes=True), shape=_scattered, method=False
+)
+def _scatter(input: Tensor, index: Tensor, src: Tensor | Number, dim: int) -> Tensor:
+    """*input* with ``src[i, j, k]`` written at ``(i, index[i, j, k], k)``, for *dim* 1 of three; the last write
+    stays.
+    """
+
+
+gradient(
+    _scatter,
+    input=lambda g, index, dim: _scatter(g, index, 0, dim),
+    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
+)
+linear_in(_scatter, "input", "src")
+
+
+@primitive(
+    dtype=typed_like_input(index=1, values=2), structure=Indexing("dim", writes=True), shape=_scattered, method=False
+)
+def _scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
+    """As scatter, but adding; the same place may come often."""
+
+
+gradient(
+    _scatter_add,
+    input=lambda g: g,
+    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
+)
+linear_in(_scatter_add, "input", "src")
+
+
+def _padded(gradient: Tensor, shape: Shape) -> Tensor:
+    """The gradient of a source of which only the leading part, of the index's shape, was read."""
+    from ..shaping.strided import _window_put
+
+    if gradient._array.shape == shape:
+        return gradient
+
+    dense = contiguous_strides(shape)
+    return _window_put(gradient, shape, dense, dense, 0)
 
 
 def _check_extent(op: str, input: Tensor, index: Tensor, dim: int, src: Any = None) -> None:
@@ -134,6 +180,8 @@ def scatter(
         given = _expand(_full((), given, input._type.dtype, input._type.device), index._array.shape)
     if reduce == "add":
         return _spread("scatter", _scatter_add, input, at, index, given)
+    from .scatter_reduce import _reducing
+
     return _spread("scatter", _reducing("prod", True), input, at, index, given)
 
 
@@ -162,291 +210,3 @@ def _spread(name: str, op: Any, input: Tensor, dim: int, index: Tensor, src: Any
         return result
     src = src.reshape(-1) if isinstance(src, Tensor) else src
     return op(input.reshape(-1), index.reshape(-1), src, 0).reshape(input.shape)  # type: ignore[no-any-return]
-
-
-@function()
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`gather` whose operands broadcast in the other dimensions and whose negative indices count from the end; without
-    *dim*, of the flattened tensors.
-
-    Raises IndexError for an index out of range, RuntimeError for shapes that do not fit.
-
-    >>> import polyad
-    >>> x = polyad.tensor([[3, 1], [2, 4]])
-    >>> polyad.take_along_dim(x, x.argsort(1), 1)
-    tensor([[1, 3],
-            [2, 4]])
-    """
-    at = check_index("take_along_dim", input, 0 if dim is None else dim, indices, "indices")
-    if dim is None:
-        return _gather(input.reshape(-1), indices.reshape(-1), 0)
-    if input.ndim != indices.ndim:
-        raise ShapeError(
-            "take_along_dim: the numbers of dimensions differ",
-            operands={"input": input, "indices": indices},
-            fix="give indices as many dimensions as input",
-        )
-
-    def without(shape: Shape, size: int) -> Shape:
-        return (*shape[:at], size, *shape[at + 1 :])
-
-    indices = counted_from_front(indices, input._array.shape[at] if input.ndim else 1)
-    have, named = input._array.shape, indices._array.shape
-    shape = broadcast_shapes(without(have, 1), without(named, 1))
-    return _gather(_expand(input, without(shape, have[at])), _expand(indices, without(shape, named[at])), at)
-
-
-# ---------------------------------------------------------------------------------------------------- reductions
-
-
-_REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
-
-
-def _reduced_values(types: Signature, params: Mapping[str, Any]) -> Typing:
-    dtype = types[0].dtype
-    if params["reduce"] in ("amax", "amin") and dtype.is_complex:
-        raise UnsupportedDType(
-            f"scatter_reduce: complex numbers have no order, so they have no {params['reduce']}",
-            fix="take the real part or the absolute value first",
-        )
-    return Typing((None, int64, dtype), (dtype,))
-
-
-def _scattered(input: Shape, index: Shape, src: Shape, dim: int, reduce: str, include_self: bool) -> Shape:
-    return input
-
-
-@composite(
-    dtype=_reduced_values, structure=Indexing("dim", writes=True), shape=_scattered, keyed=("reduce",), method=False
-)
-def _scatter_reduce(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> Tensor:
-    """*input* with what *src* scatters to each place reduced to one, together with what is there if *include_self*."""
-    kind = input._type.dtype
-    if kind.category >= FLOATING and kind.itemsize == 2:
-        made = _scatter_reduce(input.to(float32), index, src.to(float32), dim, reduce, include_self)
-        return made.to(kind)
-    if reduce in ("sum", "mean"):
-        base = input if include_self else _scatter(input, index, 0, dim)
-        total = _scatter_add(base, index, src, dim)
-        if reduce == "sum":
-            return total
-        count = _counts(input, index, dim, include_self)
-        return total / count if kind.category >= FLOATING else total.div(count, rounding_mode="floor").to(kind)
-    return _folded(input, index, _leading(src, index._array.shape), dim, reduce, include_self)
-
-
-def _counts(input: Tensor, index: Tensor, dim: int, include_self: bool) -> Tensor:
-    """How many elements meet at each place, at least 1, in the dtype of *input* if that can count."""
-    dtype = input._type.dtype if input._type.dtype.category >= FLOATING else int64
-    ones = _full(input._array.shape, 1, dtype, input._type.device)
-    base = ones if include_self else _scatter(ones, index, 0, dim)
-    count = _scatter_add(base, index, _full(index._array.shape, 1, dtype, input._type.device), dim)
-    return count if include_self else _where(count == 0, 1, count)
-
-
-def _leading(src: Tensor, shape: Shape) -> Tensor:
-    for dim, size in enumerate(shape):
-        if src._array.shape[dim] != size:
-            src = _slice(src, dim, 0, size, 1)
-    return src
-
-
-def _times(a: Tensor, b: Tensor) -> Tensor:
-    return a * b
-
-
-_FOLDS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"prod": _times, "amax": maximum, "amin": minimum}
-
-
-def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> Tensor:
-    """The reductions that have no primitive: sort by place, fold the runs of equal places by doubling, and let the last
-    of each run be written last.
-    """
-    from ..reductions.cumulative import _doubled
-
-    fold = _FOLDS[reduce]
-    shape, size = input._array.shape, input.numel()
-    places, order = _sort(_reshape(_places(index, shape, dim), (index.numel(),)), 0, False)
-    values = _gather(_reshape(src, (index.numel(),)), order, 0)
-
-    folded, _ = _doubled((values, places), 0, _within_places(fold))
-    flat = _reshape(input, (size,))
-    made = _scatter(flat, places, folded, 0)
-    if include_self:
-        hit = _scatter(_full((size,), False, bool_, input._type.device), places, True, 0)
-        made = _where(hit, fold(flat, made), flat)
-    return _reshape(made, shape)
-
-
-def _within_places(fold: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, ...]]:
-    """*fold* of elements with their places, which leaves what is at another place alone."""
-
-    def combine(value: Tensor, place: Tensor, later: Tensor, later_place: Tensor) -> tuple[Tensor, Tensor]:
-        return _where(place == later_place, fold(value, later), later), later_place
-
-    return combine
-
-
-def _places(index: Tensor, shape: Shape, dim: int) -> Tensor:
-    """Where in a row-major tensor of *shape* each index points."""
-    from ..creation.factories import _arange
-
-    strides = contiguous_strides(shape)
-    places = index * strides[dim]
-    for at, size in enumerate(index._array.shape):
-        if at != dim:
-            along = _arange(0, strides[at], size, int64, index._type.device)
-            places = places + _reshape(along, (size, *[1] * (index.ndim - at - 1)))
-    return places
-
-
-def _self_gradient(
-    g: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool, out: Tensor
-) -> Tensor:
-    if reduce == "mean":
-        g = g / _counts(input, index, dim, include_self)
-    elif reduce == "prod" and include_self:
-        # The product of all others: with a 1 in the place of the element itself.
-        ones = _full(input._array.shape, 1, input._type.dtype, input._type.device)
-        g = g * conjugate(_scatter_reduce(ones, index, src, dim, "prod", True))
-    elif reduce in ("amax", "amin"):
-        g = (input == out) * (g / _winners(input, index, src, dim, include_self, out))
-    return g if include_self else _scatter(g, index, 0, dim)
-
-
-def _winners(input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool, out: Tensor) -> Tensor:
-    """How many elements are the extreme at each place."""
-    own = (input == out).to(out._type.dtype)
-    if not include_self:
-        own = _scatter(own, index, 0, dim)
-    won = _leading(src, index._array.shape) == _gather(out, index, dim)
-    return _scatter_add(own, index, won.to(out._type.dtype), dim)
-
-
-def _src_gradient(
-    g: Tensor, input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool, out: Tensor
-) -> Tensor:
-    given = _leading(src, index._array.shape)
-    if reduce == "sum":
-        made = _gather(g, index, dim)
-    elif reduce == "mean":
-        made = _gather(g / _counts(input, index, dim, include_self), index, dim)
-    elif reduce == "prod":
-        made = _gather(g, index, dim) * conjugate(_product_of_others(input, index, given, dim, include_self))
-    else:
-        share = g / _winners(input, index, src, dim, include_self, out)
-        made = (given == _gather(out, index, dim)) * _gather(share, index, dim)
-    return _padded(made, src._array.shape)
-
-
-def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
-    """For each element of *src* the product of all others that meet at its place: of those before it in the order of
-    places times those after it, made without dividing, so that zeros are no exception.
-    """
-    count = index.numel()
-    places, order = _sort(_reshape(_places(index, input._array.shape, dim), (count,)), 0, False)
-    values = _gather(_reshape(src, (count,)), order, 0)
-    before = _running_product_before(values, places)
-    after = _flip(_running_product_before(_flip(values, (0,)), _flip(places, (0,))), (0,))
-    others = before * after
-    if include_self:
-        others = others * _gather(_reshape(input, (input.numel(),)), places, 0)
-    return _reshape(_scatter(others, order, others, 0), index._array.shape)
-
-
-def _running_product_before(values: Tensor, places: Tensor) -> Tensor:
-    """The product of the elements before each at the same place; equal places are neighbours."""
-    from ..reductions.cumulative import _doubled
-
-    products, _ = _doubled((values, places), 0, _within_places(_times))
-    last = values._array.shape[0] - 1
-    same = _slice(places, 0, 0, last, 1) == _slice(places, 0, 1, last, 1)
-    one = _full((1,), 1, values._type.dtype, values._type.device)
-    return _cat([one, _where(same, _slice(products, 0, 0, last, 1), 1)], 0)
-
-
-gradient(_scatter_reduce, input=_self_gradient, src=_src_gradient)
-
-
-def _reducing(reduce: str, include_self: bool) -> Any:
-    return lambda input, index, src, dim: _scatter_reduce(input, index, src, dim, reduce, include_self)
-
-
-@function(inplace=True)
-def scatter_reduce(
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    src: Tensor,
-    reduce: str,
-    *,
-    include_self: bool = True,
-    out: Tensor | None = None,
-) -> Tensor:
-    """*input* with the elements of *src* that *index* sends to one place along *dim* reduced to one: *reduce* is "sum",
-    "prod", "mean", "amax" or "amin".
-
-    What is there takes part if *include_self*; places that no index names stay. Means of integers round down. Equal
-    extremes share the gradient evenly. Raises IndexError for an index out of range, RuntimeError for shapes or dtypes
-    that do not fit and for another reduction.
-
-    >>> import polyad
-    >>> x = polyad.tensor([1.0, 2.0, 3.0])
-    >>> polyad.scatter_reduce(x, 0, polyad.tensor([0, 0, 2]), polyad.tensor([5.0, 7.0, 1.0]), "amax")
-    tensor([7., 2., 3.])
-    """
-    at = check_index("scatter_reduce", input, dim, index)
-    check_reduction("scatter_reduce", reduce, _REDUCTIONS)
-    if check_tensor(src, "scatter_reduce", "src")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "scatter_reduce: src must have input's dtype", operands={"input": input, "src": src}, fix="convert src"
-        )
-    return _spread("scatter_reduce", _reducing(reduce, bool(include_self)), input, at, index, src)
-
-
-def check_reduction(op: str, reduce: Any, known: tuple[str, ...]) -> None:
-    """Raise unless *reduce* is one of the names *known*."""
-    if reduce not in known:
-        raise OptionError(f"{op}: reduce is {reduce!r}", fix=f"choose one of {', '.join(known)}")
-
-
-@function(inplace=True)
-def index_reduce(
-    input: Tensor,
-    dim: int,
-    index: Tensor,
-    source: Tensor,
-    reduce: str,
-    *,
-    include_self: bool = True,
-    out: Tensor | None = None,
-) -> Tensor:
-    """*input* with the slices of *source* that *index* (a vector) sends to one position of *dim* reduced to one:
-    *reduce* is "prod", "mean", "amax" or "amin". See `scatter_reduce`.
-
-    Raises IndexError for an index out of range, RuntimeError for shapes or dtypes that do not fit and for another
-    reduction.
-
-    >>> import polyad
-    >>> polyad.index_reduce(polyad.ones(2), 0, polyad.tensor([1, 1]), polyad.tensor([2.0, 3.0]), "prod")
-    tensor([1., 6.])
-    """
-    at = check_index("index_reduce", input, dim, index)
-    check_reduction("index_reduce", reduce, _REDUCTIONS[1:])
-    index = _check_vector("index_reduce", index)
-    if check_tensor(source, "index_reduce", "source")._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "index_reduce: source must have input's dtype",
-            operands={"input": input, "source": source},
-            fix="convert source",
-        )
-    if not input.ndim:
-        return index_reduce(input.reshape(1), 0, index, source.reshape(1), reduce, include_self=include_self).reshape(
-            ()
-        )
-    check_source("index_reduce", input, index, source, at)
-    if not source.numel():
-        return input.clone()
-    shape = (*[1] * at, index._array.shape[0], *[1] * (input.ndim - at - 1))
-    places = _expand(_reshape(index, shape), source._array.shape)
-    return _scatter_reduce(input, places, source, at, reduce, bool(include_self))

@@ -23,9 +23,12 @@ from ...layout import Shape, broadcast_shapes
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
-from ..memory.conversion import check_fits
+from ..memory.copying import check_fits
 from ..shaping.reshape import _expand, _permute, _reshape
-from .index_select import _index_add, _index_select, _nonzero, _scatter, _zeros_like, check_index
+from .gather_scatter import _scatter
+from .index_select import _index_add, _index_select
+from .nonzero import _nonzero
+from .operands import _zeros_like
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -86,7 +89,7 @@ def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int],
 def _wrapped(index: Tensor, size: int, number: int, dim: int) -> Tensor:
     """Negative indices counted from the front, all of them checked; waits for the index's values."""
     from ...backend.bounds import out_of_range
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     index = index.to(int64)
     wrong = _nonzero((index < -size) | (index >= size))
@@ -266,54 +269,3 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
             fix="convert the values, or self, first",
         )
     return inplace(name, _index_put, op_of(_index_put), target, indices, values, accumulate)
-
-
-# ---------------------------------------------------------------------------------------------------- flat positions
-
-
-@function()
-def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the flattened *input* at *index*, in its shape; negative ones count from the end.
-
-    Raises IndexError for an index out of range.
-
-    >>> import polyad
-    >>> polyad.take(polyad.tensor([[1, 2], [3, 4]]), polyad.tensor([0, -1]))
-    tensor([1, 4])
-    """
-    check_tensor(input, "take", "input")
-    check_index("take", input, 0, index)
-    flat = _reshape(input, (input.numel(),))
-    return _index(flat, index_tensors("take", flat, [index]))
-
-
-@function(inplace=True)
-def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """*input* with the elements of *source* written at the flat positions *index*, or added there with *accumulate*;
-    negative ones count from the end.
-
-    Raises IndexError for an index out of range or a source with another number of elements, RuntimeError for one of
-    another dtype.
-
-    >>> import polyad
-    >>> polyad.put(polyad.tensor([[1, 2], [3, 4]]), polyad.tensor([0, -1]), polyad.tensor([7, 8]))
-    tensor([[7, 2],
-            [3, 8]])
-    """
-    check_tensor(input, "put", "input")
-    check_index("put", input, 0, index)
-    check_tensor(source, "put", "source")
-    if source._type.dtype is not input._type.dtype:
-        raise DTypeError(
-            "put: source must have input's dtype", operands={"input": input, "source": source}, fix="convert it first"
-        )
-    count = index.numel()
-    if source.numel() != count:
-        raise IndexOutOfRange(
-            f"put: source has {source.numel()} elements, index {count}",
-            operands={"index": index, "source": source},
-            fix="give an element for each index",
-        )
-    flat = _reshape(input, (input.numel(),))
-    places = index_tensors("put", flat, [_reshape(index, (count,))])
-    return _reshape(_index_put(flat, places, _reshape(source, (count,)), bool(accumulate)), input._array.shape)

@@ -1,48 +1,28 @@
-"""Reading and writing at indices that tensors hold: the primitives, and slices of one dimension by their indices.
+"""Slices of one dimension by their indices: reading, adding, copying, filling and reducing them (``index_*``).
 
-Primitives: index_select, index_add, gather, scatter, scatter_add, nonzero. The public forms for single elements are in
-gather_scatter.py, ``x[i, j]`` with tensors is in index_put.py.
-
-An index out of range raises IndexError that names its place, value and range (`polyad.backend.bounds`); raising it is
-the kernels' part of the contract. Index tensors are int64 when a kernel sees them; masks are bool.
+Single elements are in gather_scatter.py, ``x[i, j]`` with tensors is in index_put.py; what all of them ask of an index
+is in operands.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
-from ...dispatch.promotion import Typing, to_int64
-from ...dispatch.structure import Indexing, indexing, opaque, pointwise
+from ...dispatch.structure import Indexing, indexing
 from ...dtypes import INTEGER, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Shape, normalize_dim
+from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import _full
-from ..memory.conversion import check_fits
+from ..memory.copying import check_fits
 from ..shaping.reshape import _expand, _reshape
+from .gather_scatter import _scatter
+from .operands import _check_vector, _zeros_like, check_index, typed_like_input
+from .scatter_reduce import _REDUCTIONS, _scatter_reduce, check_reduction
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
-
-
-# ---------------------------------------------------------------------------------------------------- primitives
-
-
-def typed_like_input(*, index: int, values: int | None = None) -> Any:
-    """The input as it is, the index operand int64, the values of the input's dtype, and so the result."""
-
-    def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
-        casts: list[Any] = [None] * len(types)
-        casts[index] = int64
-        if values is not None:
-            casts[values] = types[0].dtype
-        return Typing(tuple(casts), (types[0].dtype,))
-
-    return rule
 
 
 def _selected(input: Shape, index: Shape, dim: int) -> Shape:
@@ -74,132 +54,6 @@ gradient(_index_add, input=lambda g: g, source=lambda g, index, dim: _index_sele
 linear_in(_index_add, "input", "source")
 
 
-def _gathered(input: Shape, index: Shape, dim: int) -> Shape:
-    return index
-
-
-@primitive(dtype=typed_like_input(index=1), structure=Indexing("dim"), shape=_gathered, method=False)
-def _gather(input: Tensor, index: Tensor, dim: int) -> Tensor:
-    """``input[i, index[i, j], k]`` at (i, j, k), for *dim* 1 of three; index is at most as large in the other
-    dimensions.
-    """
-
-
-gradient(
-    _gather,
-    input=lambda g, input_shape, index, dim: _scatter_add(_zeros_like(g, input_shape), index, g, dim),
-)
-linear_in(_gather, "input")
-
-
-def _scattered(input: Shape, index: Shape, src: Shape | None, dim: int) -> Shape:
-    return input
-
-
-@primitive(
-    dtype=typed_like_input(index=1, values=2), structure=Indexing("dim", writes=True), shape=_scattered, method=False
-)
-def _scatter(input: Tensor, index: Tensor, src: Tensor | Number, dim: int) -> Tensor:
-    """*input* with ``src[i, j, k]`` written at ``(i, index[i, j, k], k)``, for *dim* 1 of three; the last write
-    stays.
-    """
-
-
-gradient(
-    _scatter,
-    input=lambda g, index, dim: _scatter(g, index, 0, dim),
-    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
-)
-linear_in(_scatter, "input", "src")
-
-
-@primitive(
-    dtype=typed_like_input(index=1, values=2), structure=Indexing("dim", writes=True), shape=_scattered, method=False
-)
-def _scatter_add(input: Tensor, index: Tensor, src: Tensor, dim: int) -> Tensor:
-    """As scatter, but adding; the same place may come often."""
-
-
-gradient(
-    _scatter_add,
-    input=lambda g: g,
-    src=lambda g, src_shape, index, dim: _padded(_gather(g, index, dim), src_shape),
-)
-linear_in(_scatter_add, "input", "src")
-
-
-def _padded(gradient: Tensor, shape: Shape) -> Tensor:
-    """The gradient of a source of which only the leading part, of the index's shape, was read."""
-    from ..shaping.strided import _window_put
-
-    if gradient._array.shape == shape:
-        return gradient
-    from ...layout import contiguous_strides
-
-    dense = contiguous_strides(shape)
-    return _window_put(gradient, shape, dense, dense, 0)
-
-
-def _zeros_like(gradient: Tensor, shape: Shape) -> Tensor:
-    return _full(shape, 0, gradient._type.dtype, gradient._type.device)
-
-
-def _places(shape: Shape) -> Shape:
-    return (-1, len(shape))  # how many there are, only the data can tell
-
-
-@primitive(dtype=to_int64, structure=opaque, shape=_places, method=False)
-def _nonzero(input: Tensor) -> Tensor:
-    """The indices of all elements that are not zero, a row an element, in row-major order."""
-
-
-@function()
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of all elements that are not zero: int64 (n, ndim), or with *as_tuple* one vector a dimension.
-
-    >>> import polyad
-    >>> polyad.nonzero(polyad.tensor([[0, 1], [2, 0]]))
-    tensor([[0, 1],
-            [1, 0]])
-    """
-    check_tensor(input, "nonzero", "input")
-    if not as_tuple:
-        return _nonzero(input)
-    return _nonzero(input if input.ndim else input.reshape(1)).unbind(1)
-
-
-@function()
-def argwhere(input: Tensor) -> Tensor:
-    """The indices of all elements that are not zero; see `nonzero`.
-
-    >>> import polyad
-    >>> polyad.argwhere(polyad.tensor([0, 3]))
-    tensor([[1]])
-    """
-    return _nonzero(check_tensor(input, "argwhere", "input"))
-
-
-# ---------------------------------------------------------------------------------------------------- along a dimension
-
-
-def check_index(op: str, input: Tensor, dim: Any, index: Any, name: str = "index") -> int:
-    """*dim* counted from the front; raises unless *index* is a tensor of integers and *input* has that dimension."""
-    check_tensor(input, op, "input")
-    check_tensor(index, op, name)
-    at = normalize_dim(dim, input.ndim, op)
-    if index._type.dtype.category != INTEGER:
-        raise DTypeError(f"{op}: {name} is {index.dtype.name}, not int64", operands={name: index}, fix="use .long()")
-    return at
-
-
-def _check_vector(op: str, index: Tensor) -> Tensor:
-    if index.ndim > 1:
-        raise IndexOutOfRange(
-            f"{op}: index has {index.ndim} dimensions, not one", operands={"index": index}, fix="flatten it"
-        )
-    return index if index.ndim else index.reshape(1)
-
-
 @function()
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The positions *index* (a vector of integers) of dimension *dim*, copied. Raises IndexError for an index out of
@@ -212,19 +66,6 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
     at = check_index("index_select", input, dim, index)
     index = _check_vector("index_select", index)
     return _index_select(input, index, at) if input.ndim else _index_select(input.reshape(1), index, 0).reshape(())
-
-
-@composite(dtype=to_int64, structure=pointwise, method=False)
-def _from_front(index: Tensor, size: int) -> Tensor:
-    """*index* with negative positions among *size* counted from the front; those out of range stay, to be refused."""
-    from ..pointwise.selection import _where
-
-    return _where((index < 0) & (index >= -size), index + size, index)
-
-
-def counted_from_front(index: Tensor, size: int) -> Tensor:
-    """*index* as int64, negative positions among *size* counted from the front."""
-    return _from_front(index.to(int64), size)
 
 
 def check_source(op: str, input: Tensor, index: Tensor, source: Tensor, dim: int) -> None:
@@ -347,3 +188,45 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
     return _index_put(target, [*[None] * at, _check_vector("index_fill", index).to(int64)], value, False).reshape(
         input.shape
     )
+
+
+@function(inplace=True)
+def index_reduce(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
+    """*input* with the slices of *source* that *index* (a vector) sends to one position of *dim* reduced to one:
+    *reduce* is "prod", "mean", "amax" or "amin". See `scatter_reduce`.
+
+    Raises IndexError for an index out of range, RuntimeError for shapes or dtypes that do not fit and for another
+    reduction.
+
+    >>> import polyad
+    >>> polyad.index_reduce(polyad.ones(2), 0, polyad.tensor([1, 1]), polyad.tensor([2.0, 3.0]), "prod")
+    tensor([1., 6.])
+    """
+    at = check_index("index_reduce", input, dim, index)
+    check_reduction("index_reduce", reduce, _REDUCTIONS[1:])
+    index = _check_vector("index_reduce", index)
+    if check_tensor(source, "index_reduce", "source")._type.dtype is not input._type.dtype:
+        raise DTypeError(
+            "index_reduce: source must have input's dtype",
+            operands={"input": input, "source": source},
+            fix="convert source",
+        )
+    if not input.ndim:
+        return index_reduce(input.reshape(1), 0, index, source.reshape(1), reduce, include_self=include_self).reshape(
+            ()
+        )
+    check_source("index_reduce", input, index, source, at)
+    if not source.numel():
+        return input.clone()
+    shape = (*[1] * at, index._array.shape[0], *[1] * (input.ndim - at - 1))
+    places = _expand(_reshape(index, shape), source._array.shape)
+    return _scatter_reduce(input, places, source, at, reduce, bool(include_self))

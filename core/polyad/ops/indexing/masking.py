@@ -15,11 +15,12 @@ from ...dtypes import INTEGER, bool_
 from ...errors import DTypeError, ShapeError
 from ...layout import broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..memory.conversion import check_fits
-from ..pointwise.selection import _where
+from ..memory.copying import check_fits
+from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
+from .gather_scatter import _scatter
 from .index_put import _index
-from .index_select import _nonzero, _scatter
+from .nonzero import _nonzero
 from .slicing import _slice
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRa
 from ...layout import Layout
 from ...state import state
 from ...tensor import Tensor
-from ..memory.conversion import copy_, fill_
+from ..memory.copying import copy_, fill_
 from ..shaping.reshape import _reshape
 from .index_put import _index, index_tensors, place_ndim, write_at
 from .slicing import _select, _slice
@@ -305,6 +305,6 @@ def backwards(self: Tensor) -> Tensor:
     >>> reversed(polyad.tensor([1, 2, 3]))
     tensor([3, 2, 1])
     """
-    from ..shaping.joining import _flip
+    from ..shaping.flipping import _flip
 
     return _flip(self, (0,)) if self._array.shape else self

@@ -16,8 +16,9 @@ from ...errors import ArgumentError, IndexOutOfRange, ShapeError
 from ...layout import Layout, Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
 from ...memory_formats import copy_strides, preserve_format
 from ...tensor import Tensor, check_same_device, check_tensor
+from ..shaping.diagonals import _diagonal
 from ..shaping.strided import _window_write
-from .slicing import _diagonal, _select, _slice, position
+from .slicing import _select, _slice, position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,17 +6,19 @@ that does not (``inv_ex``): it gives an ``info``, of which the public function m
 
 Results of one matrix are column-major on the "cpu" device, as PyTorch's are, those of a batch may be row-major.
 
-    operands.py        what is checked, products in short
-    triangular.py      triangular systems, Cholesky
-    factorizations.py  LU, LDL, QR
-    spectra.py         eigenvalues
-    singular.py        singular values, pseudo-inverse, rank, condition
-    solving.py         systems, inverses, least squares
-    determinants.py    determinants
-    functions.py       powers, the exponential
-    norms.py           norms of vectors and matrices
-    products.py        products and views of matrices
-    older_names.py     the functions that PyTorch has outside of ``torch.linalg``
+    operands.py          what is checked, products in short
+    triangular.py        triangular systems
+    cholesky.py          Cholesky factors, solving and inverting with them
+    factorizations.py    LU, LDL, QR
+    eigenvalues.py       eigenvalues and eigenvectors
+    svd.py               singular values, pseudo-inverse, rank, condition
+    solving.py           systems, inverses, least squares
+    determinants.py      determinants
+    matrix_functions.py  powers, the exponential
+    norms.py             norms of vectors and matrices
+    vander.py            Vandermonde matrices
+    products.py          products and views of matrices
+    older_names.py       the functions that PyTorch has outside of ``torch.linalg``
 
 To add a function: its op and formula in the module of its kind, a kernel of the same name in a backend's
 ``kernels/linalg`` if other ops cannot express it, samples in ``samples/linalg``.

@@ -23,8 +23,8 @@ from ..reductions.cumulative import cumprod
 from ..shaping.joining import _cat
 from .factorizations import _linalg_lu_factor_ex
 from .operands import adjoint, diagonal_of, matrices, times
-from .singular import _linalg_svd
 from .solving import _linalg_inv_ex
+from .svd import _linalg_svd
 
 
 def _parity(pivots: Tensor) -> Tensor:
@@ -170,7 +170,7 @@ def logdet(input: Tensor) -> Tensor:
     >>> polyad.logdet(polyad.eye(2) * 2.0)
     tensor(1.3863)
     """
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     sign, logabsdet = _linalg_slogdet(matrices("logdet", input, "input", square=True))
     if input.dtype.is_complex:

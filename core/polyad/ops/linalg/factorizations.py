@@ -1,4 +1,4 @@
-"""LU, LDL and QR factorizations. Cholesky's is in triangular.py."""
+"""LU, LDL and QR factorizations. Cholesky's is in cholesky.py."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange
 from ..creation.sequences import eye
-from ..indexing.index_select import _gather
-from ..indexing.slicing import diag_embed, narrow
+from ..indexing.gather_scatter import _gather
+from ..indexing.slicing import narrow
+from ..shaping.diagonals import diag_embed
 from ..shaping.joining import _cat
 from ..sorting.sort import argsort
 from .operands import (

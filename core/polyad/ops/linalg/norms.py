@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices."""
+"""Norms of vectors and matrices, and slices scaled down to a norm (`renorm`)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...dtypes import FLOATING, DType, float32, promote_types
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
 from ...layout import normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
-from ..pointwise.selection import _where
-from ..reductions.sums import _amax, _amin, _sum, kept
+from ..pointwise.arithmetic import _add, _div, _mul
+from ..pointwise.where import _where
+from ..reductions.max_min import _amax, _amin
+from ..reductions.sums import _sum, kept
 from .operands import matrices
-from .singular import _linalg_svdvals
+from .svd import _linalg_svdvals
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
-
-# --------------------------------------------------------------------------------------------------- of vectors
 
 
 def _magnitude(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -261,3 +261,43 @@ def norm(
                 )
             return _matrix_norm("norm", "A", A, ord, pair, keepdim, dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def norm_over(input: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+    """The *p*-norm over *dims*."""
+    return _norm2(input, 2.0, dims, keepdim) if p == 2 else _norm(input, float(p), dims, keepdim)
+
+
+def _order(op: str, p: Any) -> float:
+    if isinstance(p, bool) or not isinstance(p, (int, float)):
+        raise ArgumentTypeError(f"{op}: p is {p!r}, not a number", fix="pass a number or inf")
+    return float(p)
+
+
+@function(inplace=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
+    """The slices along *dim* whose *p*-norm is above *maxnorm* scaled down to it, the others as they are.
+
+    Raises RuntimeError for integers and bool, fewer than two dimensions, a p not above 0 or a negative maxnorm,
+    IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.renorm(polyad.tensor([[3.0, 4.0], [0.1, 0.0]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.1000, 0.0000]])
+    """
+    check_tensor(input, "renorm", "input")
+    order, operands = _order("renorm", p), {"input": input}
+    if not order > 0:
+        raise ShapeError(f"renorm: p is {p}, not positive", operands=operands, fix="choose a p above 0")
+    if not maxnorm >= 0:
+        raise ShapeError(f"renorm: maxnorm is {maxnorm}, below 0", operands=operands, fix="choose 0 or more")
+    if input.ndim < 2:
+        raise ShapeError(
+            f"renorm: input has {input.ndim} dimensions, fewer than two", operands=operands, fix="unsqueeze it"
+        )
+    at = normalize_dim(dim, input.ndim, "renorm")
+    length = norm_over(input, order, tuple([one for one in range(input.ndim) if one != at]), True)
+    # PyTorch's guard against division by zero, which also keeps a result from exceeding maxnorm by rounding.
+    factor = _where(length > maxnorm, _div(maxnorm, _add(length, 1e-7)), 1.0)
+    return _mul(input, factor).contiguous()

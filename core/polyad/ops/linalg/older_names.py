@@ -12,13 +12,15 @@ from ...dtypes import DType
 from ...errors import OptionError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..shaping.joining import _cat
-from . import factorizations, singular
+from . import factorizations
+from .cholesky import cholesky_factor
 from .determinants import _linalg_det, _linalg_slogdet
-from .functions import exponential, power
+from .matrix_functions import exponential, power
 from .norms import _matrix_norm, vector_norm
 from .operands import adjoint, is_flag, matrices, same_dtype, times
 from .solving import inverted
-from .triangular import _linalg_solve_triangular, check_system, cholesky_factor
+from .svd import _linalg_pinv, _linalg_svd, _linalg_svdvals, tolerance
+from .triangular import _linalg_solve_triangular, check_system
 
 if TYPE_CHECKING:
     Dims = int | tuple[int, ...] | list[int] | None
@@ -67,7 +69,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     tensor([[0.5000, 0.0000]])
     """
     matrices("pinverse", input, "input")
-    return singular._linalg_pinv(input, None, singular.tolerance("pinverse", "rcond", rcond), False)
+    return _linalg_pinv(input, None, tolerance("pinverse", "rcond", rcond), False)
 
 
 @function()
@@ -195,8 +197,8 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
         rows, columns = input.shape[-2:]
         batch = input.shape[:-2]
         U, V = input.new_zeros((*batch, rows, rows)), input.new_zeros((*batch, columns, columns))
-        return return_types.svd(U, singular._linalg_svdvals(input), V)
-    U, S, Vh = singular._linalg_svd(input, not some)
+        return return_types.svd(U, _linalg_svdvals(input), V)
+    U, S, Vh = _linalg_svd(input, not some)
     return return_types.svd(U, S, adjoint(Vh))
 
 

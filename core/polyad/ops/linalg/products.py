@@ -1,18 +1,21 @@
-"""Products and views of matrices under the signatures of ``polyad.linalg``: cross, vecdot, diagonal, vander."""
+"""Products and views of matrices under the signatures of ``polyad.linalg``: cross, vecdot, diagonal, ..."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...dispatch.op import function
 from ...dtypes import BOOL, FLOATING
-from ...errors import DTypeError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..indexing import slicing
 from ..pointwise.arithmetic import _mul, conjugate
+from ..products.cross import cross_along
 from ..products.matmul import _gemm
-from ..products.mm import check_same_dtype, common_shape, cross_along
-from ..shaping.combinatorics import powers_of
+from ..products.mm import check_chain, check_same_dtype, common_shape, product_of_chain
+from ..shaping import diagonals
 from ..shaping.reshape import _expand, _permute, _reshape, _unsqueeze
+from .vander import powers_of
 
 
 @function(namespace="linalg")
@@ -71,7 +74,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     tensor([[0, 3],
             [4, 7]])
     """
-    return slicing.diagonal(check_tensor(A, "diagonal", "A"), offset, dim1, dim2)
+    return diagonals.diagonal(check_tensor(A, "diagonal", "A"), offset, dim1, dim2)
 
 
 @function(namespace="linalg")
@@ -91,3 +94,37 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if count < 2:
         raise ShapeError(f"vander: N is {count}, not 2 or more", operands={"x": x}, fix="give an N above 1")
     return powers_of(x if x.ndim else x.reshape(1), int(count))
+
+
+@function(namespace="linalg")
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """The product of two or more matrices, multiplied in the cheapest order; the first and last may be vectors.
+
+    Raises RuntimeError for fewer than two tensors, or when sizes or dtypes do not agree.
+
+    >>> import polyad
+    >>> polyad.linalg.multi_dot([polyad.ones(3), polyad.ones(3, 4), polyad.ones(4)])
+    tensor(12.)
+    """
+    if not isinstance(tensors, (tuple, list)):
+        raise ArgumentTypeError(f"multi_dot: tensors is {type(tensors).__name__}, not a list", fix="pass a list")
+    if len(tensors) < 2:
+        raise ShapeError(f"multi_dot: there are {len(tensors)} tensors, not two or more", fix="give at least two")
+    operands = {f"tensors[{place}]": tensor for place, tensor in enumerate(tensors)}
+    last = len(tensors) - 1
+    for place, tensor in enumerate(tensors):
+        ndim = check_tensor(tensor, "multi_dot", f"tensors[{place}]").ndim
+        if ndim != 2 and not (ndim == 1 and place in (0, last)):
+            raise ShapeError(
+                f"multi_dot: tensor {place} has {ndim} dimensions",
+                operands=operands,
+                fix="give matrices; only the first and the last may be vectors",
+            )
+    shape = (*tensors[0]._array.shape[:-1], *tensors[-1]._array.shape[1:])
+    matrices = [
+        tensor if tensor.ndim == 2 else _unsqueeze(tensor, 0 if place == 0 else 1)
+        for place, tensor in enumerate(tensors)
+    ]
+    check_chain("multi_dot", matrices)
+    result = product_of_chain(matrices)
+    return result if result._array.shape == shape else _reshape(result, shape)

@@ -33,7 +33,7 @@ from .operands import (
     times_adjoint,
     with_info,
 )
-from .singular import _linalg_pinv, _linalg_svd, pinv_gradient
+from .svd import _linalg_pinv, _linalg_svd, pinv_gradient
 from .triangular import _linalg_solve_triangular
 
 _SINGULAR = "the matrix is singular: element {order} of U's diagonal is zero"

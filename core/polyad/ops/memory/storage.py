@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...dispatch.effects import Effect, Result, declare
-from ...dispatch.op import function, method
+from ...dispatch.op import method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
@@ -241,19 +241,7 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat =
     return resize_(self, shape, memory_format=memory_format)
 
 
-# ---------------------------------------------------------------------------------------------------- comparing, naming
-
-
-@function()
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape.
-
-    >>> import polyad
-    >>> polyad.zeros(2).is_same_size(polyad.ones(2))
-    True
-    """
-    left, right = check_tensor(input, "is_same_size", "input"), check_tensor(other, "is_same_size", "other")
-    return bool(left._array.shape == right._array.shape)
+# ---------------------------------------------------------------------------------------------------- another class
 
 
 @method()

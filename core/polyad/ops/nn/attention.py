@@ -20,11 +20,12 @@ from ...layout import Shape, broadcast_shapes
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import ones, zeros
-from ..pointwise.selection import _where
-from ..products.matmul import linear, matmul
+from ..pointwise.where import _where
+from ..products.matmul import matmul
 from ..shaping.joining import cat
 from .activation.softmax import softmax
 from .dropout import dropout
+from .linear import linear
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,40 +1,25 @@
-"""Distances and similarities of vectors, and scaling to a norm."""
+"""Distances and similarities of vectors."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, DType, float32
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
-from ...layout import Shape, broadcast_shapes, normalize_dim, normalize_dims
+from ...errors import ArgumentError, DTypeError, ShapeError
+from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..linalg.norms import _norm, _norm2, _norm_grad
+from ..linalg.norms import _norm_grad, _order, norm_over
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
-from ..pointwise.selection import _clamp, _where
+from ..pointwise.clamp import _clamp
+from ..pointwise.where import _where
 from ..products.matmul import _gemm
 from ..products.mm import check_rank, common_shape, same_dtype
 from ..reductions.sums import _sum
 from ..shaping.reshape import _expand, _unsqueeze
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    Dims = int | Sequence[int]
-
-
-def norm_over(input: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The *p*-norm over *dims*."""
-    return _norm2(input, 2.0, dims, keepdim) if p == 2 else _norm(input, float(p), dims, keepdim)
-
-
-def _order(op: str, p: Any) -> float:
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {p!r}, not a number", fix="pass a number or inf")
-    return float(p)
 
 
 def _not_negative(op: str, p: Any) -> float:
@@ -171,7 +156,8 @@ def _pdist(input: Tensor, p: float) -> Tensor:
 
 
 def _pdist_grad(g: Tensor, input: Tensor, p: float, out: Tensor) -> Tensor:
-    from ..indexing.index_select import _index_add, _index_select, _zeros_like
+    from ..indexing.index_select import _index_add, _index_select
+    from ..indexing.operands import _zeros_like
     from ..shaping.combinatorics import _positions
 
     pairs = _positions(input._array.shape[0], 2, False, input._type.device)
@@ -268,56 +254,3 @@ cosine_similarity = alias("cosine_similarity", cosine_similarity, namespace="nn.
 
 def _as(tensor: Tensor, dtype: DType) -> Tensor:
     return tensor if tensor._type.dtype is dtype else tensor.to(dtype)
-
-
-# ---------------------------------------------------------------------------------------------------- scaling
-
-
-@function(method=False, namespace="nn.functional")
-def normalize(input: Tensor, p: float = 2.0, dim: Dims = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """*input* divided by its *p*-norm over *dim* (an int or several), or by *eps* where the norm is smaller.
-
-    Raises RuntimeError for integers and bool, IndexError for a dim out of range.
-
-    >>> import polyad
-    >>> polyad.nn.functional.normalize(polyad.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
-    """
-    check_tensor(input, "normalize", "input")
-    dims = normalize_dims(dim, input.ndim, "normalize")
-    length = norm_over(input, _order("normalize", p), dims, True)
-    result = _div(input, _clamp(length, eps, None))
-    if out is not None:
-        from ...dispatch.caller import write_out
-
-        return write_out(out, result)  # type: ignore[no-any-return]
-    return result
-
-
-@function(inplace=True)
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
-    """The slices along *dim* whose *p*-norm is above *maxnorm* scaled down to it, the others as they are.
-
-    Raises RuntimeError for integers and bool, fewer than two dimensions, a p not above 0 or a negative maxnorm,
-    IndexError for a dim out of range.
-
-    >>> import polyad
-    >>> polyad.renorm(polyad.tensor([[3.0, 4.0], [0.1, 0.0]]), 2, 0, 1)
-    tensor([[0.6000, 0.8000],
-            [0.1000, 0.0000]])
-    """
-    check_tensor(input, "renorm", "input")
-    order, operands = _order("renorm", p), {"input": input}
-    if not order > 0:
-        raise ShapeError(f"renorm: p is {p}, not positive", operands=operands, fix="choose a p above 0")
-    if not maxnorm >= 0:
-        raise ShapeError(f"renorm: maxnorm is {maxnorm}, below 0", operands=operands, fix="choose 0 or more")
-    if input.ndim < 2:
-        raise ShapeError(
-            f"renorm: input has {input.ndim} dimensions, fewer than two", operands=operands, fix="unsqueeze it"
-        )
-    at = normalize_dim(dim, input.ndim, "renorm")
-    length = norm_over(input, order, tuple([one for one in range(input.ndim) if one != at]), True)
-    # PyTorch's guard against division by zero, which also keeps a result from exceeding maxnorm by rounding.
-    factor = _where(length > maxnorm, _div(maxnorm, _add(length, 1e-7)), 1.0)
-    return _mul(input, factor).contiguous()

@@ -19,9 +19,12 @@ from ...history.grad_mode import no_grad
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full, arange
-from ..indexing.index_select import _index_add, _index_select, _nonzero, _scatter, check_index, typed_like_input
+from ..indexing.gather_scatter import _scatter
+from ..indexing.index_select import _index_add, _index_select
+from ..indexing.nonzero import _nonzero
+from ..indexing.operands import check_index, typed_like_input
 from ..linalg.norms import vector_norm
-from ..pointwise.selection import _where
+from ..pointwise.where import _where
 from ..reductions.any_all import anywhere
 from ..shaping.joining import cat
 from ..shaping.reshape import _reshape

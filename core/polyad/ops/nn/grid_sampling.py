@@ -42,7 +42,7 @@ def _to_pixels(coordinate: Tensor, size: int, align_corners: bool) -> Tensor:
 
 def _clipped(position: Tensor, size: int, align_corners: bool) -> Tensor:
     """Positions clamped to the image; the gradient is zero on its edges too, as PyTorch has it."""
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     inside = (position > 0).logical_and(position < size - 1)
     return _where(inside, position, position.detach().clamp(0, size - 1))
@@ -50,7 +50,7 @@ def _clipped(position: Tensor, size: int, align_corners: bool) -> Tensor:
 
 def _reflected(position: Tensor, size: int, align_corners: bool) -> Tensor:
     """Positions folded at the image's edges: pixel centres with *align_corners*, else half a pixel further out."""
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
     if span == 0:
@@ -167,7 +167,7 @@ def _cubic_taps(position: Tensor, size: int, pad: Pad) -> Taps:
 
 def _offset(place: Tensor, size: int, pitch: int) -> tuple[Tensor, Tensor]:
     """How many rows a whole position lies behind position 0, and whether it is inside the image."""
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     inside = (place >= 0).logical_and(place <= size - 1)
     # Chosen before the cast, which NaN and huge numbers would not survive.
@@ -178,7 +178,7 @@ def _offset(place: Tensor, size: int, pitch: int) -> tuple[Tensor, Tensor]:
 def _sampled(input: Tensor, positions: Sequence[Tensor], taps_of: Callable[..., Taps], pad: Pad) -> Tensor:
     """The samples (images * points, C) at positions (images, points), one tensor a dimension, outermost first."""
     from ..creation.factories import arange
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
     from ..shaping.joining import stack
     from .padding import _pad_constant
 

@@ -177,7 +177,7 @@ def _triangle(distance: Tensor) -> Tensor:
 
 
 def _cubic_filter(distance: Tensor) -> Tensor:
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     near, far = _cubic(distance, -0.5)
     return _where(distance < 1, near, _where(distance < 2, far, 0))

@@ -19,14 +19,20 @@ from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
-from ...layout import Shape
+from ...layout import Shape, normalize_dims
 from ...tensor import Tensor, check_tensor
+from ..linalg.norms import _order, norm_over
+from ..pointwise.arithmetic import _div
+from ..pointwise.clamp import _clamp
 from ..shaping.joining import cat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...backend.interface import Signature
+
+    Dims = int | Sequence[int]
+
 
 _HALF = (float16, bfloat16)
 
@@ -615,3 +621,24 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     for step in range(1, size):
         total = total + padded.narrow(1, step, channels)
     return input / (total * (alpha / size) + k) ** beta
+
+
+@function(method=False, namespace="nn.functional")
+def normalize(input: Tensor, p: float = 2.0, dim: Dims = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """*input* divided by its *p*-norm over *dim* (an int or several), or by *eps* where the norm is smaller.
+
+    Raises RuntimeError for integers and bool, IndexError for a dim out of range.
+
+    >>> import polyad
+    >>> polyad.nn.functional.normalize(polyad.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    check_tensor(input, "normalize", "input")
+    dims = normalize_dims(dim, input.ndim, "normalize")
+    length = norm_over(input, _order("normalize", p), dims, True)
+    result = _div(input, _clamp(length, eps, None))
+    if out is not None:
+        from ...dispatch.caller import write_out
+
+        return write_out(out, result)  # type: ignore[no-any-return]
+    return result

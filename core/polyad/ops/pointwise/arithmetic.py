@@ -376,7 +376,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if not input._type.dtype.is_complex:
         return sign(input)
-    from .selection import _where
+    from .where import _where
 
     magnitude = abs(input)
     return _where(magnitude == 0, input, _div(input, magnitude))
@@ -385,7 +385,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _sgn_grad(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
     if not input._type.dtype.is_complex:
         return zeros_like(g)
-    from .selection import _where
+    from .where import _where
 
     # What of g is across the direction of input, over its magnitude.
     magnitude = abs(input)
@@ -446,7 +446,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     >>> polyad.lerp(polyad.tensor([0.0, 10.0]), polyad.tensor([1.0, 20.0]), 0.5)
     tensor([ 0.5000, 15.0000])
     """
-    from .selection import _where
+    from .where import _where
 
     step = _sub(end, input)
     below = _add(input, _mul(step, weight))

@@ -28,8 +28,8 @@ from ...layout import Layout, broadcast_shapes, in_parts, why_not_complex
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
 from .arithmetic import conjugate
-from .selection import _where
 from .trigonometry import atan2
+from .where import _where
 
 
 def _part(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -346,7 +346,7 @@ def _set_imag(self: Tensor, value: Any) -> None:
 
 
 def _assign(target: Tensor, value: Any) -> None:
-    from ..memory.conversion import copy_, fill_
+    from ..memory.copying import copy_, fill_
 
     check_writable("real, imag", target)
     (copy_ if isinstance(value, Tensor) else fill_)(target, value)

@@ -8,7 +8,7 @@ from ...dispatch.structure import pointwise
 from ...dtypes import iinfo
 from ...tensor import Tensor
 from .arithmetic import _floor_divide, _fmod, _mul
-from .selection import _where
+from .where import _where
 
 
 @composite(dtype=integral_only("gcd", bools=False), structure=pointwise, inplace=True)

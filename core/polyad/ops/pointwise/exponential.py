@@ -17,7 +17,9 @@ from ...tensor import Tensor, check_tensor
 from ..creation.factories import ones_like
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _sub, conjugate
-from .selection import _where, clamp, maximum
+from .clamp import clamp
+from .maximum import maximum
+from .where import _where
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

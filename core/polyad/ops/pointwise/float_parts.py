@@ -22,10 +22,11 @@ from ..creation.factories import full_like
 from ..declaring.half_types import in_float32
 from ..shaping.reshape import view
 from .arithmetic import _add, _div, _mul, _neg, _no_slope, _sub
+from .clamp import _clamp
 from .exponential import LN2, log2
 from .powers import _pow
 from .rounding import floor
-from .selection import _clamp, _where
+from .where import _where
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

@@ -22,7 +22,8 @@ from ...tensor import Tensor
 from ..creation.factories import zeros_like
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _neg, conjugate
-from .selection import _where, maximum, minimum
+from .maximum import maximum, minimum
+from .where import _where
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

@@ -15,7 +15,7 @@ from ...tensor import Tensor
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _neg, _sub, conjugate
 from .powers import rsqrt, square
-from .selection import _where
+from .where import _where
 
 
 @primitive(dtype=promoted_float, structure=pointwise, inplace=True)

@@ -1,1 +1,1 @@
-"""Sums of products: matmul, mm, addmm, einsum, tensordot."""
+"""Sums of products: matmul, mm, dot, outer, addmm, einsum, tensordot."""

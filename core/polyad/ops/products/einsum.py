@@ -22,9 +22,9 @@ from ...dispatch.op import function
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..indexing.slicing import _diagonal
 from ..pointwise.arithmetic import _mul
 from ..reductions.sums import _sum
+from ..shaping.diagonals import _diagonal
 from ..shaping.reshape import _permute, _reshape, _squeeze
 from .matmul import _gemm
 from .mm import check_same_dtype

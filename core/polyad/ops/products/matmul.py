@@ -1,10 +1,10 @@
-"""Products of matrices and vectors."""
+"""`matmul`, and the primitive ``gemm`` that all products of matrices and vectors come down to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...dispatch.forward import affine, multilinear
+from ...dispatch.forward import multilinear
 from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import contraction
@@ -113,60 +113,3 @@ def _vector_product_grad_other(g: Tensor, input: Tensor, other_shape: Shape) -> 
 
 gradient(_vector_product, input=_vector_product_grad_input, other=_vector_product_grad_other)
 multilinear(_vector_product, "input", "other")
-
-
-@composite(dtype=promoted, structure=contraction, grad_name="AddmmBackward0", method=False)
-def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """input @ weight.T + bias."""
-    product = _gemm(input, weight, False, True)
-    return product if bias is None else product + bias
-
-
-def _linear_grad_weight(g: Tensor, input: Tensor) -> Tensor:
-    if len(g._array.shape) > 2:
-        g, input = g.reshape(-1, g.shape[-1]), input.reshape(-1, input.shape[-1])
-    return _gemm(g, conjugate(input), True, False)
-
-
-gradient(
-    _linear,
-    input=lambda g, weight: _gemm(g, conjugate(weight), False, False),
-    weight=_linear_grad_weight,
-    bias=lambda g: g,
-)
-affine(_linear, "input", "weight", "bias")
-
-
-@function(method=False)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``: input (*, in), weight (out, in) or (in,), bias (out,); the result is (*, out).
-
-    Raises RuntimeError when in or out do not agree.
-
-    >>> import polyad
-    >>> polyad.nn.functional.linear(polyad.tensor([[1.0, 2.0]]), polyad.tensor([[3.0, 4.0]]))
-    tensor([[11.]])
-    """
-    check_tensor(input, "linear", "input")
-    check_tensor(weight, "linear", "weight")
-    if (
-        input.ndim == 0
-        or weight.ndim not in (1, 2)
-        or input.shape[-1] != weight.shape[-1]
-        or (bias is not None and bias.ndim and bias.shape[-1] not in (1, weight.shape[0]))
-    ):
-        operands = {"input": input, "weight": weight, "bias": bias}
-        inner = f": {input.shape[-1]} != {weight.shape[-1]}" if input.ndim and weight.ndim else ""
-        raise ShapeError(
-            f"linear: input {tuple(input.shape)} and weight {tuple(weight.shape)} do not agree{inner}",
-            operands={name: value for name, value in operands.items() if value is not None},
-            fix=f"make the last dimension of input {weight.shape[-1] if weight.ndim else '...'}, or use "
-            f"Linear({input.shape[-1] if input.ndim else '...'}, {weight.shape[0] if weight.ndim else '...'})",
-        )
-    if weight.ndim == 1 or input.ndim == 1:
-        product = _matmul(input, weight.t() if weight.ndim == 2 else weight)
-        return product if bias is None else product + bias
-    return _linear(input, weight, bias)
-
-
-alias("linear", linear, namespace="nn.functional")

@@ -1,8 +1,8 @@
-"""Products of vectors and matrices under the names that say their shapes: mm, bmm, mv, dot, outer, kron, ...
+"""Products of matrices under the names that say their shapes: mm, bmm, mv; and of chains of matrices.
 
-Unlike `matmul` and the elementwise ops these do not promote: operands of two dtypes are refused, as PyTorch does,
-except where the product is elementwise (outer, kron). What all of them come down to is the primitive ``gemm``
-(`polyad.ops.products.matmul`); mm, bmm, mv and dot are ops of their own only so that a small product costs one kernel.
+Unlike `matmul` and the elementwise ops these do not promote: operands of two dtypes are refused, as PyTorch does. What
+all of them come down to is the primitive ``gemm`` (`polyad.ops.products.matmul`); mm, bmm and mv, like dot in dot.py,
+are ops of their own only so that a small product costs one kernel.
 
 To add a product of fixed ranks, declare a composite with `same_dtype` and a shape rule that also checks the ranks; its
 body calls the rule first, since ``gemm`` broadcasts where the product may not.
@@ -10,23 +10,20 @@ body calls the rule first, since ``gemm`` broadcasts where the product may not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...backend.interface import Signature
 from ...dispatch.forward import multilinear
-from ...dispatch.op import alias, composite, function, gradient
+from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Rule, Typing
 from ...dispatch.structure import contraction
-from ...dispatch.views import owned
 from ...dtypes import BOOL
 from ...errors import DTypeError, ShapeError, UnsupportedDType
-from ...layout import Shape, broadcast_shapes, normalize_dim
+from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..indexing.slicing import _diagonal, _slice
-from ..pointwise.arithmetic import _mul, _sub, conjugate
-from ..reductions.sums import _sum
-from ..shaping.reshape import _permute, _reshape, _squeeze, _unsqueeze
+from ..pointwise.arithmetic import _mul, conjugate
+from ..shaping.reshape import _permute, _squeeze, _unsqueeze
 from .matmul import _gemm
 
 
@@ -126,17 +123,6 @@ def mv_shape(input: Shape, vec: Shape, op: str = "mv", names: tuple[str, str] = 
     return (input[0],)
 
 
-def _dot_shape(input: Shape, tensor: Shape, op: str = "dot", name: str = "tensor") -> Shape:
-    names = ("input", name)
-    _expect(op, names, (input, tensor), (1, 1))
-    _inner(op, names, (input, tensor), (input[0], tensor[0]))
-    return ()
-
-
-def _vdot_shape(input: Shape, other: Shape) -> Shape:
-    return _dot_shape(input, other, "vdot", "other")
-
-
 @composite(dtype=same_dtype("mm"), structure=contraction, shape=mm_shape)
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices: (n, m) and (m, p) give (n, p).
@@ -203,230 +189,59 @@ gradient(
 multilinear(mv, "input", "vec")
 
 
-@composite(dtype=same_dtype("dot"), structure=contraction, shape=_dot_shape)
-def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the products of two vectors' elements; nothing is conjugated (see `vdot`).
+def product_of_chain(matrices: Sequence[Tensor]) -> Tensor:
+    """The product of matrices in the order with the fewest multiplications.
 
-    Raises RuntimeError unless both are 1-d, of one length and one dtype.
+    Dynamic programming over intervals: Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 15.2.
+    """
+    count = len(matrices)
+    sizes = [matrices[0]._array.shape[0], *[matrix._array.shape[1] for matrix in matrices]]
+    cost = [[0] * count for _ in range(count)]
+    cut = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for first in range(count - length):
+            last = first + length
+            cost[first][last], cut[first][last] = min(
+                (cost[first][at] + cost[at + 1][last] + sizes[first] * sizes[at + 1] * sizes[last + 1], at)
+                for at in range(first, last)
+            )
+
+    def product(first: int, last: int) -> Tensor:
+        if first == last:
+            return matrices[first]
+        at = cut[first][last]
+        return mm(product(first, at), product(at + 1, last))
+
+    return product(0, count - 1)
+
+
+def check_chain(op: str, tensors: Sequence[Tensor]) -> None:
+    """Raise unless neighbouring matrices can be multiplied and all have one dtype."""
+    operands = {f"tensors[{place}]": tensor for place, tensor in enumerate(tensors)}
+    check_same_dtype(op, **operands)
+    for place in range(len(tensors) - 1):
+        columns, rows = tensors[place]._array.shape[1], tensors[place + 1]._array.shape[0]
+        if columns != rows:
+            raise ShapeError(
+                f"{op}: tensors {place} and {place + 1} do not agree: {columns} != {rows}",
+                operands=operands,
+                fix="give matrices whose neighbouring sizes are equal",
+            )
+
+
+@function(method=False)
+def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
+    """The product of matrices, multiplied in the cheapest order; newer programs say ``linalg.multi_dot``.
+
+    Raises RuntimeError without a matrix, or when sizes or dtypes do not agree.
 
     >>> import polyad
-    >>> polyad.dot(polyad.tensor([1, 2]), polyad.tensor([3, 4]))
-    tensor(11)
+    >>> polyad.chain_matmul(polyad.ones(2, 3), polyad.ones(3, 4), polyad.ones(4, 1))
+    tensor([[12.],
+            [12.]])
     """
-    _dot_shape(input._array.shape, tensor._array.shape)
-    return _reshape(_gemm(_unsqueeze(input, 0), _unsqueeze(tensor, 1), False, False), ())
-
-
-gradient(
-    dot,
-    input=lambda g, tensor: _mul(g, conjugate(tensor)),
-    tensor=lambda g, input: _mul(g, conjugate(input)),
-)
-multilinear(dot, "input", "tensor")
-
-
-@composite(dtype=same_dtype("vdot"), structure=contraction, shape=_vdot_shape)
-def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product of two vectors: `dot` with the first one conjugated.
-
-    Raises RuntimeError unless both are 1-d, of one length and one dtype.
-
-    >>> import polyad
-    >>> polyad.vdot(polyad.tensor([1j]), polyad.tensor([1j]))
-    tensor(1.+0.j)
-    """
-    _vdot_shape(input._array.shape, other._array.shape)
-    return dot(conjugate(input), other)
-
-
-@function()
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Sums of products over the last dimensions: ``(*a, n)`` and ``(*b, n)`` give ``(*a, *b)``; 0-d multiplies.
-
-    Raises RuntimeError when the last sizes differ, or the dtypes do (and neither is 0-d).
-
-    >>> import polyad
-    >>> polyad.inner(polyad.tensor([[1, 2], [3, 4]]), polyad.tensor([1, 10]))
-    tensor([21, 43])
-    """
-    left = check_tensor(input, "inner", "input")._array.shape
-    right = check_tensor(other, "inner", "other")._array.shape
-    if not left or not right:
-        return _mul(input, other)
-    check_same_dtype("inner", input=input, other=other)
-    if left[-1] != right[-1]:
-        raise ShapeError(
-            f"inner: the last sizes of input {left} and other {right} differ: {left[-1]} != {right[-1]}",
-            operands={"input": input, "other": other},
-            fix="make the last dimensions equal",
-        )
-    if len(left) == len(right) == 1:
-        return dot(input, other)
-    if len(right) == 1 and len(left) == 2:
-        return mv(input, other)
-    rows, columns = (one if one.ndim == 2 else _reshape(one, _flat(one)) for one in (input, other))
-    product = mm(rows, _permute(columns, (1, 0)))
-    return product if len(left) == len(right) == 2 else _reshape(product, (*left[:-1], *right[:-1]))
-
-
-def _flat(tensor: Tensor) -> Shape:
-    """The shape of *tensor* with all but the last dimension as one."""
-    shape = tensor._array.shape
-    count = 1
-    for size in shape[:-1]:
-        count *= size
-    return (count, shape[-1])
-
-
-@function()
-def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of each element of one vector with each of another: (n,) and (m,) give (n, m).
-
-    Dtypes promote. Raises RuntimeError unless both are 1-d.
-
-    >>> import polyad
-    >>> polyad.outer(polyad.tensor([1, 2]), polyad.tensor([3, 4]))
-    tensor([[3, 4],
-            [6, 8]])
-    """
-    try:
-        vectors = len(input._array.shape) == len(vec2._array.shape) == 1
-    except AttributeError:
-        vectors = False
-    if not vectors:
-        check_rank("outer", 1, input=input, vec2=vec2)
-    return _mul(_unsqueeze(input, 1), vec2)
-
-
-ger = alias("ger", outer)
-
-
-@function()
-def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The Kronecker product: each element of *input* times the whole of *other*, as blocks.
-
-    Sizes multiply, dimension by dimension counted from the last; dtypes promote.
-
-    >>> import polyad
-    >>> polyad.kron(polyad.tensor([1, 10]), polyad.tensor([1, 2]))
-    tensor([ 1,  2, 10, 20])
-    """
-    left = check_tensor(input, "kron", "input")._array.shape
-    right = check_tensor(other, "kron", "other")._array.shape
-    ndim = max(len(left), len(right))
-    left, right = (1,) * (ndim - len(left)) + left, (1,) * (ndim - len(right)) + right
-    spaced = _reshape(input, tuple([size for one in left for size in (one, 1)]))
-    blocks = _reshape(other, tuple([size for one in right for size in (1, one)]))
-    return owned(_reshape(_mul(spaced, blocks), tuple([a * b for a, b in zip(left, right, strict=True)])))
-
-
-@function()
-def trace(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal; integers add up in int64. Raises RuntimeError unless *input* is a matrix.
-
-    >>> import polyad
-    >>> polyad.trace(polyad.tensor([[1, 2], [3, 4]]))
-    tensor(5)
-    """
-    check_rank("trace", 2, input=input)
-    return _sum(_diagonal(input, 0, 0, 1), (0,), False)
-
-
-@function(method=False, namespace="nn.functional")
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input1 @ weight[k] @ input2 + bias[k]`` for each k: input1 (*, n), input2 (*, m), weight (out, n, m), bias
-    (out,); the result is (*, out).
-
-    Raises RuntimeError when sizes or dtypes do not agree.
-
-    >>> import polyad
-    >>> polyad.nn.functional.bilinear(polyad.ones(1, 2), polyad.ones(1, 3), polyad.ones(1, 2, 3))
-    tensor([[6.]])
-    """
-    from .einsum import einsum
-
-    operands = {"input1": input1, "input2": input2, "weight": weight} | ({} if bias is None else {"bias": bias})
-    for name, tensor in operands.items():
-        check_tensor(tensor, "bilinear", name)
-    check_same_dtype("bilinear", **operands)
-    first, second, shape = input1._array.shape, input2._array.shape, weight._array.shape
-    if (
-        not first
-        or len(shape) != 3
-        or first[:-1] != second[:-1]
-        or len(first) != len(second)
-        or (first[-1], second[-1]) != shape[1:]
-        or (bias is not None and bias._array.shape != shape[:1])
-    ):
-        raise ShapeError(
-            f"bilinear: input1 {first}, input2 {second} and weight {shape} do not agree",
-            operands=operands,
-            fix="shapes are (*, n), (*, m), (out, n, m) and, for bias, (out,)",
-        )
-    result: Tensor = einsum("...n,knm,...m->...k", input1, weight, input2)
-    return result if bias is None else result + bias
-
-
-# ---------------------------------------------------------------------------------------------------- cross products
-
-
-def _cross_shape(input: Shape, other: Shape, dim: int) -> Shape:
-    return broadcast_shapes(input, other)
-
-
-@composite(
-    dtype=same_dtype("cross"), structure=contraction, shape=_cross_shape, grad_name="LinalgCrossBackward0", method=False
-)
-def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
-    """The cross products of the vectors along *dim*, which has size 3 in both; the others broadcast."""
-    from ..shaping.joining import _cat
-
-    a, b = ([_slice(one, dim, at, 1, 1) for at in range(3)] for one in (input, other))
-    return _cat([_sub(_mul(a[i], b[j]), _mul(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))], dim)
-
-
-gradient(
-    _cross,
-    input=lambda g, other, dim: _cross(conjugate(other), g, dim),
-    other=lambda g, input, dim: _cross(g, conjugate(input), dim),
-)
-multilinear(_cross, "input", "other")
-
-
-def cross_along(op: str, input: Tensor, other: Tensor, dim: int) -> Tensor:
-    """`_cross` after checking its operands."""
-    operands = {"input": input, "other": other}
-    left, right = (check_tensor(tensor, op, name)._array.shape for name, tensor in operands.items())
-    if len(left) != len(right):
-        raise ShapeError(
-            f"{op}: input has {len(left)} dimensions and other {len(right)}",
-            operands=operands,
-            fix="give them as many dimensions; sizes of 1 broadcast",
-        )
-    at = normalize_dim(dim, len(left), op)
-    if not left or left[at] != 3 or right[at] != 3:
-        raise ShapeError(
-            f"{op}: dimension {at} of both must have size 3",
-            operands=operands,
-            fix="name the dimension along which the vectors lie",
-        )
-    return _cross(input, other, at)
-
-
-@function()
-def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The cross products of vectors along *dim*, whose size is 3; without a dim, along the first dimension of size 3.
-
-    The other dimensions broadcast. Raises RuntimeError for other sizes, numbers of dimensions that differ or two
-    dtypes.
-
-    >>> import polyad
-    >>> polyad.cross(polyad.tensor([1, 0, 0]), polyad.tensor([0, 1, 0]))
-    tensor([0, 0, 1])
-    """
-    if dim is None:
-        shape = check_tensor(input, "cross", "input")._array.shape
-        if 3 not in shape:
-            raise ShapeError("cross: input has no dimension of size 3", operands={"input": input}, fix="reshape it")
-        dim = shape.index(3)
-    return cross_along("cross", input, other, dim)
+    if not matrices:
+        raise ShapeError("chain_matmul: there is no matrix", fix="give at least one")
+    check_rank("chain_matmul", 2, **{f"matrices[{place}]": matrix for place, matrix in enumerate(matrices)})
+    check_chain("chain_matmul", matrices)
+    return matrices[0].clone() if len(matrices) == 1 else product_of_chain(matrices)

@@ -1,17 +1,15 @@
-"""Contractions of several tensors: tensordot, and products of many matrices in the cheapest order."""
+"""Sums of products over several dimensions of two tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...dispatch.op import function
 from ...errors import ArgumentTypeError, ShapeError
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..shaping.reshape import _reshape, _unsqueeze
 from .einsum import plan, run
-from .mm import check_rank, check_same_dtype, mm
+from .mm import check_same_dtype
 
 
 @function(method=False)
@@ -85,95 +83,3 @@ def _dims_of(dims: Any, a: Tensor, b: Tensor) -> list[tuple[int, int]]:
         (normalize_dim(one, a.ndim, "tensordot"), normalize_dim(other, b.ndim, "tensordot"))
         for one, other in zip(first, second, strict=True)
     ]
-
-
-def product_of_chain(matrices: Sequence[Tensor]) -> Tensor:
-    """The product of matrices in the order with the fewest multiplications.
-
-    Dynamic programming over intervals: Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 15.2.
-    """
-    count = len(matrices)
-    sizes = [matrices[0]._array.shape[0], *[matrix._array.shape[1] for matrix in matrices]]
-    cost = [[0] * count for _ in range(count)]
-    cut = [[0] * count for _ in range(count)]
-    for length in range(1, count):
-        for first in range(count - length):
-            last = first + length
-            cost[first][last], cut[first][last] = min(
-                (cost[first][at] + cost[at + 1][last] + sizes[first] * sizes[at + 1] * sizes[last + 1], at)
-                for at in range(first, last)
-            )
-
-    def product(first: int, last: int) -> Tensor:
-        if first == last:
-            return matrices[first]
-        at = cut[first][last]
-        return mm(product(first, at), product(at + 1, last))
-
-    return product(0, count - 1)
-
-
-def check_chain(op: str, tensors: Sequence[Tensor]) -> None:
-    """Raise unless neighbouring matrices can be multiplied and all have one dtype."""
-    operands = {f"tensors[{place}]": tensor for place, tensor in enumerate(tensors)}
-    check_same_dtype(op, **operands)
-    for place in range(len(tensors) - 1):
-        columns, rows = tensors[place]._array.shape[1], tensors[place + 1]._array.shape[0]
-        if columns != rows:
-            raise ShapeError(
-                f"{op}: tensors {place} and {place + 1} do not agree: {columns} != {rows}",
-                operands=operands,
-                fix="give matrices whose neighbouring sizes are equal",
-            )
-
-
-@function(method=False)
-def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
-    """The product of matrices, multiplied in the cheapest order; newer programs say ``linalg.multi_dot``.
-
-    Raises RuntimeError without a matrix, or when sizes or dtypes do not agree.
-
-    >>> import polyad
-    >>> polyad.chain_matmul(polyad.ones(2, 3), polyad.ones(3, 4), polyad.ones(4, 1))
-    tensor([[12.],
-            [12.]])
-    """
-    if not matrices:
-        raise ShapeError("chain_matmul: there is no matrix", fix="give at least one")
-    check_rank("chain_matmul", 2, **{f"matrices[{place}]": matrix for place, matrix in enumerate(matrices)})
-    check_chain("chain_matmul", matrices)
-    return matrices[0].clone() if len(matrices) == 1 else product_of_chain(matrices)
-
-
-@function(namespace="linalg")
-def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of two or more matrices, multiplied in the cheapest order; the first and last may be vectors.
-
-    Raises RuntimeError for fewer than two tensors, or when sizes or dtypes do not agree.
-
-    >>> import polyad
-    >>> polyad.linalg.multi_dot([polyad.ones(3), polyad.ones(3, 4), polyad.ones(4)])
-    tensor(12.)
-    """
-    if not isinstance(tensors, (tuple, list)):
-        raise ArgumentTypeError(f"multi_dot: tensors is {type(tensors).__name__}, not a list", fix="pass a list")
-    if len(tensors) < 2:
-        raise ShapeError(f"multi_dot: there are {len(tensors)} tensors, not two or more", fix="give at least two")
-    operands = {f"tensors[{place}]": tensor for place, tensor in enumerate(tensors)}
-    last = len(tensors) - 1
-    for place, tensor in enumerate(tensors):
-        ndim = check_tensor(tensor, "multi_dot", f"tensors[{place}]").ndim
-        if ndim != 2 and not (ndim == 1 and place in (0, last)):
-            raise ShapeError(
-                f"multi_dot: tensor {place} has {ndim} dimensions",
-                operands=operands,
-                fix="give matrices; only the first and the last may be vectors",
-            )
-    shape = (*tensors[0]._array.shape[:-1], *tensors[-1]._array.shape[1:])
-    matrices = [
-        tensor if tensor.ndim == 2 else _unsqueeze(tensor, 0 if place == 0 else 1)
-        for place, tensor in enumerate(tensors)
-    ]
-    check_chain("multi_dot", matrices)
-    result = product_of_chain(matrices)
-    return result if result._array.shape == shape else _reshape(result, shape)

@@ -34,7 +34,7 @@ from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
 from ...tensor import Tensor, check_tensor
-from ..memory.conversion import _copy_strided
+from ..memory.copying import _copy_strided
 from ..reductions.any_all import anywhere
 
 if TYPE_CHECKING:

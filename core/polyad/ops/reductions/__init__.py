@@ -1,1 +1,1 @@
-"""Many elements to few: sums, extremes, any and all, variances, quantiles, histograms; and running sums."""
+"""Many elements to few: sum, max, any, var, median, quantile, histogram; running sums and differences."""

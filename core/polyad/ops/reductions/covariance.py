@@ -10,9 +10,9 @@ from ...dtypes import BOOL, FLOATING
 from ...errors import DTypeError, ShapeError
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
-from ..indexing.slicing import _diagonal
 from ..pointwise.arithmetic import _div, _mul, _sub, conjugate
 from ..products.matmul import _gemm
+from ..shaping.diagonals import _diagonal
 from ..shaping.reshape import _reshape, _unsqueeze
 from .any_all import anywhere
 from .sums import _sum

@@ -24,11 +24,13 @@ from ...dtypes import DType, float32, int64
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..declaring.shape_rules import same
-from ..indexing.index_select import _gather
+from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import conjugate
-from ..pointwise.selection import _where, maximum
-from ..shaping.joining import _cat, _flip
+from ..pointwise.maximum import maximum
+from ..pointwise.where import _where
+from ..shaping.flipping import _flip
+from ..shaping.joining import _cat
 
 
 @primitive(dtype=summed, structure=Rowwise("dim"), shape=same, method=False)
@@ -208,7 +210,7 @@ def _cummin(input: Tensor, dim: int) -> Any:
 
 def _chosen(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
     from ..creation.factories import _full
-    from ..indexing.index_select import _scatter_add
+    from ..indexing.gather_scatter import _scatter_add
 
     kind = g[0]._type
     return _scatter_add(_full(input_shape, 0, kind.dtype, kind.device), indices, g[0], dim)

@@ -24,11 +24,12 @@ from ..declaring.no_derivative import no_derivative
 from ..declaring.shape_rules import same
 from ..indexing.slicing import _select, _slice
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
-from ..pointwise.selection import _where
+from ..pointwise.where import _where
 from ..products.mm import check_same_dtype
 from ..shaping.reshape import _reshape
 from ..sorting.searchsorted import _searchsorted
-from .sums import _amax, _amin, _sum
+from .max_min import _amax, _amin
+from .sums import _sum
 
 # ---------------------------------------------------------------------------------------------------- counts
 
@@ -49,7 +50,7 @@ def _count_shape(input: Shape, weights: Shape | None, size: int) -> Shape:
 @composite(dtype=_counted, structure=opaque, shape=_count_shape, method=False)
 def _bincount(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
     """How often each of 0 to *size* - 1 is in *input* (1-d), or the sums of *weights* there."""
-    from ..indexing.index_select import _scatter_add
+    from ..indexing.gather_scatter import _scatter_add
 
     kind = input._type
     if weights is None:

@@ -1,4 +1,4 @@
-"""Variance, and sums of exponentials."""
+"""Variance and standard deviation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...dispatch.forward import reduction
-from ...dispatch.op import alias, composite, function, gradient
-from ...dispatch.promotion import Typing, first, floating_only, promoted_float
+from ...dispatch.op import composite, function, gradient
+from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
 from ...dtypes import float32
 from ...errors import ArgumentTypeError
@@ -16,7 +16,7 @@ from ...layout import normalize_dims, reduced_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
-from .sums import _amax, _mean, _sum, count, kept
+from .sums import _mean, _sum, count, kept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,7 @@ def _std(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool)
 
 def _std_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool, out: Tensor) -> Tensor:
     """As the variance's; where all elements are equal PyTorch says 0, not infinity."""
-    from ..pointwise.selection import _where
+    from ..pointwise.where import _where
 
     return _var_grad(_where(out == 0, 0, g / (out * 2)), input, dims, correction, keepdim)
 
@@ -183,55 +183,3 @@ def std_mean(
     """
     dims, less = _given("std_mean", input, dim, unbiased, correction)
     return _std(input, dims, less, keepdim), _mean(input, dims, keepdim)
-
-
-# ---------------------------------------------------------------------------------------------------- log-sum-exp
-
-
-@composite(dtype=promoted_float, structure=Reduction("dims"), method=False)
-def _logsumexp(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """log of the sum of exp(input) over *dims*, without overflow."""
-    shape = input._array.shape
-    if not count(shape, dims):
-        return _sum(input.exp(), dims, keepdim).log()
-    largest = _finite(_amax(input.real if input._type.dtype.is_complex else input, dims, True))
-    total = _sum((input - largest).exp(), dims, True).log() + largest
-    return total.reshape(reduced_shape(shape, dims, keepdim))
-
-
-def _finite(largest: Tensor) -> Tensor:
-    """Infinities replaced by 0, so that subtracting them makes no nan."""
-    from ..pointwise.selection import _where
-
-    return _where(largest.abs() == math.inf, 0.0, largest)
-
-
-def _logsumexp_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
-    from ..pointwise.selection import _where
-
-    shape = input._array.shape
-    out = kept(out, shape, dims, keepdim)
-    # Where all elements are -inf the shares are 0, not nan: a fully masked row.
-    return kept(g, shape, dims, keepdim) * conjugate((input - _where(out == -math.inf, 0.0, out)).exp())
-
-
-gradient(_logsumexp, input=_logsumexp_grad)
-reduction(_logsumexp)
-
-
-@function()
-def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """log(sum(exp(input))) over *dim* (an int or several), computed from the largest element down so that nothing
-    overflows.
-
-    Raises IndexError for a dim out of range.
-
-    >>> import polyad
-    >>> polyad.logsumexp(polyad.tensor([1000.0, 1000.0], dtype=polyad.float64), 0)
-    tensor(1000.6931, dtype=polyad.float64)
-    """
-    check_tensor(input, "logsumexp", "input")
-    return _logsumexp(input, normalize_dims(dim, input.ndim, "logsumexp"), keepdim)
-
-
-alias("logsumexp", logsumexp, namespace="special")

@@ -1,1 +1,1 @@
-"""The same elements in another arrangement: reshape, permute, cat, stack, flip."""
+"""The same elements in another arrangement: reshape, permute, split, cat, stack, repeat, flip, diagonal, tril."""

@@ -1,86 +1,24 @@
-"""Tensors put together by a pattern: block diagonals, Cartesian products, combinations, powers."""
+"""Choices of elements, each choice a row: Cartesian products and combinations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
-from ...dispatch.forward import linear_in
-from ...dispatch.op import composite, function, gradient
-from ...dispatch.promotion import promoted
+from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
-from ...dtypes import FLOATING, int64
+from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError
 from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor
 from ..creation.factories import _arange, _full
 from ..indexing.index_select import _index_add, _index_select
 from ..indexing.slicing import _select, _slice
 from ..pointwise.arithmetic import _add, _sub
 from ..products.mm import check_rank
-from ..reductions.cumulative import _cumprod, _cumsum
-from .joining import _cat, _flip, _stack
+from ..reductions.cumulative import _cumsum
+from .joining import _cat, _given, _stack
 from .reshape import _expand, _reshape, _unsqueeze
-
-
-def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
-    return {f"tensors[{place}]": check_tensor(one, op, f"tensors[{place}]") for place, one in enumerate(tensors)}
-
-
-def _block_shape(tensors: Sequence[Shape]) -> Shape:
-    return tuple([sum(sizes) for sizes in zip(*tensors, strict=True)])
-
-
-@composite(dtype=promoted, structure=shaping, shape=_block_shape, method=False)
-def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
-    """The matrices *tensors* one behind the other on the diagonal, zeros elsewhere."""
-    kind = tensors[0]._type
-    columns = sum([block._array.shape[1] for block in tensors])
-    rows, before = [], 0
-    for block in tensors:
-        height, width = block._array.shape
-        pads = [_full((height, size), 0, kind.dtype, kind.device) for size in (before, columns - before - width)]
-        rows.append(_cat([pads[0], block, pads[1]], 1))
-        before += width
-    return _cat(rows, 0)
-
-
-def _blocks(g: Tensor, tensors_shape: Sequence[Shape]) -> list[Tensor]:
-    made, row, column = [], 0, 0
-    for height, width in tensors_shape:
-        made.append(_slice(_slice(g, 0, row, height, 1), 1, column, width, 1))
-        row, column = row + height, column + width
-    return made
-
-
-gradient(_block_diag, tensors=_blocks)
-linear_in(_block_diag, "tensors")
-
-
-@function(method=False)
-def block_diag(*tensors: Any) -> Tensor:
-    """A matrix with the given matrices on its diagonal and zeros elsewhere; vectors count as rows, 0-d as 1 x 1.
-
-    Dtypes promote. Raises RuntimeError for more than two dimensions.
-
-    >>> import polyad
-    >>> polyad.block_diag(polyad.tensor([[1], [2]]), polyad.tensor([3, 4]))
-    tensor([[1, 0, 0],
-            [2, 0, 0],
-            [0, 3, 4]])
-    """
-    operands = _given("block_diag", tensors)
-    if not operands:
-        from ..creation.factories import zeros
-
-        return zeros(1, 0)
-    for name, tensor in operands.items():
-        if tensor.ndim > 2:
-            raise ShapeError(
-                f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
-            )
-    return _block_diag([one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors])
 
 
 @function(method=False)
@@ -174,34 +112,3 @@ def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
         column = _add(_arange(0, 1, total, int64, device), _index_select(first, parents, 0))
         rows = _cat([_index_select(rows, parents, 0), _unsqueeze(column, 1)], 1)
     return rows
-
-
-def powers_of(x: Tensor, count: int) -> Tensor:
-    """The powers 0 to *count* - 1 of each element, in a new last dimension; integers in int64."""
-    shape = x._array.shape
-    dtype = x._type.dtype
-    first = _full((*shape, min(count, 1)), 1, int64 if dtype.category < FLOATING else dtype, x._type.device)
-    if count < 2:
-        return first
-    last = len(shape)
-    return _cat([first, _cumprod(_expand(_unsqueeze(x, last), (*shape, count - 1)), last)], last)
-
-
-@function(method=False)
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers N - 1 to 0 of each element of a vector, one row an element; with *increasing*, 0 to N - 1.
-
-    N is the vector's size unless given. Integers and bool become int64. Raises RuntimeError unless x is 1-d and N is 0
-    or more.
-
-    >>> import polyad
-    >>> polyad.vander(polyad.tensor([2, 3]), 3)
-    tensor([[4, 2, 1],
-            [9, 3, 1]])
-    """
-    check_rank("vander", 1, x=x)
-    count = x._array.shape[0] if N is None else int(N)
-    if count < 0:
-        raise ShapeError(f"vander: N is {count}, below 0", operands={"x": x}, fix="choose N of 0 or more")
-    powers = powers_of(x, count)
-    return powers if increasing else _flip(powers, (1,))

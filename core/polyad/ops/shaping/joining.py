@@ -1,20 +1,23 @@
-"""Copies that rearrange: joining, repeating, reversing, rolling, triangles."""
+"""Copies that join tensors: `cat`, `stack` and their kin, `block_diag`; and what makes tensors fit for each other:
+`atleast_2d`, `meshgrid`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import linear_in
-from ...dispatch.op import alias, composite, function, gradient, method, primitive
+from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted
-from ...dispatch.structure import Last, Shaping, shaping
-from ...dispatch.views import owned
+from ...dispatch.structure import shaping
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
-from ...layout import Shape, check_sizes, normalize_dim, normalize_dims, normalize_shape
-from ...tensor import Tensor, check_room, check_tensor
-from ..declaring.shape_rules import same
-from ..indexing.slicing import _pieces, unbind
+from ...layout import Shape, normalize_dim
+from ...tensor import Tensor, check_tensor
+from ..creation.factories import _full
+from ..indexing.slicing import _slice
 from .reshape import _expand, _reshape, _unsqueeze
+from .splitting import _pieces, unbind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -285,327 +288,60 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple([grid.transpose(0, 1) for grid in grids] if indexing == "xy" and len(grids) > 1 else grids)
 
 
-# ---------------------------------------------------------------------------------------------------- repeating
+def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
+    return {f"tensors[{place}]": check_tensor(one, op, f"tensors[{place}]") for place, one in enumerate(tensors)}
 
 
-@method()
-def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """A copy of *input* repeated along each dimension; more sizes than dimensions make new ones in front.
-
-    Raises RuntimeError for fewer sizes than dimensions or negative ones.
-
-    >>> import polyad
-    >>> polyad.tensor([1, 2]).repeat(2, 2)
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
-    """
-    times = normalize_shape(sizes, "repeat")
-    shape = check_tensor(input, "repeat", "input")._array.shape
-    if len(times) < len(shape) or any(one < 0 for one in times):
-        raise ShapeError(
-            f"repeat: sizes {times} do not fit",
-            operands={"input": input},
-            fix=f"give {len(shape)} or more sizes of 0 or more",
-        )
-    return _repeat(input, times)
+def _block_shape(tensors: Sequence[Shape]) -> Shape:
+    return tuple([sum(sizes) for sizes in zip(*tensors, strict=True)])
 
 
-@composite(structure=shaping, shape=lambda shape, times: _repeated(shape, times), method=False)
-def _repeat(input: Tensor, times: tuple[int, ...]) -> Tensor:
-    """Repeated *times* along each dimension."""
-    shape = (1,) * (len(times) - len(input._array.shape)) + input._array.shape
-    spread = _reshape(input, tuple([size for one in shape for size in (1, one)]))
-    spread = _expand(spread, tuple([size for pair in zip(times, shape, strict=True) for size in pair]))
-    return owned(_reshape(spread.clone(), tuple([time * size for time, size in zip(times, shape, strict=True)])))
+@composite(dtype=promoted, structure=shaping, shape=_block_shape, method=False)
+def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """The matrices *tensors* one behind the other on the diagonal, zeros elsewhere."""
+    kind = tensors[0]._type
+    columns = sum([block._array.shape[1] for block in tensors])
+    rows, before = [], 0
+    for block in tensors:
+        height, width = block._array.shape
+        pads = [_full((height, size), 0, kind.dtype, kind.device) for size in (before, columns - before - width)]
+        rows.append(_cat([pads[0], block, pads[1]], 1))
+        before += width
+    return _cat(rows, 0)
 
 
-def _repeated(shape: Shape, times: tuple[int, ...]) -> Shape:
-    padded = (1,) * (len(times) - len(shape)) + tuple(shape)
-    return tuple([time * size for time, size in zip(times, padded, strict=True)])
+def _blocks(g: Tensor, tensors_shape: Sequence[Shape]) -> list[Tensor]:
+    made, row, column = [], 0, 0
+    for height, width in tensors_shape:
+        made.append(_slice(_slice(g, 0, row, height, 1), 1, column, width, 1))
+        row, column = row + height, column + width
+    return made
 
 
-@function()
-def tile(input: Tensor, *dims: Any) -> Tensor:
-    """A copy of *input* repeated along its last dimensions; see ``Tensor.repeat``, which wants a number for each
-    dimension.
+gradient(_block_diag, tensors=_blocks)
+linear_in(_block_diag, "tensors")
+
+
+@function(method=False)
+def block_diag(*tensors: Any) -> Tensor:
+    """A matrix with the given matrices on its diagonal and zeros elsewhere; vectors count as rows, 0-d as 1 x 1.
+
+    Dtypes promote. Raises RuntimeError for more than two dimensions.
 
     >>> import polyad
-    >>> polyad.tile(polyad.tensor([[1, 2]]), (2,))
-    tensor([[1, 2, 1, 2]])
+    >>> polyad.block_diag(polyad.tensor([[1], [2]]), polyad.tensor([3, 4]))
+    tensor([[1, 0, 0],
+            [2, 0, 0],
+            [0, 3, 4]])
     """
-    times = normalize_shape(dims, "tile")
-    return repeat(input, (1,) * (check_tensor(input, "tile", "input").ndim - len(times)) + times)
+    operands = _given("block_diag", tensors)
+    if not operands:
+        from ..creation.factories import zeros
 
-
-def _interleaved(shape: Shape, times: int, dim: int) -> Shape:
-    return (*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
-
-
-@composite(structure=Shaping("dim"), shape=_interleaved, method=False, grad_name="RepeatInterleaveBackward0")
-def _repeat_interleave(input: Tensor, times: int, dim: int) -> Tensor:
-    """Each position of *dim* *times* times in a row."""
-    shape = input._array.shape
-    spread = _expand(_unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
-    return _reshape(spread.clone(), _interleaved(shape, times, dim))
-
-
-def _interleaved_grad(g: Tensor, input_shape: Shape, times: int, dim: int) -> Tensor:
-    from ..reductions.sums import _sum
-
-    return _sum(_reshape(g, (*input_shape[: dim + 1], times, *input_shape[dim + 1 :])), (dim + 1,), False)
-
-
-gradient(_repeat_interleave, input=_interleaved_grad)
-linear_in(_repeat_interleave, "input")
-
-
-@function()
-def repeat_interleave(
-    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
-) -> Tensor:
-    """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened
-    tensor. With one tensor of counts alone, each position repeated that often.
-
-    *output_size*, the sum of the repeats, is not needed. Raises RuntimeError for negative numbers or as many as there
-    are not positions.
-
-    >>> import polyad
-    >>> polyad.repeat_interleave(polyad.tensor([1, 2]), polyad.tensor([1, 3]))
-    tensor([1, 2, 2, 2])
-    >>> polyad.repeat_interleave(polyad.tensor([1, 3]))
-    tensor([0, 1, 1, 1])
-    """
-    check_tensor(input, "repeat_interleave", "input")
-    if repeats is None:
-        from ..creation.factories import arange
-
-        if input.ndim != 1:
+        return zeros(1, 0)
+    for name, tensor in operands.items():
+        if tensor.ndim > 2:
             raise ShapeError(
-                "repeat_interleave: counts alone must be 1-d", operands={"repeats": input}, fix="flatten it"
+                f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
             )
-        input, repeats = arange(input._array.shape[0], device=input.device), input
-    if dim is None:
-        input, dim = _reshape(input, (input.numel(),)), 0
-    at = normalize_dim(dim, input.ndim, "repeat_interleave")
-    shape = input._array.shape
-    if not isinstance(repeats, Tensor):
-        (times,) = normalize_shape((repeats,), "repeat_interleave")
-        if times < 0:
-            raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
-        check_sizes((*shape[:at], (shape[at] if shape else 1) * times, *shape[at + 1 :]), "repeat_interleave")
-        return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
-    from ..creation.factories import _full
-    from ..indexing.index_select import _index_add, _index_select
-    from ..indexing.slicing import _slice
-    from ..reductions.cumulative import _cumsum
-
-    counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
-    numbers = counts.tolist() if counts._array.shape == (shape[at],) and counts.dtype.category == 1 else [-1]
-    if min(numbers, default=0) < 0:
-        raise ShapeError(
-            f"repeat_interleave: repeats must be {shape[at]} integers of 0 or more",
-            operands={"input": input, "repeats": repeats},
-            fix=f"give one number for each position of dimension {at}",
-        )
-    total = sum(numbers)
-    check_sizes((*shape[:at], total, *shape[at + 1 :]), "repeat_interleave")
-    check_room("repeat_interleave", (*shape[:at], total, *shape[at + 1 :]), input)
-    ends = _cumsum(counts, 0)
-    kind = ends._type
-    # Where a position ends the next begins: summing up these marks gives each element's position.
-    marks = _full((total + 1,), 0, kind.dtype, kind.device)
-    marks = _index_add(marks, ends, _full(ends._array.shape, 1, kind.dtype, kind.device), 0)
-    return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), at)
-
-
-# ---------------------------------------------------------------------------------------------------- reversing,
-# rolling
-
-
-@primitive(structure=Shaping("dims"), shape=same, method=False)
-def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    """Reversed along *dims*."""
-
-
-gradient(_flip, input=lambda g, dims: _flip(g, dims))
-linear_in(_flip, "input")
-
-
-@function()
-def flip(input: Tensor, *dims: Any) -> Tensor:
-    """A copy reversed along *dims*. Raises IndexError for a dim out of range, RuntimeError for one named twice.
-
-    >>> import polyad
-    >>> polyad.flip(polyad.arange(3), (0,))
-    tensor([2, 1, 0])
-    """
-    check_tensor(input, "flip", "input")
-    named = normalize_shape(dims, "flip")
-    return _flip(input, normalize_dims(named, input.ndim, "flip") if named else ())
-
-
-@function()
-def fliplr(input: Tensor) -> Tensor:
-    """A copy reversed along dimension 1. Raises RuntimeError for a tensor of fewer than 2 dimensions.
-
-    >>> import polyad
-    >>> polyad.fliplr(polyad.tensor([[1, 2]]))
-    tensor([[2, 1]])
-    """
-    _check_rank("fliplr", input, 2)
-    return flip(input, 1)
-
-
-@function()
-def flipud(input: Tensor) -> Tensor:
-    """A copy reversed along dimension 0. Raises RuntimeError for a 0-d tensor.
-
-    >>> import polyad
-    >>> polyad.flipud(polyad.tensor([1, 2]))
-    tensor([2, 1])
-    """
-    _check_rank("flipud", input, 1)
-    return flip(input, 0)
-
-
-def _check_rank(op: str, input: Tensor, least: int) -> None:
-    rank = len(check_tensor(input, op, "input")._array.shape)
-    if rank < least:
-        raise ShapeError(
-            f"{op}: input has {rank} dimensions, fewer than {least}", operands={"input": input}, fix="use flip"
-        )
-
-
-@function()
-def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A copy rotated *k* times by 90 degrees, from the first of two *dims* towards the second.
-
-    Raises RuntimeError unless dims names two dimensions, IndexError for a dim out of range.
-
-    >>> import polyad
-    >>> polyad.rot90(polyad.tensor([[1, 2], [3, 4]]))
-    tensor([[2, 4],
-            [1, 3]])
-    """
-    named = normalize_shape((dims,), "rot90")
-    if check_tensor(input, "rot90", "input").ndim < 2 or len(named) != 2:
-        raise ShapeError(
-            f"rot90: {len(named)} dims of a tensor of {input.ndim} dimensions",
-            operands={"input": input},
-            fix="name two dimensions of a tensor that has two or more",
-        )
-    first, second = (normalize_dim(dim, input.ndim, "rot90") for dim in named)
-    if first == second:
-        raise ShapeError(f"rot90: both dims are {first}", operands={"input": input}, fix="name two dimensions")
-    turns = normalize_shape((k,), "rot90")[0] % 4
-    if turns == 0:
-        return input.clone()
-    if turns == 2:
-        return _flip(input, tuple(sorted((first, second))))
-    flipped = _flip(input, (second if turns == 1 else first,))
-    return flipped.transpose(first, second)
-
-
-@composite(structure=shaping, shape=same, method=False)
-def _roll(input: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
-    """Shifted along *dims*, around the end."""
-    for shift, dim in zip(shifts, dims, strict=True):
-        size = input._array.shape[dim]
-        if size:
-            cut = (size - shift) % size
-            input = _cat(list(reversed(_pieces(input, dim, [cut, size - cut]))), dim)
-        else:
-            input = input.clone()  # an op never returns its operand
-    return input
-
-
-gradient(_roll, input=lambda g, shifts, dims: _roll(g, tuple([-shift for shift in shifts]), dims))
-linear_in(_roll, "input")
-
-
-@function()
-def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> Tensor:
-    """A copy shifted by *shifts* along *dims*; what leaves at the end comes in at the start. Without dims, of the flat
-    tensor.
-
-    Raises RuntimeError if shifts and dims differ in number, IndexError for a dim out of range.
-
-    >>> import polyad
-    >>> polyad.roll(polyad.arange(4), 1)
-    tensor([3, 0, 1, 2])
-    """
-    check_tensor(input, "roll", "input")
-    amounts = normalize_shape((shifts,), "roll")
-    if dims is None or (isinstance(dims, (tuple, list)) and not dims):
-        if len(amounts) != 1:
-            raise ShapeError("roll: several shifts need as many dims", operands={"input": input}, fix="give dims")
-        return _reshape(_roll(_reshape(input, (input.numel(),)), amounts, (0,)), input._array.shape)
-    named = tuple([normalize_dim(dim, input.ndim, "roll") for dim in normalize_shape((dims,), "roll")])
-    if len(named) != len(amounts):
-        raise ShapeError(
-            f"roll: {len(amounts)} shifts and {len(named)} dims",
-            operands={"input": input},
-            fix="give one shift a dimension",
-        )
-    return _roll(input, amounts, named) if input.ndim else input.clone()
-
-
-# ---------------------------------------------------------------------------------------------------- triangles
-
-
-def _triangle(shape: Shape, diagonal: int) -> Shape:
-    if len(shape) < 2:
-        raise ShapeError("tril, triu: input needs two dimensions", fix="unsqueeze it")
-    return shape
-
-
-@primitive(structure=Shaping(Last(2)), shape=_triangle, method=False)
-def _tril(input: Tensor, diagonal: int) -> Tensor:
-    """The lower triangle of the last two dimensions, zeros above *diagonal*."""
-
-
-gradient(_tril, input=lambda g, diagonal: _tril(g, diagonal))
-linear_in(_tril, "input")
-
-
-@primitive(structure=Shaping(Last(2)), shape=_triangle, method=False)
-def _triu(input: Tensor, diagonal: int) -> Tensor:
-    """The upper triangle of the last two dimensions, zeros below *diagonal*."""
-
-
-gradient(_triu, input=lambda g, diagonal: _triu(g, diagonal))
-linear_in(_triu, "input")
-
-
-def _check_matrices(input: Tensor, diagonal: int, op: str) -> int:
-    if check_tensor(input, op, "input").ndim < 2:
-        raise ShapeError(f"{op}: input needs two dimensions or more", operands={"input": input}, fix="unsqueeze it")
-    return normalize_shape((diagonal,), op)[0]
-
-
-@function(inplace=True)
-def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the matrices in the last two dimensions; elements above *diagonal* are zero.
-
-    Raises RuntimeError for fewer than two dimensions.
-
-    >>> import polyad
-    >>> polyad.tril(polyad.ones(2, 2))
-    tensor([[1., 0.],
-            [1., 1.]])
-    """
-    return _tril(input, _check_matrices(input, diagonal, "tril"))
-
-
-@function(inplace=True)
-def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of the matrices in the last two dimensions; elements below *diagonal* are zero.
-
-    Raises RuntimeError for fewer than two dimensions.
-
-    >>> import polyad
-    >>> polyad.triu(polyad.ones(2, 2))
-    tensor([[1., 1.],
-            [0., 1.]])
-    """
-    return _triu(input, _check_matrices(input, diagonal, "triu"))
+    return _block_diag([one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors])

@@ -1,7 +1,8 @@
 """Views that rearrange: the same elements under another shape or order of dimensions.
 
 Each op is layout arithmetic; public functions normalise and call it. What cannot be a view (a reshape of scattered
-memory) copies, as PyTorch's does. Views of a part are in slicing.py, what joins or repeats tensors in joining.py.
+memory) copies, as PyTorch's does. Views of a part are in indexing/slicing.py and splitting.py, copies that join or
+repeat in joining.py and repeating.py.
 
 To add a view: declare it with ``@view`` on layout arithmetic. It needs no gradient (`polyad.dispatch.views`), but may
 declare a cheaper one.

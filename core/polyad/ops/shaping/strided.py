@@ -1,6 +1,6 @@
-"""Windows: a strided layout laid over a tensor, read, written or cleared as a value.
+"""Windows: a strided layout laid over a tensor, read, written or cleared as a value; and `as_strided`, the view.
 
-These three ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base
+The three window ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base
 strides* in which its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a
 ``view`` of a transposed tensor); offsets count from the base's first element and may be negative. Each op's gradient is
 again one of the three.
@@ -9,13 +9,19 @@ again one of the three.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...dispatch.forward import linear_in
-from ...dispatch.op import composite, gradient
+from ...dispatch.forward import forward, linear_in
+from ...dispatch.op import composite, function, gradient, view
 from ...dispatch.structure import contraction, shaping
-from ...layout import Shape, Strides, contiguous_strides
-from ...tensor import Tensor
+from ...dispatch.views import layout_of
+from ...errors import ShapeError
+from ...layout import Layout, Shape, Strides, contiguous_strides, normalize_shape
+from ...tensor import Tensor, check_tensor
+from .reshape import relaid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def reach(shape: Shape, strides: Strides) -> int:
@@ -223,3 +229,58 @@ def _overlap_add_grad(g: Tensor, input_shape: Shape, step: int) -> Tensor:
 
 gradient(_overlap_add, input=_overlap_add_grad)
 linear_in(_overlap_add, "input")
+
+
+@view(grad_name="AsStridedBackward0")
+def _as_strided(
+    input: Layout, shape: Shape, strides: Strides, offset: int, source: tuple[Shape, Strides, int]
+) -> Layout:
+    """Any layout over the storage; *source* is the input's own, which the gradient needs."""
+    return Layout(shape, strides, offset)
+
+
+gradient(
+    _as_strided,
+    input=lambda g, strides, offset, source: _window_put(g, source[0], source[1], strides, offset - source[2]),
+)
+forward(
+    _as_strided,
+    lambda input_t, shape, strides, offset, source: _window_take(
+        input_t, source[1], shape, strides, offset - source[2]
+    ),
+)
+
+
+@function()
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """The storage of *input* under any layout, counted in elements; the offset is input's own unless given.
+
+    Raises RuntimeError for a layout that leaves the storage, for negative strides or sizes.
+
+    >>> import polyad
+    >>> polyad.as_strided(polyad.arange(4), (2, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2]])
+    """
+    source = layout_of(check_tensor(input, "as_strided", "input"))
+    shape, strides = normalize_shape((size,), "as_strided"), normalize_shape((stride,), "as_strided")
+    offset = source.offset if storage_offset is None else normalize_shape((storage_offset,), "as_strided")[0]
+    if len(shape) != len(strides) or any(one < 0 for one in (*shape, *strides, offset)):
+        raise ShapeError(
+            f"as_strided: size {shape}, stride {strides} and storage_offset {offset} "
+            "must be of one length and not negative",
+            operands={"input": input},
+            fix="give one stride a size",
+        )
+    room = (input._storage or input._make_storage()).nbytes // input.itemsize
+    if 0 not in shape and offset + reach(shape, strides) > room:
+        raise ShapeError(
+            f"as_strided: size {shape}, stride {strides} and storage_offset {offset} reach element "
+            f"{offset + reach(shape, strides) - 1} of a storage of {room}",
+            operands={"input": input},
+            fix="use smaller sizes, strides or offset",
+        )
+    return _as_strided(input, shape, strides, offset, source)
+
+
+relaid(as_strided)

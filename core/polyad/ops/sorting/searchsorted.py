@@ -101,7 +101,7 @@ def searchsorted(
 
 def _sorted(sequence: Tensor, sorter: Tensor) -> Tensor:
     """*sequence* in the order that *sorter* names."""
-    from ..indexing.index_select import _gather
+    from ..indexing.gather_scatter import _gather
 
     operands = {"sorted_sequence": sequence, "sorter": sorter}
     if sorter._array.shape != sequence._array.shape:

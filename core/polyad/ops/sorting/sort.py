@@ -1,4 +1,4 @@
-"""Sorting and the largest elements. Medians are in reductions/order_statistics.py.
+"""Sorting and the largest elements. Medians are in reductions/median.py.
 
 Sorting is always stable and counts nan as the largest element, in both directions, so results are the same on every
 backend.
@@ -20,9 +20,9 @@ from ...errors import ArgumentTypeError, ShapeError
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..declaring.shape_rules import same
-from ..indexing.index_select import _gather
+from ..indexing.gather_scatter import _gather
 from ..indexing.slicing import _slice
-from ..reductions.sums import placed
+from ..reductions.max_min import placed
 
 
 def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:

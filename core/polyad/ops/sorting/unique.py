@@ -14,7 +14,9 @@ from ...dtypes import bool_, int64
 from ...errors import IndexOutOfRange, ShapeError, UnsupportedDType
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
-from ..indexing.index_select import _index_select, _nonzero, _scatter
+from ..indexing.gather_scatter import _scatter
+from ..indexing.index_select import _index_select
+from ..indexing.nonzero import _nonzero
 from ..indexing.slicing import _slice
 from ..reductions.cumulative import _cumsum
 from ..shaping.joining import _cat

@@ -51,9 +51,10 @@ from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub, sgn
 from ..pointwise.exponential import exp, log
+from ..pointwise.maximum import maximum, minimum
 from ..pointwise.powers import rsqrt, sqrt
-from ..pointwise.selection import _where, maximum, minimum
 from ..pointwise.trigonometry import cos, sin
+from ..pointwise.where import _where
 from .series import beyond, chebyshev
 
 F = TypeVar("F", bound=Callable[..., Any])

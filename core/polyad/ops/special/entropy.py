@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from ..creation.factories import ones_like
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log, log1p
-from ..pointwise.selection import _where
+from ..pointwise.where import _where
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex

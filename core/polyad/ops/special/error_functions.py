@@ -16,9 +16,11 @@ from ...tables.special import ERF_NEAR, ERFCX, ERFINV_NEAR, PROBIT_1, PROBIT_2, 
 from ...tensor import Tensor
 from ..declaring.half_types import in_float32
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.clamp import _clamp
 from ..pointwise.exponential import exp, log, log1p
+from ..pointwise.maximum import minimum
 from ..pointwise.powers import sqrt, square
-from ..pointwise.selection import _clamp, _where, minimum
+from ..pointwise.where import _where
 from .series import chebyshev, gaussian
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)

@@ -30,8 +30,8 @@ from ..declaring.half_types import in_float32
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log
 from ..pointwise.rounding import _round
-from ..pointwise.selection import _where
 from ..pointwise.trigonometry import sin, tan
+from ..pointwise.where import _where
 from .series import beyond, chebyshev, polynomial
 from .zeta import hurwitz
 

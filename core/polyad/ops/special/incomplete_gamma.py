@@ -24,9 +24,11 @@ from ..creation.factories import full_like
 from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
+from ..pointwise.clamp import _clamp
 from ..pointwise.exponential import exp, expm1, log
+from ..pointwise.maximum import maximum, minimum
 from ..pointwise.powers import _pow, rsqrt, sqrt
-from ..pointwise.selection import _clamp, _where, maximum, minimum
+from ..pointwise.where import _where
 from .error_functions import _scaled_complement
 from .gamma import lgamma, log_gamma_of_positive, log_gamma_of_successor
 from .series import chebyshev, is_double, polynomial

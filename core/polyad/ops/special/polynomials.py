@@ -26,9 +26,10 @@ from ..creation.factories import full_like, tensor
 from ..declaring.half_types import in_float32
 from ..declaring.no_derivative import no_derivative
 from ..pointwise.arithmetic import _add, _div, _mul, _sub
+from ..pointwise.clamp import _clamp
 from ..pointwise.rounding import trunc
-from ..pointwise.selection import _clamp, _where
 from ..pointwise.trigonometry import acos, cos, sin
+from ..pointwise.where import _where
 from ..shaping.reshape import broadcast_tensors
 from .series import is_double
 

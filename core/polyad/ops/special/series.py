@@ -12,9 +12,9 @@ from ...dtypes import float64
 from ...tables.special import Series
 from ...tensor import Tensor
 from ..pointwise.arithmetic import _add, _mul, _sub
+from ..pointwise.clamp import _clamp
 from ..pointwise.exponential import exp
 from ..pointwise.rounding import _round
-from ..pointwise.selection import _clamp
 
 
 def is_double(x: Tensor) -> bool:

@@ -20,7 +20,7 @@ from ..declaring.no_derivative import no_derivative
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.powers import _pow
 from ..pointwise.rounding import ceil, floor
-from ..pointwise.selection import _where
+from ..pointwise.where import _where
 from .series import is_double
 
 if TYPE_CHECKING:

@@ -1,14 +1,13 @@
-"""Single elements at indices along a dimension: gather, scatter, and scatter with a reduction."""
+"""Single elements at indices along a dimension: gather, scatter, scatter_add."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, complex64, float32, float64, int32, int64
+from polyad.dtypes import bfloat16, complex64, float64, int32, int64
 
-from ...sample import BOOL, EVERYTHING, INTEGERS, NUMBERS, ErrorCase, Sample
-
-SOME = (int64, bfloat16, float32, float64)
+from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample
+from .scatter_reduce import factors, scatter_reduce, spread_index
 
 
 def along(shape, dim, index):
@@ -36,70 +35,14 @@ def scatter_add(x, dim, index, src):
     return out
 
 
-FOLDS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum, "add": np.add, "multiply": np.multiply}
-
-
-def scatter_reduce(x, dim, index, src, reduce, include_self=True):
-    groups = {}
-    if include_self:
-        groups = {at: [x[at]] for at in np.ndindex(*x.shape)}
-    for at in np.ndindex(*index.shape):
-        place = (*at[:dim], int(index[at]), *at[dim + 1 :])
-        groups.setdefault(place, []).append(src[at])
-    out = x.copy()
-    for place, values in groups.items():
-        if reduce in ("sum", "mean"):
-            total = np.sum(values, dtype=bool if x.dtype == bool else None)
-            integers = x.dtype.kind in "bi"
-            out[place] = total if reduce == "sum" else total // len(values) if integers else total / len(values)
-        else:
-            out[place] = FOLDS[reduce].reduce(np.array(values, x.dtype))
-    return out
-
-
-def index_reduce(x, dim, index, source, reduce, include_self=True):
-    shape = [1] * x.ndim
-    shape[dim] = -1
-    return scatter_reduce(x, dim, np.broadcast_to(index.reshape(shape), source.shape), source, reduce, include_self)
-
-
-def spread_index(make):
-    """Positions of which some come often, some once, some never."""
-    return np.array([[0, 1, 1, 3, 0], [3, 3, 3, 0, 0], [1, 2, 2, 1, 1]])
-
-
-def extremes(make, shape):
-    return make.distinct(shape)
-
-
-def factors(make, shape):
-    return make.nonzero(shape, 0.75, 1.5)
-
-
-def drawn(reduce):
-    return {"amax": extremes, "amin": extremes, "prod": factors}.get(reduce, lambda make, shape: make(shape))
-
-
-def together(reduce):
-    """Two tensors no two elements of which are equal, or whose products stay small."""
-
-    def draw(make, first, second):
-        count = int(np.prod(first))
-        both = drawn(reduce)(make, (count + int(np.prod(second)),))
-        return both[:count].reshape(first), both[count:].reshape(second)
-
-    return draw
-
-
-def with_zeros(make):
-    """Zeros alone, and more than one at a place: the product's gradient has no quotient there."""
-    kind = make(()).dtype
-    return (
-        np.array([[1, 0, 2, 0.5], [2, 3, 0, 1], [0, 0, 1, 1]]).astype(kind),
-        1,
-        spread_index(make),
-        np.array([[0, 2, 2, 5, 0], [1, 1, 3, 0, 2], [4, 0, 2, 2, 2]]).astype(kind),
-        "prod",
+def refused(op, name, *, index, match, call=None):
+    """An index tensor with one wrong element, named with its place and range."""
+    return ErrorCase(
+        op=op,
+        name=name,
+        call=call or (lambda op, tensor: op(tensor(3, 4), 1, tensor(*index[0], dtype=int64) + index[1])),
+        raises=IndexError,
+        match=match,
     )
 
 
@@ -167,22 +110,6 @@ SAMPLES = [
             ("1-d", (3,), 0, (9,), (9,)),
         )
     ],
-    Sample(
-        op="take_along_dim",
-        inputs=lambda make: (make((3, 4)), make.index((1, 6), 4, True), 1),
-        reference=lambda x, where, dim: np.take_along_axis(x, np.broadcast_to(where, (3, 6)), dim),
-        dtypes=EVERYTHING,
-        gradient=True,
-        length=6,
-    ),
-    Sample(
-        op="take_along_dim",
-        name="flattened",
-        inputs=lambda make: (make((3, 4)), np.array([0, 11, 5])),
-        reference=lambda x, where: x.reshape(-1)[where],
-        dtypes=NUMBERS,
-        gradient=True,
-    ),
     *[
         Sample(
             op="scatter",
@@ -202,91 +129,7 @@ SAMPLES = [
         for reduce in ("add", "multiply")
         for src in (None, 2)
     ],
-    *[
-        Sample(
-            op="scatter_reduce",
-            name=f"{reduce}, {'with' if include_self else 'without'} self",
-            inputs=lambda make, reduce=reduce: (lambda x, src: (x, 1, spread_index(make), src, reduce))(
-                *together(reduce)(make, (3, 4), (3, 6))
-            ),
-            kwargs={"include_self": include_self},
-            reference=scatter_reduce,
-            dtypes=BOOL + INTEGERS + SOME[1:] if reduce in ("amax", "sum") else SOME,
-            gradient=(0, 3),
-            steps=6,
-            length=6,
-            magnitude=lambda x, dim, index, src, reduce, include_self: np.maximum(np.max(np.abs(x)) * 5.0, 8.0),
-            expand=False,
-        )
-        for reduce in ("sum", "prod", "mean", "amax", "amin")
-        for include_self in (True, False)
-    ],
-    Sample(
-        op="scatter_reduce",
-        name="prod, zeros among the factors",
-        inputs=with_zeros,
-        reference=scatter_reduce,
-        dtypes=(float32, float64),
-        gradient=(0, 3),
-        steps=8,
-        expand=False,
-    ),
-    Sample(
-        op="scatter_reduce",
-        name="prod, complex",
-        inputs=lambda make: (factors(make, (3, 4)), 1, spread_index(make), factors(make, (3, 5)), "prod"),
-        reference=scatter_reduce,
-        dtypes=(complex64,),
-        gradient=(0, 3),
-        steps=12,
-        magnitude=lambda x, *rest: np.full(x.shape, 200.0),
-        expand=False,
-    ),
-    Sample(
-        op="scatter_reduce",
-        name="first dim, many at one place",
-        inputs=lambda make: (make.distinct((2, 3)), 0, make.index((30, 3), 2), make.distinct((30, 3)), "amin"),
-        reference=scatter_reduce,
-        dtypes=SOME,
-        expand=False,
-    ),
-    *[
-        Sample(
-            op="index_reduce",
-            name=f"{reduce}, {'with' if include_self else 'without'} self",
-            inputs=lambda make, reduce=reduce, dim=dim: (
-                lambda x, source: (x, dim, np.array([2, 0, 2, 2]), source, reduce)
-            )(*together(reduce)(make, (3, 2) if dim == 0 else (2, 3), (4, 2) if dim == 0 else (2, 4))),
-            kwargs={"include_self": include_self},
-            reference=index_reduce,
-            dtypes=SOME,
-            gradient=(0, 3),
-            steps=6,
-            length=6,
-            magnitude=lambda x, dim, index, source, reduce, include_self: np.maximum(np.max(np.abs(x)) * 5.0, 8.0),
-            expand=False,
-        )
-        for reduce, include_self, dim in (
-            ("prod", True, 0),
-            ("mean", True, 1),
-            ("mean", False, 0),
-            ("amax", False, 1),
-            ("amin", True, 0),
-        )
-    ],
 ]
-
-
-def refused(op, name, *, index, match, call=None):
-    """An index tensor with one wrong element, named with its place and range."""
-    return ErrorCase(
-        op=op,
-        name=name,
-        call=call or (lambda op, tensor: op(tensor(3, 4), 1, tensor(*index[0], dtype=int64) + index[1])),
-        raises=IndexError,
-        match=match,
-    )
-
 
 ERRORS = [
     refused(
@@ -334,8 +177,6 @@ ERRORS = [
         )
         for op, call in (
             ("scatter", lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64), tensor(2), reduce="median")),
-            ("scatter_reduce", lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64), tensor(2), "median")),
-            ("index_reduce", lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64), tensor(2), "median")),
         )
     ],
     *[
@@ -348,51 +189,4 @@ ERRORS = [
         )
         for op, rest in (("gather", ()), ("scatter", (1.0,)))
     ],
-    ErrorCase(
-        op="scatter_reduce",
-        name="past the end",
-        call=lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64) + 3, tensor(2), "sum"),
-        raises=IndexError,
-        match=r"= 3 is not in \[0, 3\)",
-    ),
-    *[
-        ErrorCase(
-            op=op,
-            name="source of another dtype, reduced",
-            call=lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64), tensor(2, dtype=float64), "prod"),
-            raises=RuntimeError,
-            match=rf"{op}: \w+ must have input's dtype\n.*input",
-        )
-        for op in ("scatter_reduce", "index_reduce")
-    ],
-    ErrorCase(
-        op="scatter_reduce",
-        name="extremes of complex numbers",
-        call=lambda op, tensor: op(
-            tensor(3, dtype=complex64), 0, tensor(2, dtype=int64), tensor(2, dtype=complex64), "amax"
-        ),
-        raises=NotImplementedError,
-        match=r"scatter_reduce: complex numbers have no order",
-    ),
-    ErrorCase(
-        op="index_reduce",
-        name="source of another shape",
-        call=lambda op, tensor: op(tensor(3, 4), 0, tensor(2, dtype=int64), tensor(2, 3), "prod"),
-        raises=RuntimeError,
-        match=r"index_reduce: source is \(2, 3\), not \(2, 4\)\n.*input",
-    ),
-    ErrorCase(
-        op="take_along_dim",
-        name="past the end",
-        call=lambda op, tensor: op(tensor(3, 4), tensor(3, 1, dtype=int64) + 4, 1),
-        raises=IndexError,
-        match=r"index\[0, 0\] = 4 is not in \[0, 4\)",
-    ),
-    ErrorCase(
-        op="take_along_dim",
-        name="index of other rank",
-        call=lambda op, tensor: op(tensor(3, 4), tensor(3, dtype=int64), 1),
-        raises=RuntimeError,
-        match=r"take_along_dim: the numbers of dimensions differ\n.*input.*\n.*indices",
-    ),
 ]

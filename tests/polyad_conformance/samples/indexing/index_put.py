@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float64, int64
+from polyad.dtypes import int64
 
 from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample
 
@@ -121,34 +121,6 @@ SAMPLES = [
         for name, inputs in ACCUMULATE.items()
     ],
     Sample(
-        op="take",
-        inputs=lambda make: (make((3, 4)), make.index((2, 3), 12, True)),
-        reference=lambda x, where: x.reshape(-1)[where],
-        dtypes=EVERYTHING,
-        gradient=True,
-        length=6,
-    ),
-    *[
-        Sample(
-            op="put",
-            name=name,
-            inputs=lambda make, places=places: (make((3, 4)), np.array(places), make(np.shape(places))),
-            kwargs={"accumulate": accumulate},
-            reference=lambda x, where, source, accumulate: index_put(
-                x.reshape(-1), [where], source, accumulate
-            ).reshape(x.shape),
-            dtypes=NUMBERS,
-            gradient=True,
-            length=3,
-            expand=False,
-        )
-        for name, places, accumulate in (
-            ("written", [[0, -1], [5, 7]], False),
-            ("added, often the same", [0, -1, 0, 11], True),
-            ("nowhere", np.zeros((0, 2), np.int64), False),
-        )
-    ],
-    Sample(
         op="index_put",
         inputs=lambda make: (make((3, 4)), [np.array([2, 0])], make((4,))),
         reference=lambda x, indices, values: index_put(x, indices, values, False),
@@ -173,41 +145,6 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3, 4), [tensor(2, dtype=int64) + 3], 1.0, False),
         raises=IndexError,
         match=r"index_?p?u?t?: indices\[0\]\[0\] = 3 is not in \[-3, 3\) of dimension 0",
-    ),
-    ErrorCase(
-        op="take",
-        name="past the end",
-        call=lambda op, tensor: op(tensor(3, 4), tensor(2, dtype=int64) + 12),
-        raises=IndexError,
-        match=r"\[0\] = 12 is not in \[-12, 12\)",
-    ),
-    ErrorCase(
-        op="take",
-        name="index that is no integer",
-        call=lambda op, tensor: op(tensor(3), tensor(2)),
-        raises=RuntimeError,
-        match=r"take: index is float32",
-    ),
-    ErrorCase(
-        op="put",
-        name="past the end",
-        call=lambda op, tensor: op(tensor(3, 4), tensor(2, dtype=int64) - 13, tensor(2)),
-        raises=IndexError,
-        match=r"\[0\] = -13 is not in \[-12, 12\)",
-    ),
-    ErrorCase(
-        op="put",
-        name="too few elements",
-        call=lambda op, tensor: op(tensor(3, 4), tensor(2, dtype=int64), tensor(1)),
-        raises=IndexError,
-        match=r"put: source has 1 elements, index 2\n.*index.*\n.*source",
-    ),
-    ErrorCase(
-        op="put",
-        name="source of another dtype",
-        call=lambda op, tensor: op(tensor(3), tensor(2, dtype=int64), tensor(2, dtype=float64)),
-        raises=RuntimeError,
-        match=r"put: source must have input's dtype\n.*input.*\n.*source",
     ),
     ErrorCase(
         op="index_put",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import int64
+from polyad.dtypes import float64, int64
 
-from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample, as_int64
+from ...sample import EVERYTHING, NUMBERS, ErrorCase, Sample
+from .scatter_reduce import SOME, scatter_reduce, together
 
 
 def index_select(x, dim, index):
@@ -28,6 +29,23 @@ def index_copy(x, dim, index, source):
 def permuted(make, count, size):
     """Distinct positions: where order does not matter."""
     return make.random.permutation(size)[:count]
+
+
+def refused(op, name, *, index, match, call=None):
+    """An index tensor with one wrong element, named with its place and range."""
+    return ErrorCase(
+        op=op,
+        name=name,
+        call=call or (lambda op, tensor: op(tensor(3, 4), 1, tensor(*index[0], dtype=int64) + index[1])),
+        raises=IndexError,
+        match=match,
+    )
+
+
+def index_reduce(x, dim, index, source, reduce, include_self=True):
+    shape = [1] * x.ndim
+    shape[dim] = -1
+    return scatter_reduce(x, dim, np.broadcast_to(index.reshape(shape), source.shape), source, reduce, include_self)
 
 
 SAMPLES = [
@@ -124,47 +142,31 @@ SAMPLES = [
     ),
     *[
         Sample(
-            op="nonzero",
-            name=name,
-            inputs=lambda make, shape=shape: (make(shape, -1, 1),),
-            reference=lambda x: np.argwhere(x),
-            dtypes=EVERYTHING[:6],
-            result=as_int64,
+            op="index_reduce",
+            name=f"{reduce}, {'with' if include_self else 'without'} self",
+            inputs=lambda make, reduce=reduce, dim=dim: (
+                lambda x, source: (x, dim, np.array([2, 0, 2, 2]), source, reduce)
+            )(*together(reduce)(make, (3, 2) if dim == 0 else (2, 3), (4, 2) if dim == 0 else (2, 4))),
+            kwargs={"include_self": include_self},
+            reference=index_reduce,
+            dtypes=SOME,
+            gradient=(0, 3),
+            steps=6,
+            length=6,
+            magnitude=lambda x, dim, index, source, reduce, include_self: np.maximum(np.max(np.abs(x)) * 5.0, 8.0),
+            expand=False,
         )
-        for name, shape in (("2-d", (4, 5)), ("1-d", (9,)), ("empty", (0, 3)), ("3-d", (2, 3, 2)))
+        for reduce, include_self, dim in (
+            ("prod", True, 0),
+            ("mean", True, 1),
+            ("mean", False, 0),
+            ("amax", False, 1),
+            ("amin", True, 0),
+        )
     ],
-    Sample(
-        op="argwhere",
-        inputs=lambda make: (make((4, 5), -1, 1),),
-        reference=np.argwhere,
-        dtypes=EVERYTHING[:6],
-        result=as_int64,
-    ),
 ]
 
-
-def refused(op, name, *, index, match, call=None):
-    """An index tensor with one wrong element, named with its place and range."""
-    return ErrorCase(
-        op=op,
-        name=name,
-        call=call or (lambda op, tensor: op(tensor(3, 4), 1, tensor(*index[0], dtype=int64) + index[1])),
-        raises=IndexError,
-        match=match,
-    )
-
-
 ERRORS = [
-    *[
-        ErrorCase(
-            op=op,
-            name="a list",
-            call=lambda op, tensor: op([0, 1]),
-            raises=TypeError,
-            match=rf"{op}: input is list",
-        )
-        for op in ("nonzero", "argwhere")
-    ],
     refused(
         "index_select",
         "past the end",
@@ -234,5 +236,34 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3), 0, tensor(1, dtype=int64), tensor(1)),
         raises=RuntimeError,
         match=r"index_fill: value has 1 dimensions\n.*value",
+    ),
+    *[
+        ErrorCase(
+            op=op,
+            name="another reduction",
+            call=call,
+            raises=RuntimeError,
+            match=rf"{op}: reduce is 'median'(.*\n)*.*fix",
+        )
+        for op, call in (
+            ("index_reduce", lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64), tensor(2), "median")),
+        )
+    ],
+    *[
+        ErrorCase(
+            op=op,
+            name="source of another dtype, reduced",
+            call=lambda op, tensor: op(tensor(3), 0, tensor(2, dtype=int64), tensor(2, dtype=float64), "prod"),
+            raises=RuntimeError,
+            match=rf"{op}: \w+ must have input's dtype\n.*input",
+        )
+        for op in ("index_reduce",)
+    ],
+    ErrorCase(
+        op="index_reduce",
+        name="source of another shape",
+        call=lambda op, tensor: op(tensor(3, 4), 0, tensor(2, dtype=int64), tensor(2, 3), "prod"),
+        raises=RuntimeError,
+        match=r"index_reduce: source is \(2, 3\), not \(2, 4\)\n.*input",
     ),
 ]

@@ -68,6 +68,18 @@ def of_matrix(ord, shape=(3, 2), name="", op="linalg.matrix_norm", dtypes=WIDE, 
     )
 
 
+def refused(op, name, call, match, raises=RuntimeError):
+    return ErrorCase(op=op, name=name, call=call, raises=raises, match=match)
+
+
+PRECISE = (float64, complex128)
+
+
+def limited(x, p, dim, maxnorm):
+    length = norm(x, p, tuple([one for one in range(x.ndim) if one != dim]), True)
+    return np.where(length > maxnorm, x * (maxnorm / (length + 1e-7)), x)
+
+
 SAMPLES = [
     *reduction(
         "norm",
@@ -169,12 +181,20 @@ SAMPLES = [
         steps=12,
         length=4,
     ),
+    *[
+        Sample(
+            op="renorm",
+            name=name,
+            inputs=lambda make, shape=shape, rest=rest: (make.nonzero(shape), *rest),
+            reference=limited,
+            dtypes=FLOATS if rest[0] == 2 else PRECISE,
+            gradient=(0,),
+            steps=8,
+            length=6,
+        )
+        for name, shape, rest in (("rows", (4, 3), (2, 0, 2.6)), ("p 1, middle dim", (2, 3, 2), (1.0, 1, 3.0)))
+    ],
 ]
-
-
-def refused(op, name, call, match, raises=RuntimeError):
-    return ErrorCase(op=op, name=name, call=call, raises=raises, match=match)
-
 
 ERRORS = [
     refused("norm", "integers", lambda op, tensor: op(tensor(3, dtype=int64)), r"is int64"),
@@ -203,4 +223,25 @@ ERRORS = [
     ),
     refused("linalg.norm", "three dimensions", lambda op, tensor: op(tensor(2, 2, 2), 2), r"1-d or 2-d.*\n.*A "),
     refused("linalg.norm", "a vector's nuclear norm", lambda op, tensor: op(tensor(3), "nuc"), r"ord is 'nuc'.*\n.*A "),
+    ErrorCase(
+        op="renorm",
+        name="p of 0",
+        call=lambda op, tensor: op(tensor(2, 3), 0, 0, 1.0),
+        raises=RuntimeError,
+        match=r"renorm: p is 0",
+    ),
+    ErrorCase(
+        op="renorm",
+        name="a vector",
+        call=lambda op, tensor: op(tensor(3), 2, 0, 1.0),
+        raises=RuntimeError,
+        match=r"renorm: input has 1 dimensions",
+    ),
+    ErrorCase(
+        op="renorm",
+        name="a negative norm",
+        call=lambda op, tensor: op(tensor(2, 3), 2, 0, -1.0),
+        raises=RuntimeError,
+        match=r"renorm: maxnorm is -1",
+    ),
 ]

@@ -7,13 +7,31 @@ import numpy as np
 from polyad.dtypes import complex128, float16, float32, float64, int64
 
 from ...sample import BOOL, FLOATS, ErrorCase, Sample, as_sum
-from ..products.mm import crossed, crossed_magnitude
+from ..products.cross import crossed, crossed_magnitude
+from ..products.mm import chain
 
 FEW = (int64, float16, float32, float64, complex128)
 
 
 def vecdot(x, y, dim=-1):
     return (np.conj(x) * y).sum(dim)
+
+
+DIFFERENTIABLE = (float64, complex128)
+
+
+def multiplied(name, *shapes, dtypes=DIFFERENTIABLE):
+    return Sample(
+        op="linalg.multi_dot",
+        name=name,
+        inputs=lambda make: ([make(shape) for shape in shapes],),
+        reference=chain,
+        magnitude=lambda matrices: chain([np.abs(one) for one in matrices]),
+        dtypes=dtypes,
+        gradient=True,
+        steps=2 * len(shapes),
+        length=4 * len(shapes),
+    )
 
 
 SAMPLES = [
@@ -89,6 +107,9 @@ SAMPLES = [
             ("0-d", (), {"N": 3}),
         )
     ],
+    multiplied("matrices", (2, 4), (4, 3), (3, 5), (5, 1), dtypes=FEW),
+    multiplied("vectors at both ends", (3,), (3, 4), (4,)),
+    multiplied("two", (2, 3), (3, 2)),
 ]
 
 ERRORS = [
@@ -126,5 +147,26 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3), N=1),
         raises=RuntimeError,
         match=r"vander: N is 1.*\n.*x",
+    ),
+    ErrorCase(
+        op="linalg.multi_dot",
+        name="one matrix",
+        call=lambda op, tensor: op([tensor(2, 3)]),
+        raises=RuntimeError,
+        match=r"multi_dot: there are 1 tensors",
+    ),
+    ErrorCase(
+        op="linalg.multi_dot",
+        name="sizes",
+        call=lambda op, tensor: op([tensor(2, 3), tensor(2, 3)]),
+        raises=RuntimeError,
+        match=r"multi_dot: tensors 0 and 1 do not agree: 3 != 2\n.*tensors\[0\]",
+    ),
+    ErrorCase(
+        op="linalg.multi_dot",
+        name="a vector inside",
+        call=lambda op, tensor: op([tensor(2, 3), tensor(3), tensor(3, 2)]),
+        raises=RuntimeError,
+        match=r"multi_dot: tensor 1 has 1 dimensions",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Copies and conversions. The matrix of casts between all dtypes is in ``checks/storage.py``."""
+"""Conversions. The matrix of casts between all dtypes is in ``checks/storage.py``."""
 
 from __future__ import annotations
 
@@ -8,25 +8,6 @@ from polyad.dtypes import bfloat16, complex64, float16, float32, float64, int32,
 from polyad.memory_formats import channels_last, channels_last_3d
 
 from ...sample import BOOL, EVERYTHING, REAL, ErrorCase, Sample, always
-
-SHAPES = {"2-d": (3, 4), "0-d": (), "empty": (0, 3), "1-d": (37,), "4-d": (2, 1, 3, 2)}
-
-
-def unchanged(op, aliasing, gradient=True, **kwargs):
-    return [
-        Sample(
-            op=op,
-            name=name,
-            inputs=lambda make, shape=shape: (make(shape),),
-            reference=lambda x, **kwargs: x,
-            kwargs=kwargs,
-            dtypes=EVERYTHING,
-            gradient=gradient,
-            steps=0,
-            aliasing=aliasing,
-        )
-        for name, shape in SHAPES.items()
-    ]
 
 
 def to(into, dtypes, reference=lambda x, dtype: x, gradient=False):
@@ -45,9 +26,6 @@ def to(into, dtypes, reference=lambda x, dtype: x, gradient=False):
 
 
 SAMPLES = [
-    *unchanged("clone", "none"),
-    *unchanged("contiguous", "maybe"),
-    *unchanged("detach", "view", gradient=False)[:2],
     *[
         Sample(
             op=op,
@@ -60,7 +38,7 @@ SAMPLES = [
             steps=0,
             aliasing="maybe",
         )
-        for op in ("clone", "contiguous", "to")
+        for op in ("to",)
     ],
     to(float64, BOOL + REAL),
     to(float32, BOOL + REAL),
@@ -104,18 +82,6 @@ SAMPLES = [
     ),
 ]
 
-SAMPLES += [
-    Sample(
-        op="fill",
-        name=name,
-        inputs=lambda make, shape=shape, value=value: (make(shape), make(()) if value is None else value),
-        reference=lambda x, value: np.full(x.shape, value, x.dtype),
-        dtypes=EVERYTHING,
-        gradient=(1,) if value is None else (),
-    )
-    for name, shape, value in (("number", (2, 3), 1), ("tensor", (37,), None), ("no elements", (0, 3), None))
-]
-
 ERRORS = [
     *[
         ErrorCase(
@@ -125,7 +91,7 @@ ERRORS = [
             raises=raises,
             match=match,
         )
-        for op in ("clone", "contiguous", "to")
+        for op in ("to",)
         for name, given, raises, match in (
             (
                 "a format of another rank",
@@ -136,27 +102,6 @@ ERRORS = [
             ("no format", "channels_last", TypeError, r"memory_format is 'channels_last', which is none"),
         )
     ],
-    ErrorCase(
-        op="fill",
-        name="a tensor with dimensions",
-        call=lambda op, tensor: op(tensor(2, 3), tensor(3)),
-        raises=RuntimeError,
-        match="fill_",
-    ),
-    ErrorCase(
-        op="clone",
-        name="no tensor",
-        call=lambda op, tensor: op([1, 2]),
-        raises=TypeError,
-        match=r"clone: input is list",
-    ),
-    ErrorCase(
-        op="contiguous",
-        name="no tensor",
-        call=lambda op, tensor: op(1.0),
-        raises=TypeError,
-        match=r"contiguous: input is float",
-    ),
     ErrorCase(
         op="to",
         name="no dtype",

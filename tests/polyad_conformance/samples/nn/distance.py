@@ -1,4 +1,4 @@
-"""Distances, similarities, scaling to a norm."""
+"""Distances and similarities."""
 
 from __future__ import annotations
 
@@ -35,15 +35,6 @@ def cosine(x1, x2, dim=1, eps=1e-8):
     x1, x2 = np.broadcast_arrays(x1, x2)
     lengths = [np.maximum(norm(x, 2, dim, True), eps) for x in (x1, x2)]
     return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
-
-
-def scaled(x, p=2.0, dim=1):
-    return x / np.maximum(norm(x, p, dim, True), 1e-12)
-
-
-def limited(x, p, dim, maxnorm):
-    length = norm(x, p, tuple([one for one in range(x.ndim) if one != dim]), True)
-    return np.where(length > maxnorm, x * (maxnorm / (length + 1e-7)), x)
 
 
 SAMPLES = [
@@ -183,44 +174,6 @@ SAMPLES = [
         reference=cosine,
         dtypes=(float32, float64),
     ),
-    *[
-        Sample(
-            op="nn.functional.normalize",
-            name=name,
-            inputs=lambda make, shape=shape: (make.nonzero(shape),),
-            kwargs=kwargs,
-            reference=scaled,
-            dtypes=FLOATS if not kwargs else PRECISE,
-            gradient=True,
-            steps=8,
-            length=9,
-        )
-        for name, shape, kwargs in (
-            ("rows", (3, 9), {}),
-            ("p 1, two dims", (2, 3, 2), {"p": 1.0, "dim": (0, 2)}),
-            ("p 3, last dim", (5,), {"p": 3.0, "dim": -1}),
-        )
-    ],
-    Sample(
-        op="nn.functional.normalize",
-        name="zeros",
-        inputs=lambda make: (make((2, 3)) * 0,),
-        reference=scaled,
-        dtypes=(float32, float64),
-    ),
-    *[
-        Sample(
-            op="renorm",
-            name=name,
-            inputs=lambda make, shape=shape, rest=rest: (make.nonzero(shape), *rest),
-            reference=limited,
-            dtypes=FLOATS if rest[0] == 2 else PRECISE,
-            gradient=(0,),
-            steps=8,
-            length=6,
-        )
-        for name, shape, rest in (("rows", (4, 3), (2, 0, 2.6)), ("p 1, middle dim", (2, 3, 2), (1.0, 1, 3.0)))
-    ],
 ]
 
 ERRORS = [
@@ -300,33 +253,5 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(2, 3, dtype=int64), tensor(2, 3, dtype=int64)),
         raises=RuntimeError,
         match=r"cosine_similarity: the operands are int64",
-    ),
-    ErrorCase(
-        op="nn.functional.normalize",
-        name="dim out of range",
-        call=lambda op, tensor: op(tensor(3)),
-        raises=IndexError,
-        match=r"normalize: dim 1 is out of range",
-    ),
-    ErrorCase(
-        op="renorm",
-        name="p of 0",
-        call=lambda op, tensor: op(tensor(2, 3), 0, 0, 1.0),
-        raises=RuntimeError,
-        match=r"renorm: p is 0",
-    ),
-    ErrorCase(
-        op="renorm",
-        name="a vector",
-        call=lambda op, tensor: op(tensor(3), 2, 0, 1.0),
-        raises=RuntimeError,
-        match=r"renorm: input has 1 dimensions",
-    ),
-    ErrorCase(
-        op="renorm",
-        name="a negative norm",
-        call=lambda op, tensor: op(tensor(2, 3), 2, 0, -1.0),
-        raises=RuntimeError,
-        match=r"renorm: maxnorm is -1",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Patches cut out and added up, channels moved to pixels; the references visit one patch or pixel after the other."""
+"""Patches cut out and added up; the references visit one patch after the other."""
 
 from __future__ import annotations
 
@@ -49,25 +49,6 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return out[:, :, down : down + size[0], across : across + size[1]]
 
 
-def pixel_shuffle(x, r):
-    out = np.zeros((*x.shape[:-3], x.shape[-3] // r**2, x.shape[-2] * r, x.shape[-1] * r), x.dtype)
-    for channel, i, j in np.ndindex(out.shape[-3:]):
-        out[..., channel, i, j] = x[..., channel * r**2 + i % r * r + j % r, i // r, j // r]
-    return out
-
-
-def pixel_unshuffle(x, r):
-    out = np.zeros((*x.shape[:-3], x.shape[-3] * r**2, x.shape[-2] // r, x.shape[-1] // r), x.dtype)
-    for channel, i, j in np.ndindex(x.shape[-3:]):
-        out[..., channel * r**2 + i % r * r + j % r, i // r, j // r] = x[..., channel, i, j]
-    return out
-
-
-def channel_shuffle(x, groups):
-    each = x.shape[1] // groups
-    return np.stack([x[:, at % groups * each + at // groups] for at in range(x.shape[1])], 1)
-
-
 def moved(op, name, shape, *settings, reference, dtypes=FLOATS, **more):
     return Sample(
         op=F + op,
@@ -80,26 +61,19 @@ def moved(op, name, shape, *settings, reference, dtypes=FLOATS, **more):
     )
 
 
+def refused(op, name, raises, match, *shape, **settings):
+    return ErrorCase(
+        op=F + op, name=name, call=lambda op, tensor: op(tensor(*shape), **settings), raises=raises, match=match
+    )
+
+
 SAMPLES = [
     moved("unfold", "plain", (2, 2, 4, 5), (2, 3), reference=unfold),
     moved("unfold", "settings", (1, 2, 5, 4), (2, 3), (2, 1), (1, 2), (1, 2), reference=unfold),
     moved("unfold", "every dtype, one image", (2, 3, 4), 2, reference=unfold, dtypes=EVERYTHING),
     moved("fold", "plain", (2, 8, 6), (3, 4), 2, reference=fold, length=4),
     moved("fold", "settings, one image", (12, 15), (5, 4), (2, 3), (2, 1), (1, 2), (1, 2), reference=fold, length=6),
-    moved("pixel_shuffle", "images", (2, 8, 3, 2), 2, reference=pixel_shuffle),
-    moved("pixel_shuffle", "every dtype", (9, 2, 1), 3, reference=pixel_shuffle, dtypes=EVERYTHING),
-    moved("pixel_unshuffle", "images", (2, 3, 4, 6), 2, reference=pixel_unshuffle),
-    moved("pixel_unshuffle", "every dtype", (1, 6, 3), 3, reference=pixel_unshuffle, dtypes=EVERYTHING),
-    moved("channel_shuffle", "images", (2, 6, 2, 3), 3, reference=channel_shuffle),
-    moved("channel_shuffle", "every dtype", (2, 6, 2), 2, reference=channel_shuffle, dtypes=EVERYTHING),
 ]
-
-
-def refused(op, name, raises, match, *shape, **settings):
-    return ErrorCase(
-        op=F + op, name=name, call=lambda op, tensor: op(tensor(*shape), **settings), raises=raises, match=match
-    )
-
 
 ERRORS = [
     refused("unfold", "rank", RuntimeError, r"unfold: input is \(4, 4\)", 4, 4, kernel_size=2),
@@ -108,19 +82,5 @@ ERRORS = [
     refused("fold", "rows", RuntimeError, r"fold: input has 6 rows.*\n.*input", 6, 4, output_size=3, kernel_size=2),
     refused(
         "fold", "columns", RuntimeError, r"fold: input has 5 columns.*4\n.*input", 4, 5, output_size=3, kernel_size=2
-    ),
-    refused("pixel_shuffle", "channels", RuntimeError, r"pixel_shuffle: 6 channels", 6, 2, 2, upscale_factor=2),
-    refused("pixel_shuffle", "rank", RuntimeError, r"pixel_shuffle: input has 2 dimensions", 4, 2, upscale_factor=2),
-    refused("pixel_unshuffle", "height", RuntimeError, r"pixel_unshuffle: height 3", 1, 3, 2, downscale_factor=2),
-    refused("channel_shuffle", "groups", RuntimeError, r"channel_shuffle: 5 channels", 1, 5, 2, groups=2),
-    refused(
-        "channel_shuffle",
-        "groups of a float",
-        TypeError,
-        r"channel_shuffle: groups is float, not an int",
-        1,
-        4,
-        2,
-        groups=2.0,
     ),
 ]

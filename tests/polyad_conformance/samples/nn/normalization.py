@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, float32, float64, int64
+from polyad.dtypes import bfloat16, complex128, float16, float32, float64, int64
 
-from ...sample import REAL_FLOATS, ErrorCase, Sample, same
+from ...sample import FLOATS, REAL_FLOATS, ErrorCase, Sample, same
+from .distance import norm
 
 
 def statistics_dtype(dtype):
@@ -78,6 +79,13 @@ def functional(op, name, inputs, reference, **kwargs):
         steps=12,
         length=32,
     )
+
+
+PRECISE = (float64, complex128)
+
+
+def scaled(x, p=2.0, dim=1):
+    return x / np.maximum(norm(x, p, dim, True), 1e-12)
 
 
 SAMPLES = [
@@ -193,6 +201,31 @@ SAMPLES = [
         )
         for size, shape in ((3, (2, 5, 3)), (2, (1, 4, 2, 2)), (9, (2, 3, 2)))
     ],
+    *[
+        Sample(
+            op="nn.functional.normalize",
+            name=name,
+            inputs=lambda make, shape=shape: (make.nonzero(shape),),
+            kwargs=kwargs,
+            reference=scaled,
+            dtypes=FLOATS if not kwargs else PRECISE,
+            gradient=True,
+            steps=8,
+            length=9,
+        )
+        for name, shape, kwargs in (
+            ("rows", (3, 9), {}),
+            ("p 1, two dims", (2, 3, 2), {"p": 1.0, "dim": (0, 2)}),
+            ("p 3, last dim", (5,), {"p": 3.0, "dim": -1}),
+        )
+    ],
+    Sample(
+        op="nn.functional.normalize",
+        name="zeros",
+        inputs=lambda make: (make((2, 3)) * 0,),
+        reference=scaled,
+        dtypes=(float32, float64),
+    ),
 ]
 
 ERRORS = [
@@ -348,4 +381,11 @@ ERRORS = [
             ),
         )
     ],
+    ErrorCase(
+        op="nn.functional.normalize",
+        name="dim out of range",
+        call=lambda op, tensor: op(tensor(3)),
+        raises=IndexError,
+        match=r"normalize: dim 1 is out of range",
+    ),
 ]

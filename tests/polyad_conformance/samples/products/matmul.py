@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bfloat16, float16, float32, int64
+from polyad.dtypes import bfloat16, float16, int64
 
-from ...sample import FLOATS, NUMBERS, ErrorCase, Sample
+from ...sample import NUMBERS, ErrorCase, Sample
 
 
 def product_of_magnitudes(a, b):
@@ -43,26 +43,6 @@ def gemm(name, left, right, transpose_left, transpose_right):
     )
 
 
-def linear(name, input, weight, bias):
-    def reference(x, w, b=None):
-        return x @ w.T if b is None else x @ w.T + b
-
-    def magnitude(x, w, b=None):
-        return reference(np.abs(x), np.abs(w), None if b is None else np.abs(b))
-
-    return Sample(
-        op="linear",
-        name=name,
-        inputs=lambda make: (make(input), make(weight)) if bias is None else (make(input), make(weight), make(bias)),
-        reference=reference,
-        magnitude=magnitude,
-        dtypes=FLOATS,
-        gradient=True,
-        steps=3,
-        length=input[-1] + 1,
-    )
-
-
 SAMPLES = [
     Sample(
         op="matmul",
@@ -90,11 +70,6 @@ SAMPLES = [
     gemm("left transposed", (4, 3), (4, 5), True, False),
     gemm("right transposed", (3, 4), (5, 4), False, True),
     gemm("both transposed, batched", (2, 4, 3), (5, 4), True, True),
-    linear("no bias", (3, 4), (2, 4), None),
-    linear("bias", (3, 4), (2, 4), (2,)),
-    linear("batches", (2, 3, 4), (5, 4), (5,)),
-    linear("one vector", (4,), (3, 4), (3,)),
-    linear("no rows", (0, 4), (3, 4), (3,)),
 ]
 
 ERRORS = [
@@ -146,19 +121,5 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(2, 3), tensor(4, 5), False, False),
         raises=RuntimeError,
         match=r"3 != 4\n.*input .*\n.*other",
-    ),
-    ErrorCase(
-        op="linear",
-        name="inner sizes",
-        call=lambda op, tensor: op(tensor(2, 3), tensor(5, 4)),
-        raises=RuntimeError,
-        match=r"linear: .*3 != 4\n.*input .*\n.*weight",
-    ),
-    ErrorCase(
-        op="linear",
-        name="bias of another length",
-        call=lambda op, tensor: op(tensor(2, 3), tensor(5, 3), tensor(4, dtype=float32)),
-        raises=RuntimeError,
-        match=r"linear: .*\n.*input .*\n.*weight .*\n.*bias",
     ),
 ]

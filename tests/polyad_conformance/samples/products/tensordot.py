@@ -1,8 +1,6 @@
-"""tensordot and products of many matrices."""
+"""tensordot."""
 
 from __future__ import annotations
-
-from functools import reduce
 
 import numpy as np
 
@@ -28,24 +26,6 @@ def contracted(name, left, right, dims, dtypes=DIFFERENTIABLE):
     )
 
 
-def chain(matrices):
-    return reduce(np.matmul, matrices)
-
-
-def multiplied(name, *shapes, dtypes=DIFFERENTIABLE):
-    return Sample(
-        op="linalg.multi_dot",
-        name=name,
-        inputs=lambda make: ([make(shape) for shape in shapes],),
-        reference=chain,
-        magnitude=lambda matrices: chain([np.abs(one) for one in matrices]),
-        dtypes=dtypes,
-        gradient=True,
-        steps=2 * len(shapes),
-        length=4 * len(shapes),
-    )
-
-
 SAMPLES = [
     contracted("two dims", (2, 3, 4), (3, 4, 2), 2, FEW),
     contracted("none", (2, 3), (2,), 0),
@@ -53,26 +33,6 @@ SAMPLES = [
     contracted("lists", (2, 3, 4), (4, 5, 2), ([0, 2], [2, 0])),
     contracted("negative dims", (2, 3), (5, 3), ([-1], [-1])),
     contracted("of nothing", (2, 0), (0, 3), 1),
-    multiplied("matrices", (2, 4), (4, 3), (3, 5), (5, 1), dtypes=FEW),
-    multiplied("vectors at both ends", (3,), (3, 4), (4,)),
-    multiplied("two", (2, 3), (3, 2)),
-    Sample(
-        op="chain_matmul",
-        inputs=lambda make: (make((2, 4)), make((4, 3)), make((3, 5))),
-        reference=lambda *matrices: chain(matrices),
-        magnitude=lambda *matrices: chain([np.abs(one) for one in matrices]),
-        dtypes=FEW,
-        gradient=True,
-        steps=6,
-        length=12,
-    ),
-    Sample(
-        op="chain_matmul",
-        name="one",
-        inputs=lambda make: (make((2, 4)),),
-        reference=lambda x: x,
-        dtypes=(float32,),
-    ),
 ]
 
 ERRORS = [
@@ -103,40 +63,5 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(2, 3), tensor(3, 2), dims=([2], [0])),
         raises=IndexError,
         match=r"tensordot: dim 2 is out of range",
-    ),
-    ErrorCase(
-        op="linalg.multi_dot",
-        name="one matrix",
-        call=lambda op, tensor: op([tensor(2, 3)]),
-        raises=RuntimeError,
-        match=r"multi_dot: there are 1 tensors",
-    ),
-    ErrorCase(
-        op="linalg.multi_dot",
-        name="sizes",
-        call=lambda op, tensor: op([tensor(2, 3), tensor(2, 3)]),
-        raises=RuntimeError,
-        match=r"multi_dot: tensors 0 and 1 do not agree: 3 != 2\n.*tensors\[0\]",
-    ),
-    ErrorCase(
-        op="linalg.multi_dot",
-        name="a vector inside",
-        call=lambda op, tensor: op([tensor(2, 3), tensor(3), tensor(3, 2)]),
-        raises=RuntimeError,
-        match=r"multi_dot: tensor 1 has 1 dimensions",
-    ),
-    ErrorCase(
-        op="chain_matmul",
-        name="no matrix",
-        call=lambda op, tensor: op(),
-        raises=RuntimeError,
-        match=r"chain_matmul: there is no matrix",
-    ),
-    ErrorCase(
-        op="chain_matmul",
-        name="a vector",
-        call=lambda op, tensor: op(tensor(3), tensor(3, 2)),
-        raises=RuntimeError,
-        match=r"chain_matmul: matrices\[0\] has 1 dimensions",
     ),
 ]

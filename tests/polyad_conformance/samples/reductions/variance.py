@@ -1,4 +1,4 @@
-"""Variance, norms, sums of exponentials."""
+"""Variance and standard deviation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from polyad.dtypes import float32, float64, int64
 
 from ...patterns import reduction
-from ...sample import COMPLEX, REAL_FLOATS, ErrorCase, Sample, as_float, as_real, same
+from ...sample import COMPLEX, REAL_FLOATS, ErrorCase, Sample, as_real, same
 
 
 def variance(x, dim=None, keepdim=False, correction=1):
@@ -29,23 +29,6 @@ def largest_square(x, *rest, **kwargs):
 
 def largest(x, *rest, **kwargs):
     return np.max(np.abs(x), initial=0)
-
-
-def log_sum_exp(x, dim, keepdim=False):
-    x = np.asarray(x, np.float64)
-    top = np.max(x, axis=dim, keepdims=True, initial=-np.inf)
-    top = np.where(np.isinf(top), 0, top)
-    total = np.log(np.sum(np.exp(x - top), axis=dim, keepdims=True)) + top
-    return total if keepdim else np.squeeze(total, dim if x.ndim else None)
-
-
-def nonzero(make, shape):
-    return make.nonzero(shape)
-
-
-def distinct(make, shape):
-    values = make.distinct(shape)
-    return (values + np.sign(values.real + 0.1) * np.asarray(0.5)).astype(values.dtype)
 
 
 SAMPLES = [
@@ -96,18 +79,6 @@ SAMPLES = [
         length=5,
         magnitude=largest_square,
     ),
-    Sample(
-        op="logsumexp",
-        name="complex",
-        inputs=lambda make: (make((3, 4), -0.5, 0.5),),
-        kwargs={"dim": 1},
-        reference=lambda x, dim: np.log(np.sum(np.exp(x), axis=dim)),
-        dtypes=COMPLEX,
-        gradient=True,
-        steps=12,
-        length=5,
-        magnitude=lambda x, dim: np.full(x.shape[0], 3.0),
-    ),
     *[
         Sample(
             op="std",
@@ -142,29 +113,6 @@ SAMPLES = [
         )
         for op, spread in (("var_mean", variance), ("std_mean", deviation))
     ],
-    *reduction("logsumexp", log_sum_exp, dtypes=REAL_FLOATS, gradient=True, steps=6, whole=False, empty=False),
-    Sample(
-        op="logsumexp",
-        name="large, and rows of -inf",
-        inputs=lambda make: (
-            np.array([[1e4, 1e4], [-1e4, 0], [-np.inf, -np.inf], [-np.inf, 2]]).astype(make(()).dtype),
-        ),
-        kwargs={"dim": 1},
-        reference=log_sum_exp,
-        dtypes=REAL_FLOATS,
-        steps=4,
-        expand=False,
-    ),
-    Sample(
-        op="logsumexp",
-        name="integers",
-        inputs=lambda make: (make((3, 4)),),
-        kwargs={"dim": 0},
-        reference=log_sum_exp,
-        dtypes=(int64,),
-        result=as_float,
-        steps=6,
-    ),
 ]
 
 ERRORS = [
@@ -186,7 +134,10 @@ ERRORS = [
             raises=IndexError,
             match=r"dim -3 is out of range \[-2, 1\]",
         )
-        for op in ("var", "std", "logsumexp")
+        for op in (
+            "var",
+            "std",
+        )
     ],
     ErrorCase(
         op="var",

@@ -1,10 +1,10 @@
-"""Joining, repeating, reversing, triangles."""
+"""Joining."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import float32, int64
+from polyad.dtypes import bool_, complex128, float16, float32, float64, int8, int64
 
 from ...sample import EVERYTHING, ErrorCase, Sample, same
 
@@ -36,6 +36,19 @@ def joined(op, name, shapes, *args, reference, gradient=True):
     )
 
 
+SOME = (bool_, int8, float16, float32, complex128, float64)
+
+
+def on_the_diagonal(*blocks):
+    blocks = [np.atleast_2d(block) for block in blocks]
+    made = np.zeros(np.sum([block.shape for block in blocks], 0), np.result_type(*blocks))
+    row = column = 0
+    for block in blocks:
+        made[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row, column = row + block.shape[0], column + block.shape[1]
+    return made
+
+
 SAMPLES = [
     joined("cat", "rows", ((2, 3), (1, 3), (0, 3)), reference=np.concatenate),
     joined("cat", "columns", ((2, 3), (2, 1)), -1, reference=np.concatenate),
@@ -47,8 +60,6 @@ SAMPLES = [
     joined("column_stack", "vectors and matrices", ((2,), (2, 3)), reference=np.column_stack),
     joined("column_stack", "0-d", ((), ()), reference=lambda xs: np.stack(xs)[None]),
     joined("row_stack", "", ((3,), (2, 3)), reference=np.vstack),
-    *[copied("rot90", f"{k} turns", (2, 3), k, reference=np.rot90) for k in (1, 2, -1, 4)],
-    copied("rot90", "other dims", (2, 3, 4), 1, (2, 0), reference=np.rot90),
     joined("stack", "first", ((2, 3), (2, 3)), reference=np.stack),
     joined("stack", "last", ((2, 3), (2, 3), (2, 3)), -1, reference=np.stack),
     joined("stack", "0-d", ((), ()), reference=np.stack),
@@ -70,42 +81,6 @@ SAMPLES = [
     joined("hstack", "", ((2, 3), (2, 1)), reference=np.hstack),
     joined("hstack", "vectors", ((3,), ()), reference=np.hstack),
     joined("vstack", "", ((3,), (2, 3)), reference=np.vstack),
-    copied("flipud", "", (3, 2), reference=np.flipud),
-    copied("fliplr", "", (3, 2), reference=np.fliplr),
-    copied("flip", "one", (3, 4), 0, reference=np.flip),
-    copied("flip", "several", (2, 3, 4), (0, -1), reference=np.flip),
-    copied("flip", "empty", (0, 3), (0, 1), reference=np.flip),
-    copied("roll", "flat", (3, 4), 5, reference=np.roll),
-    copied("roll", "one", (3, 4), -1, 1, reference=np.roll),
-    copied("roll", "several", (3, 4), (1, 2), (0, 1), reference=np.roll),
-    copied("roll", "empty", (0, 3), 1, 0, reference=np.roll),
-    copied("_repeat", "more dimensions", (2, 3), (2, 1, 2), reference=np.tile),
-    copied("_repeat", "not at all", (2, 3), (0, 1), reference=np.tile),
-    copied("tile", "", (2, 3), (2,), reference=np.tile),
-    copied("tile", "more dimensions", (3,), (2, 1, 2), reference=np.tile),
-    copied("repeat_interleave", "flat", (2, 3), 2, reference=np.repeat),
-    copied("repeat_interleave", "dim", (2, 3), 3, 1, reference=np.repeat),
-    Sample(
-        op="repeat_interleave",
-        name="tensor",
-        inputs=lambda make: (make((4, 2)), np.array([2, 0, 1, 3])),
-        kwargs={"dim": 0},
-        reference=lambda x, repeats, dim: np.repeat(x, repeats, dim),
-        dtypes=EVERYTHING,
-        gradient=True,
-        length=4,
-        expand=False,
-    ),
-    *[
-        copied(op, f"{name}, diagonal {diagonal}", shape, diagonal, reference=reference)
-        for op, reference in (("tril", np.tril), ("triu", np.triu))
-        for name, shape, diagonal in (
-            ("matrix", (3, 4), 0),
-            ("batch", (2, 3, 3), 1),
-            ("tall", (4, 2), -1),
-            ("wide", (2, 4), 5),
-        )
-    ],
     Sample(
         op="meshgrid",
         inputs=lambda make: (make((2,)), make((3,))),
@@ -116,6 +91,22 @@ SAMPLES = [
         aliasing="maybe",
         length=3,
     ),
+    *[
+        Sample(
+            op="block_diag",
+            name=name,
+            inputs=lambda make, shapes=shapes: tuple([make(shape) for shape in shapes]),
+            reference=on_the_diagonal,
+            dtypes=dtypes,
+            gradient=True,
+            special=True,
+        )
+        for name, shapes, dtypes in (
+            ("matrices", ((2, 3), (1, 2), (3, 1)), EVERYTHING),
+            ("fewer dimensions", ((3,), (), (2, 2)), SOME),
+            ("an empty one", ((2, 2), (0, 3)), (float64,)),
+        )
+    ],
 ]
 
 ERRORS = [
@@ -128,20 +119,6 @@ ERRORS = [
             match=rf"{op}: the list of tensors is empty",
         )
         for op in ("dstack", "column_stack")
-    ],
-    *[
-        ErrorCase(
-            op="rot90",
-            name=name,
-            call=lambda op, tensor, shape=shape, dims=dims: op(tensor(*shape), 1, dims),
-            raises=RuntimeError,
-            match=match,
-        )
-        for name, shape, dims, match in (
-            ("a vector", (3,), (0, 1), r"rot90: 2 dims of a tensor of 1 dimensions\n.*input"),
-            ("three dims", (3, 3, 3), (0, 1, 2), r"rot90: 3 dims of"),
-            ("a dim twice", (3, 3), (0, -2), r"rot90: both dims are 0\n.*input"),
-        )
     ],
     ErrorCase(
         op="atleast_3d",
@@ -216,31 +193,10 @@ ERRORS = [
         match=r"cat: tensors\[1\] is float",
     ),
     ErrorCase(
-        op="tril",
-        name="a vector",
-        call=lambda op, tensor: op(tensor(3)),
+        op="block_diag",
+        name="three dimensions",
+        call=lambda op, tensor: op(tensor(2, 2), tensor(1, 2, 3)),
         raises=RuntimeError,
-        match=r"tril: input needs two dimensions.*\n.*input",
-    ),
-    ErrorCase(
-        op="roll",
-        name="shifts without dims",
-        call=lambda op, tensor: op(tensor(2, 3), (1, 2)),
-        raises=RuntimeError,
-        match=r"roll: several shifts need as many dims\n.*input",
-    ),
-    ErrorCase(
-        op="flip",
-        name="a dimension twice",
-        call=lambda op, tensor: op(tensor(2, 3), (0, -2)),
-        raises=RuntimeError,
-        match=r"flip: dim \(0, -2\) names a dimension twice",
-    ),
-    ErrorCase(
-        op="repeat_interleave",
-        name="negative",
-        call=lambda op, tensor: op(tensor(2, dtype=float32), tensor(2, dtype=int64) - 1),
-        raises=RuntimeError,
-        match=r"repeat_interleave: repeats must be 2 integers of 0 or more\n.*input.*\n.*repeats",
+        match=r"block_diag: tensors\[1\] has 3 dimensions.*\n.*tensors\[0\]",
     ),
 ]

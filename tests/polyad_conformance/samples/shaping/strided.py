@@ -1,10 +1,11 @@
-"""Windows: what gradients of views and histories of in-place writes are made of."""
+"""Windows: what gradients of views and histories of in-place writes are made of; and as_strided."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...sample import FLOATS, Sample
+from ...sample import FLOATS, ErrorCase, Sample
+from ..indexing.slicing import view
 
 
 def memory(x, strides, reach):
@@ -77,6 +78,23 @@ SAMPLES = [
     *[window("_window_take", name, shapes, take) for name, shapes in (WINDOWS | OVERLAPPING).items()],
     *[window("_window_put", name, shapes, put) for name, shapes in (WINDOWS | OVERLAPPING).items()],
     *[window("_window_clear", name, shapes, clear) for name, shapes in (WINDOWS | OVERLAPPING).items()],
+    # The one element that every layout has in one place: what lies beside it depends on the layout.
+    view(
+        "as_strided",
+        "the first element, repeated",
+        (3, 4),
+        (2, 3),
+        (0, 0),
+        reference=lambda x, size, stride: np.full(size, x[0, 0]),
+    ),
 ]
 
-ERRORS = []
+ERRORS = [
+    ErrorCase(
+        op="as_strided",
+        name="outside of the storage",
+        call=lambda op, tensor: op(tensor(2, 3), (2, 3), (3, 2)),
+        raises=RuntimeError,
+        match=r"as_strided: .* reach element 7 of a storage of 6\n.*input",
+    ),
+]

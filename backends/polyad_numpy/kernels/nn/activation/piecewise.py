@@ -9,7 +9,8 @@ import numpy as np
 from polyad.backend import Kernel
 
 from ....fused import fused
-from ...pointwise.selection import above, clamp, keep
+from ...pointwise.clamp import above, clamp
+from ...pointwise.where import keep
 
 
 def _zero(a: Any) -> Any:

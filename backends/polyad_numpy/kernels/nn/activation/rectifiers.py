@@ -14,7 +14,8 @@ from polyad.interop.numpy import numpy_dtype
 
 from ....fused import fused
 from ....ufunc import with_out
-from ...pointwise.selection import CLIPPED, MASKED, choose, keep
+from ...pointwise.clamp import CLIPPED
+from ...pointwise.where import MASKED, choose, keep
 
 
 def _relu(types: Signature) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ....fused import fused
+from ...pointwise.clamp import above, below
 from ...pointwise.exponential import sigmoid
-from ...pointwise.selection import above, below, choose
+from ...pointwise.where import choose
 from ...special.error_functions import erfc_of_magnitude
 
 ROOT_HALF = 0.5**0.5

@@ -9,7 +9,8 @@ from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
 from ....tensor import Tensor, check_tensor
 from ...pointwise.arithmetic import _add, _mul, _sub
-from ...pointwise.selection import _check_bounds, _clamp, _where
+from ...pointwise.clamp import _check_bounds, _clamp
+from ...pointwise.where import _where
 from .arguments import finished, number, ordered, real
 
 # -------------------------------------------------------------------------------------------- bounds

@@ -15,7 +15,8 @@ from ....random.generator import Generator, default_generator
 from ....tensor import Tensor, check_tensor
 from ...pointwise.arithmetic import _mul
 from ...pointwise.exponential import exp, expm1
-from ...pointwise.selection import _where, maximum
+from ...pointwise.maximum import maximum
+from ...pointwise.where import _where
 from ...random.sampling import _uniform
 from .arguments import finished, number, ordered, real
 

@@ -13,8 +13,9 @@ from ....layout import normalize_dim
 from ....tensor import Tensor, check_tensor
 from ...pointwise.arithmetic import _add, _div, _mul, _sub, conjugate
 from ...pointwise.exponential import exp, log1p, sigmoid
-from ...pointwise.selection import _where, minimum
+from ...pointwise.maximum import minimum
 from ...pointwise.trigonometry import tanh
+from ...pointwise.where import _where
 from ...special.error_functions import erfc
 from .arguments import finished, number, real
 

@@ -15,7 +15,7 @@ from ....state import warn_user
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import zeros_like
 from ...declaring.shape_rules import same
-from ...indexing.index_select import _scatter
+from ...indexing.gather_scatter import _scatter
 from ...pointwise.arithmetic import _div, _mul, _sub
 from ...pointwise.exponential import exp, log
 from ...random.sampling import _exponential

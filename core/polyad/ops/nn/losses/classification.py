@@ -18,8 +18,8 @@ from ....errors import ArgumentError, DTypeError, ShapeError
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import zeros
-from ...products.matmul import linear
 from ..activation.softmax import _log_softmax, _log_softmax_backward
+from ..linear import linear
 from .reduction import check_same_dtype, first_floating, reduced, reduction_of
 
 

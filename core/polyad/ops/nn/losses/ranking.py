@@ -11,9 +11,10 @@ from ....dtypes import FLOATING, int64
 from ....errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, wrong_type
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import zeros
-from ...indexing.index_select import _scatter
+from ...indexing.gather_scatter import _scatter
 from ...linalg.norms import vector_norm
-from ...pointwise.selection import _where, minimum
+from ...pointwise.maximum import minimum
+from ...pointwise.where import _where
 from ...shaping.joining import cat
 from ...sorting.searchsorted import searchsorted
 from ..activation.rectifiers import relu

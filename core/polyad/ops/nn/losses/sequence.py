@@ -14,8 +14,8 @@ from ....layout import Shape
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import arange, full, tensor, zeros
 from ...pointwise.exponential import exp
-from ...pointwise.selection import _where
-from ...reductions.variance import logsumexp
+from ...pointwise.where import _where
+from ...reductions.logsumexp import logsumexp
 from ...shaping.joining import cat, stack
 from .reduction import first_floating, reduced, reduction_of
 

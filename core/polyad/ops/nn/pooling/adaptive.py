@@ -95,7 +95,7 @@ def _with_indices(types: Signature, params: Mapping[str, Any]) -> Typing:
 def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     """The largest element of each window and its place in the flattened image."""
     from ...creation.factories import tensor
-    from ...pointwise.selection import _where
+    from ...pointwise.where import _where
 
     # One dimension after the other, the last one first: the first of equal maxima in row-major order remains.
     check_room("adaptive_max_pool", (*input._array.shape[:2], *size), input)

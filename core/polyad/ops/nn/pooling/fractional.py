@@ -56,7 +56,7 @@ def _starts(samples: Tensor, have: int, extent: int, count: int) -> Tensor:
 @composite(dtype=_with_indices, structure=opaque, shape=_shapes, outputs=("out", "indices"), method=False)
 def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Sizes) -> tuple[Tensor, Tensor]:
     """The largest element of each window and its place in the flattened image; samples are (N, C, dimensions)."""
-    from ...pointwise.selection import _where
+    from ...pointwise.where import _where
 
     have, dims = input._array.shape[2:], len(kernel)
     origin: Any = 0

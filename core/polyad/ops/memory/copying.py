@@ -1,0 +1,252 @@
+"""Copies, and writing into a tensor: clone, contiguous, copy_, fill_, zero_; and `detach`, which copies nothing."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from ... import dtypes
+from ...dispatch.effects import Effect, Result, declare
+from ...dispatch.forward import symmetric
+from ...dispatch.inplace import check_writable, take_history, write, wrote
+from ...dispatch.op import composite, function, gradient, method, primitive
+from ...dispatch.structure import pointwise
+from ...dispatch.views import layout_of
+from ...dispatch.wrapped import Wrapped
+from ...dtypes import DType
+from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...history.node import make_node
+from ...layout import Strides, contiguous_strides, is_contiguous
+from ...memory_formats import (
+    MemoryFormat,
+    check_format,
+    contiguous_format,
+    copy_strides,
+    is_contiguous_in,
+    preserve_format,
+)
+from ...state import state
+from ...tensor import Tensor, check_tensor
+from ..shaping.strided import strided_array
+from .conversion import Number, _cast, to_device
+
+
+@primitive(structure=pointwise, grad_name="CloneBackward0")
+def _copy(input: Tensor) -> Tensor:
+    """A row-major copy."""
+
+
+gradient(_copy, input=lambda g: g)
+
+
+@composite(structure=pointwise, grad_name="CloneBackward0", method=False)
+def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
+    """A copy that lies in dense memory with *strides*."""
+    kind = input._type
+    array = strided_array(kind, input._array.shape, strides)
+    kind.backend.copy(array, input._array)
+    return Tensor._of(array, kind)
+
+
+gradient(_copy_strided, input=lambda g: g)
+symmetric(_copy, _copy_strided)
+
+
+@function()
+def clone(input: Tensor, *, memory_format: MemoryFormat = preserve_format) -> Tensor:
+    """A copy with its own memory; gradients flow through it. Unless another memory format is given, dimensions lie in
+    memory in the same order.
+
+    Raises RuntimeError for a format that is not for that many dimensions.
+
+    >>> import polyad
+    >>> x = polyad.tensor([1, 2])
+    >>> y = polyad.clone(x)
+    >>> _ = y.zero_()
+    >>> x
+    tensor([1, 2])
+    """
+    layout = layout_of(check_tensor(input, "clone", "input"))
+    row_major = contiguous_strides(layout.shape)
+    strides = layout.strides
+    if memory_format is not preserve_format or strides != row_major:
+        strides = copy_strides(layout.shape, strides, check_format(memory_format, "clone"), "clone")
+    return _copy(input) if strides == row_major else _copy_strided(input, strides)
+
+
+@function()
+def contiguous(input: Tensor, *, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+    """The tensor itself if it lies in memory without gaps and in a format's order, row-major unless another is given,
+    else a copy that does.
+
+    Raises RuntimeError for a format that is not for that many dimensions.
+
+    >>> import polyad
+    >>> polyad.zeros(2, 3).T.contiguous().stride()
+    (2, 1)
+    >>> polyad.zeros(2, 3, 4, 5).contiguous(memory_format=polyad.channels_last).stride()
+    (60, 1, 15, 3)
+    """
+    shape, strides, _ = layout_of(check_tensor(input, "contiguous", "input"))
+    if memory_format is contiguous_format:
+        return input if is_contiguous(shape, strides) else _copy(input)
+    if is_contiguous_in(shape, strides, check_format(memory_format, "contiguous")):
+        return input
+    if memory_format is preserve_format:
+        raise ShapeError(
+            "contiguous: preserve_format says nothing of order", operands={"input": input}, fix="use contiguous_format"
+        )
+    return clone(input, memory_format=memory_format)
+
+
+@function(method=False)
+def detach(input: Tensor) -> Tensor:
+    """The same memory in a tensor without history; ``input.detach()``.
+
+    >>> import polyad
+    >>> polyad.detach(polyad.ones(2, requires_grad=True)).requires_grad
+    False
+    """
+    return check_tensor(input, "detach", "input").detach()
+
+
+@method()
+def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
+    """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
+    gradients flow to it.
+
+    Raises RuntimeError if its shape does not broadcast to this one's.
+    """
+    if state.modes:
+        return COPY.through_modes(self, src)  # type: ignore[no-any-return]
+    return _copy_into(self, src)
+
+
+def _copy_into(self: Tensor, src: Any) -> Tensor:
+    check_writable("copy_", self)
+    if isinstance(src, numbers.Complex):
+        from ..creation.factories import tensor
+
+        src = tensor(src, device=self._type.device)
+    check_tensor(src, "copy_", "src")
+    if src._type.device != self._type.device:
+        src = to_device(src, self._type.device)
+    # What holds no floating point numbers has no gradient, whatever is written to it.
+    differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING
+    recorded = differentiable and (src._node is not None or self._node is not None)
+    if recorded or isinstance(self, Wrapped):
+        from ..shaping.reshape import _expand
+
+        result = src if src._type.dtype is self._type.dtype else _cast(src, self._type.dtype)
+        if result._array.shape != self._array.shape:
+            result = _expand(result, self._array.shape)
+        # What is written gets a node of its own: hooks on src are not hooks on the copy. What was there before gets a
+        # gradient of zeros.
+        calls = [
+            (node, formula, ()) for node, formula in ((result._node, _same), (self._node, _zeros)) if node is not None
+        ]
+        if result is src:
+            result = src._alias()
+        if recorded:
+            result._node = make_node("CopyBackwards", calls, result._array.shape, result._type)
+        return write("copy_", self, result)
+    if src._array.shape != self._array.shape:
+        from ..shaping.reshape import _expand
+
+        src = _expand(src, self._array.shape)
+    self._type.backend.copy(self._array, src._array)
+    wrote("copy_", self)
+    return self
+
+
+@method()
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number (or a 0-d tensor's value) into every element."""
+    if state.modes:
+        return FILL.through_modes(self, value)  # type: ignore[no-any-return]
+    return _fill(self, value)
+
+
+def _fill(self: Tensor, value: Any) -> Tensor:
+    check_writable("fill_", self, one_value=True)
+    if isinstance(value, Tensor):
+        if value._array.shape:
+            raise ShapeError(
+                "fill_: value has dimensions",
+                operands={"self": self, "value": value},
+                fix="pass a 0-d tensor or a number",
+            )
+        return copy_(self, value)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise ArgumentTypeError(
+            f"fill_: value is {type(value).__name__}, not a number",
+            operands={"self": self},
+            fix="pass a number or a 0-d tensor",
+        )
+    check_fits("fill_", value, self._type.dtype)
+    if isinstance(self, Wrapped):
+        self._store_number("fill_", value)
+    else:
+        self._type.backend.fill(self._array, value)
+    wrote("fill_", self)
+    if state.grad_enabled and self._node is not None:
+        take_history(self, None)
+    return self
+
+
+def check_fits(op: str, value: Any, dtype: DType) -> None:
+    """Raise DTypeError unless the number *value* can be an element of *dtype*:
+    an integer's range, a complex number's parts.
+    """
+    if dtype.category == dtypes.INTEGER and not isinstance(value, (bool, complex)):
+        limits = dtypes.iinfo(dtype)
+        if not limits.min <= value < limits.max + 1:
+            raise DTypeError(
+                f"{op}: {value} is not in [{limits.min}, {limits.max}], the range of {dtype.name}",
+                fix="use a number that the dtype can hold, or another dtype",
+            )
+    elif dtype in (dtypes.float32, dtypes.complex64) and not isinstance(value, bool):
+        # Half types take numbers out of their range as infinities.
+        limit = dtypes.finfo(dtype).max
+        if any(limit < abs(part) < math.inf for part in (value.real, value.imag)):
+            raise DTypeError(
+                f"{op}: {value} is out of the range of {dtype.name}",
+                fix="use infinity if that is meant, or another dtype",
+            )
+    if isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
+        raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
+
+
+@method()
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros."""
+    return fill_(self, 0)
+
+
+COPY = declare(Effect("copy_", copy_, _copy_into, reads=(1,), writes=0, result=Result.TARGET))
+FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
+
+
+def _same(gradient: Tensor) -> Tensor:
+    return gradient
+
+
+def _zeros(gradient: Tensor) -> Tensor:
+    from ..creation.factories import zeros_like
+
+    return zeros_like(gradient)
+
+
+@function(method=False)
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """A tensor like *input* filled with *value*, a number or a 0-d tensor; the gradient goes to *value*.
+
+    Raises RuntimeError for a tensor with dimensions, and for a number that the dtype cannot hold.
+
+    >>> import polyad
+    >>> polyad.fill(polyad.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    made = clone(check_tensor(input, "fill", "input"))
+    return (value._made_like(made) if isinstance(value, Wrapped) else made).fill_(value)

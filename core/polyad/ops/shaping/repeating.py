@@ -1,0 +1,144 @@
+"""Copies that repeat: whole tensors (`repeat`, `tile`) or each element (`repeat_interleave`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...dispatch.forward import linear_in
+from ...dispatch.op import composite, function, gradient, method
+from ...dispatch.structure import Shaping, shaping
+from ...dispatch.views import owned
+from ...errors import ShapeError
+from ...layout import Shape, check_sizes, normalize_dim, normalize_shape
+from ...tensor import Tensor, check_room, check_tensor
+from .reshape import _expand, _reshape, _unsqueeze
+
+
+@method()
+def repeat(input: Tensor, *sizes: Any) -> Tensor:
+    """A copy of *input* repeated along each dimension; more sizes than dimensions make new ones in front.
+
+    Raises RuntimeError for fewer sizes than dimensions or negative ones.
+
+    >>> import polyad
+    >>> polyad.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    times = normalize_shape(sizes, "repeat")
+    shape = check_tensor(input, "repeat", "input")._array.shape
+    if len(times) < len(shape) or any(one < 0 for one in times):
+        raise ShapeError(
+            f"repeat: sizes {times} do not fit",
+            operands={"input": input},
+            fix=f"give {len(shape)} or more sizes of 0 or more",
+        )
+    return _repeat(input, times)
+
+
+@composite(structure=shaping, shape=lambda shape, times: _repeated(shape, times), method=False)
+def _repeat(input: Tensor, times: tuple[int, ...]) -> Tensor:
+    """Repeated *times* along each dimension."""
+    shape = (1,) * (len(times) - len(input._array.shape)) + input._array.shape
+    spread = _reshape(input, tuple([size for one in shape for size in (1, one)]))
+    spread = _expand(spread, tuple([size for pair in zip(times, shape, strict=True) for size in pair]))
+    return owned(_reshape(spread.clone(), tuple([time * size for time, size in zip(times, shape, strict=True)])))
+
+
+def _repeated(shape: Shape, times: tuple[int, ...]) -> Shape:
+    padded = (1,) * (len(times) - len(shape)) + tuple(shape)
+    return tuple([time * size for time, size in zip(times, padded, strict=True)])
+
+
+@function()
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """A copy of *input* repeated along its last dimensions; see ``Tensor.repeat``, which wants a number for each
+    dimension.
+
+    >>> import polyad
+    >>> polyad.tile(polyad.tensor([[1, 2]]), (2,))
+    tensor([[1, 2, 1, 2]])
+    """
+    times = normalize_shape(dims, "tile")
+    return repeat(input, (1,) * (check_tensor(input, "tile", "input").ndim - len(times)) + times)
+
+
+def _interleaved(shape: Shape, times: int, dim: int) -> Shape:
+    return (*shape[:dim], shape[dim] * times, *shape[dim + 1 :])
+
+
+@composite(structure=Shaping("dim"), shape=_interleaved, method=False, grad_name="RepeatInterleaveBackward0")
+def _repeat_interleave(input: Tensor, times: int, dim: int) -> Tensor:
+    """Each position of *dim* *times* times in a row."""
+    shape = input._array.shape
+    spread = _expand(_unsqueeze(input, dim + 1), (*shape[: dim + 1], times, *shape[dim + 1 :]))
+    return _reshape(spread.clone(), _interleaved(shape, times, dim))
+
+
+def _interleaved_grad(g: Tensor, input_shape: Shape, times: int, dim: int) -> Tensor:
+    from ..reductions.sums import _sum
+
+    return _sum(_reshape(g, (*input_shape[: dim + 1], times, *input_shape[dim + 1 :])), (dim + 1,), False)
+
+
+gradient(_repeat_interleave, input=_interleaved_grad)
+linear_in(_repeat_interleave, "input")
+
+
+@function()
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened
+    tensor. With one tensor of counts alone, each position repeated that often.
+
+    *output_size*, the sum of the repeats, is not needed. Raises RuntimeError for negative numbers or as many as there
+    are not positions.
+
+    >>> import polyad
+    >>> polyad.repeat_interleave(polyad.tensor([1, 2]), polyad.tensor([1, 3]))
+    tensor([1, 2, 2, 2])
+    >>> polyad.repeat_interleave(polyad.tensor([1, 3]))
+    tensor([0, 1, 1, 1])
+    """
+    check_tensor(input, "repeat_interleave", "input")
+    if repeats is None:
+        from ..creation.factories import arange
+
+        if input.ndim != 1:
+            raise ShapeError(
+                "repeat_interleave: counts alone must be 1-d", operands={"repeats": input}, fix="flatten it"
+            )
+        input, repeats = arange(input._array.shape[0], device=input.device), input
+    if dim is None:
+        input, dim = _reshape(input, (input.numel(),)), 0
+    at = normalize_dim(dim, input.ndim, "repeat_interleave")
+    shape = input._array.shape
+    if not isinstance(repeats, Tensor):
+        (times,) = normalize_shape((repeats,), "repeat_interleave")
+        if times < 0:
+            raise ShapeError(f"repeat_interleave: repeats is {times}", operands={"input": input}, fix="give 0 or more")
+        check_sizes((*shape[:at], (shape[at] if shape else 1) * times, *shape[at + 1 :]), "repeat_interleave")
+        return _repeat_interleave(input, times, at) if shape else _reshape(_expand(input, (times,)).clone(), (times,))
+    from ..creation.factories import _full
+    from ..indexing.index_select import _index_add, _index_select
+    from ..indexing.slicing import _slice
+    from ..reductions.cumulative import _cumsum
+
+    counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
+    numbers = counts.tolist() if counts._array.shape == (shape[at],) and counts.dtype.category == 1 else [-1]
+    if min(numbers, default=0) < 0:
+        raise ShapeError(
+            f"repeat_interleave: repeats must be {shape[at]} integers of 0 or more",
+            operands={"input": input, "repeats": repeats},
+            fix=f"give one number for each position of dimension {at}",
+        )
+    total = sum(numbers)
+    check_sizes((*shape[:at], total, *shape[at + 1 :]), "repeat_interleave")
+    check_room("repeat_interleave", (*shape[:at], total, *shape[at + 1 :]), input)
+    ends = _cumsum(counts, 0)
+    kind = ends._type
+    # Where a position ends the next begins: summing up these marks gives each element's position.
+    marks = _full((total + 1,), 0, kind.dtype, kind.device)
+    marks = _index_add(marks, ends, _full(ends._array.shape, 1, kind.dtype, kind.device), 0)
+    return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), at)
