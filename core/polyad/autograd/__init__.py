@@ -12,7 +12,7 @@ passing.py    a node that tensors pass through, for hooks of modules
 profiler.py   where the time goes
 function.py   ops with a hand-written backward: `Function`
 forward_ad.py tangents by hand; forward_level.py carries them through calls, forward_rules.py through ops
-entries.py    what the transforms of functions are made of
+entries.py    what all transforms of functions share
 functional.py jacobian, hessian and products with vectors, of functions of tensors
 gradcheck.py  gradients compared with finite differences; how is in comparison.py
 """

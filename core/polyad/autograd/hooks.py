@@ -4,7 +4,8 @@ At a node the order is: hooks of its tensor (``Tensor.register_hook``), ``retain
 captures, hooks before the node (``Node.register_prehook``), the node's own work, for a leaf its hooks after
 accumulation, hooks after the node (``Node.register_hook``).
 
-To add a kind of hook, add a table to `polyad.history.hooks.NodeHooks` and run it in `polyad.autograd.engine`.
+To let hooks run at another point, add a table to `polyad.history.hooks.NodeHooks` and run its hooks in
+`polyad.autograd.engine`.
 """
 
 from __future__ import annotations
