@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def view_of_batch(op: Op, input: Batched, params: tuple[Any, ...], layout: Layout) -> Tensor:
-    """The view *op* of every sample of *input*; *layout* is that of one."""
+    """The view *op* of every sample of *input*; *layout* is that of a single sample's view."""
     inner = input._inner
     if op.name == "expand":
         for _ in range(len(layout.shape) - input.ndim):
