@@ -7,7 +7,7 @@ hooks.py      running the functions that see gradients on their way
 graph.py      nodes, edges and hooks on several tensors, for users
 saved.py      hooks that keep saved tensors elsewhere
 origin.py     where in the program a node was recorded
-anomaly.py    what looks for NaN and infinity
+anomaly.py    finding where NaN and infinity come from
 passing.py    a node that tensors pass through, for hooks of modules
 profiler.py   where the time goes
 function.py   ops with a hand-written backward: `Function`

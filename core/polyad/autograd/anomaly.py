@@ -50,7 +50,7 @@ _anomaly = _Anomaly()
 
 
 def inspector() -> Inspector | None:
-    """What is to see the gradients of a backward pass that begins now."""
+    """What is called with each gradient of a backward pass that begins now; None for nothing."""
     if state.inspect is not None:
         return state.inspect  # type: ignore[no-any-return]
     return _refuse_nan if _anomaly.enabled and _anomaly.check_nan else None

@@ -64,7 +64,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise AutogradError("exit_dual_level: no level was entered", fix="call enter_dual_level() first")
     if level is not None and level != last:
         raise AutogradError(
-            f"exit_dual_level: level {level} is not the level that was entered last, which is {last}",
+            f"exit_dual_level: level {level} is not the one that was entered last, which is {last}",
             fix="leave levels in the opposite order, or use dual_level()",
         )
     ended = _levels.entered.pop()

@@ -338,7 +338,7 @@ class ForwardLevel(Mode):
             raise NotSupported(
                 f"{function.__name__}: it has no jvp, so forward mode does not know its derivative",
                 operands={f"argument {i}": arg for i, arg in enumerate(args) if tangents[i] is not None},
-                fix="define a static method jvp(ctx, *grad_inputs) that returns one tangent a result",
+                fix="define a static method jvp(ctx, *grad_inputs) that returns a tangent for each result",
             )
         result, ctx = self._applied_function(application, effect, args)
         several = isinstance(result, (tuple, list))

@@ -199,7 +199,7 @@ def push_function(
     if len(found) != len(results):
         raise AutogradError(
             f"{said}: it returned {len(found)} tangents for {len(results)} results of forward",
-            fix="return one tangent (or None) a result",
+            fix="return a tangent (or None) for each result",
         )
     return [_checked(f"{said}: tangent {i}", tangent, like) for i, (tangent, like) in enumerate(zip(found, results))]
 

@@ -124,10 +124,10 @@ class FunctionNode(MultiNode):
 class Function:
     """Base of ops with their own backward.
 
-    ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns one gradient an
-    argument of ``forward``, None for those that have none. Or ``forward(*args)`` computes, and ``setup_context(ctx,
-    inputs, output)`` saves. Results may be nested in no other way than a tuple or list; what is no tensor passes
-    through.
+    ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns a gradient for
+    each argument of ``forward``, None for those that have none. Or ``forward(*args)`` computes, and
+    ``setup_context(ctx, inputs, output)`` saves. Results may be nested in no other way than a tuple or list; what is no
+    tensor passes through.
 
     An error of shape, dtype or count in what ``backward`` returns names it, with its line.
 
@@ -182,7 +182,7 @@ class Function:
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Compute the tangents of the results from those of the arguments of ``forward``; override it for forward mode.
 
-        It is called right after ``forward``, and returns one tangent (or None) a result.
+        It is called right after ``forward``, and returns a tangent (or None) for each result.
         """
         raise NotSupported("Function: jvp is not defined", fix="define a static method jvp(ctx, *grad_inputs)")
 
@@ -409,7 +409,7 @@ def _formula(
         if len(parts) < len(inputs) or any(part is not None for part in parts[len(inputs) :]):
             raise AutogradError(
                 f"{said}: it returned {len(parts)} gradients for {len(inputs)} arguments of forward",
-                fix="return one gradient (or None) an argument",
+                fix="return a gradient (or None) for each argument",
             )
         for position, (part, like) in enumerate(zip(parts, inputs, strict=False)):
             if part is not None:

@@ -140,7 +140,7 @@ def gradgradcheck(
     if len(cotangents) != len(outputs):
         raise ArgumentError(
             f"gradgradcheck: the function has {len(outputs)} differentiable outputs, grad_outputs {len(cotangents)}",
-            fix="give one gradient an output",
+            fix="give a gradient for each output",
         )
     count = len(args)
 

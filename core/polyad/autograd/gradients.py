@@ -66,7 +66,7 @@ def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, 
     )
     if len(given) != len(tensors):
         raise ArgumentError(
-            f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give one gradient (or None) a tensor"
+            f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give a gradient (or None) for each tensor"
         )
     roots = []
     for tensor, gradient in zip(tensors, given, strict=True):

@@ -50,12 +50,12 @@ def _replaced(node: Node, hook: Any, present: tuple[Any, ...], returned: Any) ->
     if not isinstance(returned, tuple):
         raise ArgumentTypeError(
             f"{hook_name(hook)} of {node.name()}: it returned {type(returned).__name__}, not a tuple",
-            fix="return a tuple with one gradient (or None) a place, or None to change nothing",
+            fix="return a tuple with a gradient (or None) for each place, or None to change nothing",
         )
     if len(returned) != len(present):
         raise AutogradError(
             f"{hook_name(hook)} of {node.name()}: it returned {len(returned)} gradients in the place of {len(present)}",
-            fix="return a tuple with one gradient (or None) a place",
+            fix="return a tuple with a gradient (or None) for each place",
         )
     for position, (old, new) in enumerate(zip(present, returned, strict=True)):
         if new is None:

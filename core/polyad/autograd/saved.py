@@ -1,10 +1,10 @@
 """What happens to saved tensors: `saved_tensors_hooks` keep them elsewhere, or smaller, until backward needs them.
 
 While hooks are on, a node's calls are `PackedCalls`, whose saved tensors are `Packed`; the engine opens them when it
-runs the node. Nothing of this is on the way of a program without hooks: they watch nodes as they are recorded
+runs the node. A program without hooks does not pay for this: hooks watch nodes as they are recorded
 (`polyad.history.node.watchers`).
 
-Invariants: a packed tensor is held by what the pack hook returned alone; its place in the graph is kept apart, so that
+Invariants: only what the pack hook returned holds the packed tensor; its place in the graph is kept apart, so that
 second derivatives go through it. Writes to it after packing are not noticed: what was packed may be a copy.
 """
 

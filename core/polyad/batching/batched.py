@@ -2,7 +2,7 @@
 
 The batch dimension is always the first of the inner tensor (`polyad.func.vmap` moves it there, which is a view), so a
 rule never has to ask where it is. A tensor that is the same for all samples is wrapped too when it meets others,
-without a batch dimension, and only spread over the batch where a rule cannot do without.
+without a batch dimension, and only spread over the batch where a rule needs that.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ An op gets the first of these that there is:
     sample by sample       counted and warned of (`polyad.batching.loops`)
 
 Most rules have one of three forms. *Aligned*: the batch is one more of the leading dimensions that the op
-broadcasts, so it must stand in front of as many of them in every operand. *Shifted*: parameters that name dimensions
+broadcasts, so every operand needs equally many of them behind the batch. *Shifted*: parameters that name dimensions
 name the next ones. *Folded*: the op has a dimension of independent images, and the batch becomes part of that.
 
 A rule is called as ``rule(level, op, values)`` with the level set aside; tensors among *values* are `Batched`, at least

@@ -117,7 +117,7 @@ class VmapLevel(Level):
 def map_first(
     name: str, function: Callable[..., Sequence[Tensor | None]], tensors: Sequence[Tensor | None], size: int
 ) -> list[Tensor | None]:
-    """The results of *function* mapped over the first dimension, of *size*, of *tensors*; None stands for itself.
+    """The results of *function* mapped over the first dimension, of *size*, of *tensors*; None stays None.
 
     What is random in it is the same for all: it was decided before, and is only computed again.
     """

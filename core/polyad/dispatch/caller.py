@@ -241,7 +241,8 @@ def write_out(out: Any, result: Any) -> Any:
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise ArgumentTypeError(
-                f"out: the op has {len(result)} results, out is {out!r}", fix="give a tuple with one tensor a result"
+                f"out: the op has {len(result)} results, out is {out!r}",
+                fix="give a tuple with a tensor for each result",
             )
         written = [write_out(tensor, part) for tensor, part in zip(out, result, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)

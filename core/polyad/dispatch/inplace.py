@@ -235,10 +235,10 @@ def _check_history(name: str, target: Tensor) -> None:
             fix="work under polyad.no_grad(), or clone() the leaf first",
         )
     if target._node is None:
-        raise _made_unrecorded(name, target, base)
+        raise _taken_unrecorded(name, target, base)
 
 
-def _made_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
+def _taken_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
     return AutogradError(
         f"{name}: the view was taken under no_grad and is written with gradients on, so its base would miss the write",
         operands={"self": target, "base": base},
@@ -308,7 +308,7 @@ def _zeros(gradient: Tensor) -> Tensor:
 def _check_base(name: str, target: Tensor, base: Tensor) -> None:
     """Raise if a recorded write to *target*, a view, could not become part of its base's history."""
     if not any(view is target for view in target._storage.live_views()):  # type: ignore[union-attr]
-        raise _made_unrecorded(name, target, base)
+        raise _taken_unrecorded(name, target, base)
     layout = layout_of(base)
     if has_internal_overlap(layout.shape, layout.strides):
         raise ShapeError(

@@ -26,7 +26,7 @@ class Mode:
     """Base of all modes: a context manager, active in its thread while entered. Modes nest, also with themselves.
 
     Attributes:
-        alters: whether results are others under it, as under autocast; what is computed again later
+        alters: whether it changes results, as autocast does; what is computed again later
             (`polyad.utils.checkpoint`) is computed under such modes again.
     """
 
@@ -92,7 +92,7 @@ def differentiated(*tensors: Recorded) -> bool:
 
 
 class outside:
-    """While it is entered, *mode* and those inside of it are set aside: what is called is called outside."""
+    """While it is entered, *mode* and the modes inside of it are set aside, so that calls happen outside of them."""
 
     __slots__ = ("_before", "_mode")
 

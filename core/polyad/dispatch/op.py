@@ -16,7 +16,7 @@
 The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which
 parameters are tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Python number and ``Tensor | None`` absent;
 ``Sequence[Tensor]`` is a list. Tensors come first, other parameters (canonical, already validated) after them. A
-parameter ``out`` is not part of the op: it is provided for.
+parameter ``out`` is not part of the op: its caller writes there.
 
 ``structure`` says what the op is: pointwise, a reduction, ... (`polyad.dispatch.structure`). From some structures the
 shape rule follows; otherwise ``shape`` gives it.

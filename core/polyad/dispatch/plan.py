@@ -158,9 +158,9 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
 
 def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
     if _has_foreign_number(types):
-        return _stand_in(_plain_numbers)
+        return _redirecting(_plain_numbers)
     if _has_only_numbers(types):
-        return _stand_in(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
+        return _redirecting(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
     device = _common_device(op, types, keyed, values)
     try:
         typing: Typing = op.dtype(types, keyed)
@@ -168,7 +168,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         error.add_operands(_shown_operands(op, values))
         raise
     if typing.number is not None:
-        return _stand_in(_number_to_tensor(typing.number, device))
+        return _redirecting(_number_to_tensor(typing.number, device))
     plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
     if _needs_cast(types, typing.casts):
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
@@ -193,7 +193,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     return plan
 
 
-def _stand_in(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
+def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
     """The plan that calls the op again with other operands."""
     plan = Plan((), False)
     plan.path, plan.indirect = "cast", call

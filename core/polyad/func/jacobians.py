@@ -38,8 +38,9 @@ def jacrev(
         has_aux: *func* returns (output, aux); the result is (Jacobian, aux).
         chunk_size: how many rows to compute at a time, to save memory; all by default.
 
-    For one tensor of each the Jacobian has the shape ``output.shape + input.shape``; otherwise it has the structure of
-    the output with that of the input in place of each leaf. Raises RuntimeError for complex inputs or outputs.
+    For a single input and output the Jacobian has the shape ``output.shape + input.shape``; otherwise it has the
+    structure of the output with that of the input in place of each leaf. Raises RuntimeError for complex inputs or
+    outputs.
 
     >>> import polyad
     >>> from polyad.func import jacrev
@@ -150,7 +151,7 @@ def _split(columns: Tensor, output: Tensor, inputs: Sequence[Tensor], sizes: Seq
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that computes the second derivatives of *func*: ``jacfwd(jacrev(func))``.
 
-    For one tensor of each of the shape ``output.shape + input.shape + input.shape``.
+    For a single input and output of the shape ``output.shape + input.shape + input.shape``.
 
     >>> import polyad
     >>> from polyad.func import hessian

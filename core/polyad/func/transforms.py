@@ -231,9 +231,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         func: takes *primals*, returns floating or complex tensors in nested dicts, lists and tuples.
         has_aux: *func* returns (output, aux), and vjp (output, vjp_fn, aux).
 
-    ``vjp_fn(cotangents)`` takes the structure and shapes of the output and returns a tuple, one gradient a primal. It
-    can be called any number of times. Raises RuntimeError for outputs that are no floating tensors and for cotangents
-    that do not fit.
+    ``vjp_fn(cotangents)`` takes the structure and shapes of the output and returns a tuple with a gradient for each
+    primal. It can be called any number of times. Raises RuntimeError for outputs that are no floating tensors and for
+    cotangents that do not fit.
 
     >>> import polyad
     >>> from polyad.func import vjp
@@ -291,7 +291,7 @@ def jvp(
 
     Args:
         func: returns tensors in nested dicts, lists and tuples; those of integers have tangents of zeros.
-        primals, tangents: tuples of one value an argument, of the same structure and shapes.
+        primals, tangents: tuples with a value for each argument, of the same structure and shapes.
         strict: raise RuntimeError if an output does not depend on the primals.
         has_aux: *func* returns (output, aux), and jvp (output, tangent, aux).
 
@@ -305,7 +305,9 @@ def jvp(
     """
     if not isinstance(tangents, tuple):
         raise AutogradError(
-            "jvp: tangents must be a tuple, one an argument", operands={"tangents": tangents}, fix="pass (tangent,)"
+            "jvp: tangents must be a tuple, one for each argument",
+            operands={"tangents": tangents},
+            fix="pass (tangent,)",
         )
     output, found, aux = pushed_forward("jvp", func, primals, tangents, has_aux, strict)
     return (output, found, aux) if has_aux else (output, found)
@@ -367,7 +369,7 @@ def _check_connected(op: str, outputs: Sequence[Tensor], found: Sequence[Tensor 
 def _check_primals(op: str, primals: Any) -> None:
     if not isinstance(primals, tuple):
         raise AutogradError(
-            f"{op}: primals must be a tuple, one an argument", operands={"primals": primals}, fix="pass (primal,)"
+            f"{op}: primals must be a tuple, one for each argument", operands={"primals": primals}, fix="pass (primal,)"
         )
     if not flatten(primals)[0]:
         raise AutogradError(f"{op}: primals have no tensor", fix="pass at least one tensor")

@@ -242,7 +242,7 @@ def node_class(name: str, base: type[Node] = Node) -> type[Node]:
 
 
 class Calls(list[Any]):
-    """A node's calls that are more than a list, which the engine opens the long way round.
+    """A node's calls that are more than a list, which the engine carries out on a longer path.
 
     Attributes:
         holds: whether they keep tensors, and go when the graph is freed.

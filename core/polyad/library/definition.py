@@ -266,7 +266,7 @@ class CustomOpDef:
             raise MissingKernel(
                 f"{self.name}: it has no kernel for {device.type}",
                 notes={"kernels": ", ".join(sorted(self.kernels)) or "none"},
-                fix=f"register a kernel: @{self.__name__}.register_kernel({device.type!r})"  # type: ignore[attr-defined]
+                fix=f"register one: @{self.__name__}.register_kernel({device.type!r})"  # type: ignore[attr-defined]
                 + ('; polyad.backends.set_fallback("allow") or "warn" runs it on the host' if host else ""),
             )
         moved: list[Tensor] = []
@@ -374,7 +374,7 @@ def _function_of(op: CustomOpDef) -> type[Function]:
         if op.backward is None:
             raise AutogradError(
                 f"{op.name}: it has no gradient",
-                fix=f"register a gradient: {op.__name__}.register_autograd(backward)",  # type: ignore[attr-defined]
+                fix=f"register one: {op.__name__}.register_autograd(backward)",  # type: ignore[attr-defined]
             )
         given = (list(gradients),) if op.schema.returns == ("Tensor[]",) else gradients
         returned = op.backward(ctx, *given)
@@ -385,7 +385,7 @@ def _function_of(op: CustomOpDef) -> type[Function]:
             raise AutogradError(
                 f"{said} returned {len(parts)} gradients for {len(positional)} arguments",
                 notes={"schema": str(op.schema)},
-                fix="return one gradient (or None) a positional argument",
+                fix="return a gradient (or None) for each positional argument",
             )
         parts = parts[: len(positional)] + [None] * (len(op.schema.arguments) - len(positional))
         flat: list[Any] = []
