@@ -1,7 +1,7 @@
 """Functions that tensors call and modules above them bring: what is no op, and therefore in no catalogue.
 
-Each is a `Slot` here, with what it does, and is filled by the package that owns the function. To add one, write its
-slot here and fill it there.
+Each is a `Slot` here, with what it does, and is filled by the package that owns the function. To add a function,
+write its slot here and fill it there.
 """
 
 from __future__ import annotations

@@ -92,14 +92,14 @@ _users_code: dict[int, CodeType] = {}
 
 
 def place_from(frame: FrameType | None) -> tuple[CodeType | None, int]:
-    """Where the user's program is, from *frame* outwards: what `line_at` makes a line of when somebody asks."""
+    """Where the user's program is, from *frame* outwards: which `line_at` turns into a line when somebody asks."""
     while frame is not None:
         code = frame.f_code
         if id(code) in _users_code:
             return code, frame.f_lasti
         if id(code) not in _our_code:
             known = _our_code if _ours[frame.f_globals.get("__name__", "")] else _users_code
-            if len(known) >= 4096:  # a program that makes code as it goes
+            if len(known) >= 4096:  # a program that compiles code as it runs
                 known.clear()
             known[id(code)] = code
             continue

@@ -1,6 +1,6 @@
 """The memory behind one or more tensors, and the record of writes to it.
 
-A tensor made by an op owns its array alone and has no `Storage` until one is needed: when a view of it is taken, when
+An op's result owns its array alone and has no `Storage` until that is needed: when a view of it is taken, when
 its value is saved as an op's result, or when it is written to. From then on all aliases share the same `Storage`, so a
 write through any of them is seen by all: that is how a stale saved tensor is noticed.
 
@@ -40,7 +40,7 @@ class UnrecordedViewOf(Generic[T]):
     """Where a view taken with gradients off lies: as `ViewOf`, but it does not keep its base alive.
 
     A write to such a view would not reach its base's history, so it is refused while there is a base: for a result that
-    happens to be a view of something that a function made and forgot, there is none.
+    happens to be a view of something that a function computed and forgot, there is none.
     """
 
     __slots__ = ("_base", "offset")
@@ -59,7 +59,7 @@ class Storage:
 
     Attributes:
         root: the backend's handle of the whole memory, from ``Backend.root``; asked for when a view first needs it.
-        origin: the storage whose memory this one counts writes to apart; None for one with memory of its own.
+        origin: the storage whose memory this storage shares, counting writes apart; None for memory of its own.
         version: how many in-place writes it has seen.
         written: the event number of the last write, 0 if there was none.
         writer: the op of the last write and the user's line, for error messages.

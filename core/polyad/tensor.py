@@ -1,6 +1,6 @@
 """The Tensor: an array handle, its type, the storage it shares, and its autograd record.
 
-Nothing here computes: methods that do are made from op declarations (`polyad.tensor_methods`), and what is no op is
+Nothing here computes: methods that do come from op declarations (`polyad.tensor_methods`), and what is no op is
 brought by the layers above (`polyad.provided`). Attributes that begin with an underscore belong to core and may be read
 by its layers, not by users:
 
@@ -55,7 +55,7 @@ class ElementTypeError(ArgumentTypeError, RuntimeError):
 
 
 class Tensor(TensorMethods):
-    """A multi-dimensional array of one dtype on one device. Make one with `polyad.tensor`, `polyad.zeros`, ...
+    """A multi-dimensional array of one dtype on one device. Create tensors with `polyad.tensor`, `polyad.zeros`, ...
 
     >>> import polyad
     >>> x = polyad.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -78,25 +78,25 @@ class Tensor(TensorMethods):
         """
         if len(data) != 1 or isinstance(data[0], (int, Size)):
             return PUBLIC["zeros"].call(*(data or (0,)), device=device)  # type: ignore[no-any-return]
-        (one,) = data
-        if isinstance(one, Tensor):
-            return one.detach()
-        if hasattr(one, "__float__") and not hasattr(one, "__len__"):
-            if hasattr(one, "__index__"):
-                return PUBLIC["zeros"].call(one, device=device)  # type: ignore[no-any-return]
+        (value,) = data
+        if isinstance(value, Tensor):
+            return value.detach()
+        if hasattr(value, "__float__") and not hasattr(value, "__len__"):
+            if hasattr(value, "__index__"):
+                return PUBLIC["zeros"].call(value, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
-                f"Tensor: {one!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+                f"Tensor: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
             )
-        return PUBLIC["tensor"].call(one, dtype=get_default_dtype(), device=device)  # type: ignore[no-any-return]
+        return PUBLIC["tensor"].call(value, dtype=get_default_dtype(), device=device)  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------------------------ construction
 
     @staticmethod
-    def _of(array: Any, kind: TensorType) -> Tensor:
+    def _of(array: Any, type_: TensorType) -> Tensor:
         """A tensor that owns *array*."""
         out: Tensor = object.__new__(Tensor)
         out._array = array
-        out._type = kind
+        out._type = type_
         out._node = out._storage = out._grad = out._view = None
         return out
 
@@ -123,8 +123,8 @@ class Tensor(TensorMethods):
         if state.modes:
             RESIZE.through_modes(self, shape)
             return
-        kind = self._type.nd if shape else self._type.zd
-        self._array, self._type = kind.backend.empty(shape, kind.dtype, kind.device), kind
+        type_ = self._type.nd if shape else self._type.zd
+        self._array, self._type = type_.backend.empty(shape, type_.dtype, type_.device), type_
         self._storage = self._view = None
 
     # ------------------------------------------------------------------------------------------------ properties
@@ -193,12 +193,12 @@ class Tensor(TensorMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded op made this tensor."""
+        """Whether no recorded op computed this tensor."""
         return self._node is None or isinstance(self._node, Leaf)
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the op that made this tensor, None for a leaf."""
+        """The node of the op that computed this tensor, None for a leaf."""
         node = self._node
         if isinstance(node, Output):
             return node.parent
@@ -358,7 +358,7 @@ class Tensor(TensorMethods):
         tensor([2., 4.])
         """
         if gradient is not None and not isinstance(gradient, Tensor):
-            raise wrong_type("backward", "gradient", gradient, "a tensor of this one's shape or None")
+            raise wrong_type("backward", "gradient", gradient, "a tensor of this tensor's shape or None")
         provided.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
@@ -467,22 +467,22 @@ class Tensor(TensorMethods):
     def __complex__(self) -> complex:
         return complex(self._number("complex"))
 
-    def _number(self, kind: str) -> Any:
+    def _number(self, function: str) -> Any:
         if self.numel() != 1:
             raise ArgumentError(
-                f"{kind}: a tensor with {self.numel()} elements is not one number",
+                f"{function}: a tensor with {self.numel()} elements is not one number",
                 operands={"self": self},
                 fix="index one element first, or use .tolist()",
             )
         return self.item()
 
-    def _real(self, kind: str) -> Any:
-        number = self._number(kind)
+    def _real(self, function: str) -> Any:
+        number = self._number(function)
         if not isinstance(number, complex):
             return number
         if number.imag:
             raise DTypeError(
-                f"{kind}: {number} is no real number",
+                f"{function}: {number} is no real number",
                 operands={"self": self},
                 fix="take its real part, or its absolute value",
             )
@@ -545,12 +545,12 @@ class Tensor(TensorMethods):
         )
 
     def __copy__(self) -> Tensor:
-        made = self._alias(type(self))
-        made._node = self._node if not self.is_leaf else None
+        out = self._alias(type(self))
+        out._node = self._node if not self.is_leaf else None
         if self.is_leaf:
-            made.requires_grad_(self.requires_grad)
-        made.__dict__.update(self.__dict__)
-        return made
+            out.requires_grad_(self.requires_grad)
+        out.__dict__.update(self.__dict__)
+        return out
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         import copy
@@ -562,15 +562,15 @@ class Tensor(TensorMethods):
                 fix="copy tensor.detach(), or clone() to keep the history",
             )
         alone = self._storage is None
-        made = self._copied_memory(memo)._alias(type(self))
+        out = self._copied_memory(memo)._alias(type(self))
         if alone:
-            made._storage = made._view = None
-        memo[id(self)] = made
-        made.requires_grad_(self.requires_grad)
+            out._storage = out._view = None
+        memo[id(self)] = out
+        out.requires_grad_(self.requires_grad)
         if self._grad is not None:
-            made._grad = copy.deepcopy(self._grad, memo)
-        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
-        return made
+            out._grad = copy.deepcopy(self._grad, memo)
+        out.__dict__.update({name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()})
+        return out
 
     def _copied_memory(self, memo: dict[int, Any]) -> Tensor:
         """A copy with the same strides; what shares memory with this tensor shares the copy's, by way of *memo*."""
@@ -617,7 +617,7 @@ class Tensor(TensorMethods):
         """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
 
         Unless ``force``, raises RuntimeError for a tensor that requires a gradient while gradients are recorded, and
-        TypeError for one on another device.
+        TypeError for a tensor on another device.
         """
         if state.modes:
             return NUMPY.through_modes(self, force)
@@ -693,10 +693,10 @@ def check_room(op: str, shape: tuple[int, ...], like: Tensor) -> None:
     """Raise OutOfMemory if the device of *like* has no memory for a result of *shape*: asked before work that grows
     with the shape is done on the host. Costs nothing for results of less than a gigabyte.
     """
-    kind = like._type
-    if math.prod(shape) * kind.dtype.itemsize >= 2**30:
+    type_ = like._type
+    if math.prod(shape) * type_.dtype.itemsize >= 2**30:
         try:
-            kind.backend.empty(shape, kind.dtype, kind.device)
+            type_.backend.empty(shape, type_.dtype, type_.device)
         except (MemoryError, OverflowError) as error:
             raise OutOfMemory(
                 f"{op}: there is no memory for a result of shape {shape}",

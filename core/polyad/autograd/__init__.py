@@ -7,12 +7,12 @@ hooks.py      running the functions that see gradients on their way
 graph.py      nodes, edges and hooks on several tensors, for users
 saved.py      hooks that keep saved tensors elsewhere
 origin.py     where in the program a node was recorded
-anomaly.py    what looks for NaN and infinity
+anomaly.py    finding where NaN and infinity come from
 passing.py    a node that tensors pass through, for hooks of modules
 profiler.py   where the time goes
 function.py   ops with a hand-written backward: `Function`
 forward_ad.py tangents by hand; forward_level.py carries them through calls, forward_rules.py through ops
-entries.py    what the transforms of functions are made of
+entries.py    what all transforms of functions share
 functional.py jacobian, hessian and products with vectors, of functions of tensors
 gradcheck.py  gradients compared with finite differences; how is in comparison.py
 """

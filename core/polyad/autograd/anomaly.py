@@ -50,7 +50,7 @@ _anomaly = _Anomaly()
 
 
 def inspector() -> Inspector | None:
-    """What is to see the gradients of a backward pass that begins now."""
+    """What is called with each gradient of a backward pass that begins now; None for nothing."""
     if state.inspect is not None:
         return state.inspect  # type: ignore[no-any-return]
     return _refuse_nan if _anomaly.enabled and _anomaly.check_nan else None
@@ -80,7 +80,10 @@ class set_detect_anomaly:
         pass
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         _anomaly.set(*self._before)
 
@@ -114,7 +117,10 @@ class detect_anomaly:
         _anomaly.set(True, self._check_nan)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         _anomaly.set(*self._before.pop())
 
@@ -158,7 +164,7 @@ def _fix(node: Node) -> str:
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Looking, which no mode sees and nobody records."""
+    """Look at values with no mode active and without recording."""
     before, state.modes, recording, state.grad_enabled = state.modes, (), state.grad_enabled, False
     try:
         yield
@@ -201,9 +207,11 @@ def _described(**named: Any) -> dict[str, str]:
     """`statistics` of the tensors among *named*, which may be sequences of them."""
     notes = {}
     for name, value in named.items():
-        several = [one for one in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(one, Tensor)]
-        for number, one in enumerate(several[:4]):
-            notes[name if len(several) == 1 else f"{name}[{number}]"] = statistics(one)
+        several = [
+            tensor for tensor in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(tensor, Tensor)
+        ]
+        for number, tensor in enumerate(several[:4]):
+            notes[name if len(several) == 1 else f"{name}[{number}]"] = statistics(tensor)
     return notes
 
 
@@ -256,9 +264,12 @@ class detect_nonfinite(Mode):
         return super().__enter__()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
-        super().__exit__(kind, error, trace)
+        super().__exit__(exception_type, exception, traceback)
         origin.unwatch()
         state.inspect = self._outer.pop()
 

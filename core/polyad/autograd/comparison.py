@@ -39,7 +39,7 @@ SEED = 5489
 
 
 class GradcheckError(AutogradError):
-    """A gradient that is wrong: not the function's, of the wrong dtype, or another one each time."""
+    """A gradient that is wrong: not the function's, of the wrong dtype, or a different gradient each time."""
 
     __module__ = "polyad.autograd.gradcheck"
 
@@ -94,7 +94,7 @@ def differentiable(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _parts(tensor: Tensor) -> Tensor:
-    """The elements of *tensor* as a vector of real numbers, both parts of a complex one."""
+    """The elements of *tensor* as a vector of real numbers, both parts of each complex element."""
     flat = tensor.detach().resolve_conj().reshape(-1)
     return view_as_real(flat).reshape(-1) if flat.dtype.is_complex else flat
 
@@ -117,7 +117,7 @@ def _unit(like: Tensor, number: int) -> Tensor:
 
 
 def _place(like: Tensor, number: int) -> str:
-    """The index of real part *number*, as one would write it: ``[0, 2]``, ``[1].imag``."""
+    """The index of real part *number*, as a user would write it: ``[0, 2]``, ``[1].imag``."""
     part = ""
     if like.dtype.is_complex:
         number, imaginary = divmod(number, 2)
@@ -202,8 +202,8 @@ class Check:
             columns.append(self.directional(k, _unit(entry, number), wanted))
         outputs = self.values(wanted) if not columns else columns[0]
         return [
-            stack([column[j] for column in columns], 1) if columns else zeros((len(one), 0), dtype=one.dtype)
-            for j, one in enumerate(outputs)
+            stack([column[j] for column in columns], 1) if columns else zeros((len(vector), 0), dtype=vector.dtype)
+            for j, vector in enumerate(outputs)
         ]
 
     def directional(self, k: int, direction: Tensor, wanted: Sequence[int]) -> list[Tensor]:
@@ -256,18 +256,21 @@ class Check:
             output = results[number]
             rows = [self.pull([output], [_unit(output, part)]) for part in range(_count(output))]
             for k, entry in enumerate(self.inputs):
-                kind = output.dtype.to_real()
+                dtype = output.dtype.to_real()
                 jacobians[k].append(
-                    stack([_parts(row[k]).to(kind) for row in rows], 0)
+                    stack([_parts(row[k]).to(dtype) for row in rows], 0)
                     if rows
-                    else zeros((0, _count(entry)), dtype=kind, device=output.device)
+                    else zeros((0, _count(entry)), dtype=dtype, device=output.device)
                 )
         return jacobians
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor]) -> list[Tensor]:
         """One backward pass: the gradient of each input, zeros where there is none."""
         found = grad(outputs, self.inputs, cotangents, retain_graph=True, allow_unused=True)
-        return [zeros_like(entry) if one is None else one for one, entry in zip(found, self.inputs, strict=True)]
+        return [
+            zeros_like(entry) if gradient is None else gradient
+            for gradient, entry in zip(found, self.inputs, strict=True)
+        ]
 
     def forward_jacobians(self, wanted: Sequence[int]) -> list[list[Tensor]]:
         """By input and output, the Jacobians that forward mode gives, a column a call."""
@@ -298,7 +301,7 @@ class Check:
             found = [level.tangent(output) for output in results]
         finally:
             level.clear()
-        return [zeros_like(output) if one is None else one for one, output in zip(found, results, strict=True)]
+        return [zeros_like(output) if part is None else part for part, output in zip(found, results, strict=True)]
 
     def compare_fast(self, wanted: Sequence[int]) -> None:
         """Compare, for each output and input, one number: a random row vector times the Jacobian times a random vector.
@@ -326,7 +329,7 @@ class Check:
                         raise self.explained(number, k, found, expected, "forward mode")
 
     def explained(self, number: int, k: int, found: float, expected: float, label: str) -> GradcheckError:
-        """The error for a wrong combination: about the entry that is wrong, if comparing all of them finds one."""
+        """The error for a wrong combination: about the wrong entry, if comparing all of them finds it."""
         numerical = self.differences(k, [number])[0]
         jacobians = self.backward_jacobians if label == "analytical" else self.forward_jacobians
         entries = jacobians([number])[k][0]
@@ -404,15 +407,15 @@ class Check:
                     )
 
     def check_repeatable(self, outputs: Sequence[Tensor]) -> None:
-        """Two backward passes over one graph must give one result."""
+        """Two backward passes over the same graph must give the same result."""
         for number, output in enumerate(outputs):
             cotangent = _direction(output, 2)
             first, second = (self.pull([output], [cotangent]) for _ in range(2))
-            for k, (one, other) in enumerate(zip(first, second, strict=True)):
-                if not one.numel():
+            for k, (gradient, repeated) in enumerate(zip(first, second, strict=True)):
+                if not gradient.numel():
                     continue
-                same = (one == other) | (one.isnan() & other.isnan())
-                apart = (one - other).abs().masked_fill(same, 0)
+                same = (gradient == repeated) | (gradient.isnan() & repeated.isnan())
+                apart = (gradient - repeated).abs().masked_fill(same, 0)
                 worst = float(apart.max().item())
                 if not worst <= self.settings.nondet_tol:
                     raise GradcheckError(
@@ -428,7 +431,9 @@ class Check:
         numbers = [number for number, output in enumerate(results) if output.requires_grad]
         if len(numbers) < 2:
             return  # backward is not called for an output that no gradient arrives at
-        patterns = [[number] for number in numbers] + [[one for one in numbers if one != number] for number in numbers]
+        patterns = [[number] for number in numbers] + [
+            [other for other in numbers if other != number] for number in numbers
+        ]
         for given in patterns:
             without = ", ".join(str(number) for number in numbers if number not in given)
             outputs = [results[number] for number in given]
@@ -440,11 +445,11 @@ class Check:
                 raise GradcheckError(
                     f"{message}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", fix=fix
                 ) from error
-            for k, one in enumerate(found):
-                if not bool((one == 0).all().item()):
+            for k, gradient in enumerate(found):
+                if not bool((gradient == 0).all().item()):
                     raise GradcheckError(
-                        f"{message}: from gradients of zero for the others comes one that is not zero",
-                        operands={f"gradient of input {self.numbers[k]}": one},
+                        f"{message}: from gradients of zero for the others comes gradient that is not zero",
+                        operands={f"gradient of input {self.numbers[k]}": gradient},
                         fix=fix,
                     )
 
@@ -460,7 +465,7 @@ class Check:
                 return self.pull([output], [cotangent])
 
             found = self.mapped(pulled, cotangents, f"gradients of output {number}", "backward")
-            self.compare_batches(found, [pulled(one) for one in cotangents], "gradients", number)
+            self.compare_batches(found, [pulled(cotangent) for cotangent in cotangents], "gradients", number)
 
     def check_batched_forward(self, wanted: Sequence[int]) -> None:
         """A batch of tangents, mapped by vmap, must give what one after the other gives."""
@@ -473,7 +478,7 @@ class Check:
                 return [found[number] for number in wanted]
 
             found = self.mapped(pushed, tangents, f"tangents of input {self.numbers[k]}", "jvp")
-            self.compare_batches(found, [pushed(one) for one in tangents], "tangents", self.numbers[k])
+            self.compare_batches(found, [pushed(tangent) for tangent in tangents], "tangents", self.numbers[k])
 
     def mapped(
         self, function: Callable[[Tensor | None], list[Tensor]], given: list[Tensor], what: str, where: str
@@ -486,11 +491,11 @@ class Check:
                 notes=error.lines,
                 fix=f"write {where} in ops on whole tensors, without reading data; or pass False for batched checks",
             ) from error
-        return [one for one in found if one is not None]
+        return [batch for batch in found if batch is not None]
 
     def compare_batches(self, found: list[Tensor], alone: list[list[Tensor]], what: str, number: int) -> None:
         for position, batch in enumerate(found):
-            single = stack([one[position] for one in alone])
+            single = stack([sample[position] for sample in alone])
             if not self.near(batch, single):
                 raise GradcheckError(
                     f"gradcheck: a batch of {what} gives something else under vmap than one after the other",
@@ -521,9 +526,13 @@ def _watch(outputs: Sequence[Tensor], targets: dict[Node, int], wrong: list[tupl
         def noted(*values: Any) -> Any:
             result = formula(*values)
             pairs = zip(target, result, strict=False) if isinstance(target, list) else ((target, result),)
-            for one, part in pairs:
-                if one in targets and part is not None and part.dtype.to_real() is not one.type.dtype.to_real():
-                    wrong.append((_name_of(node), targets[one], part))
+            for receiver, part in pairs:
+                if (
+                    receiver in targets
+                    and part is not None
+                    and part.dtype.to_real() is not receiver.type.dtype.to_real()
+                ):
+                    wrong.append((_name_of(node), targets[receiver], part))
             return result
 
         return noted
@@ -546,16 +555,16 @@ def _name_of(node: Node) -> str:
 
 
 def _direction(like: Tensor, stream: int) -> Tensor:
-    """A random tensor like *like*, of length 1, with no part near zero; another one for each *stream*.
+    """A random tensor like *like*, of length 1, with no part near zero; a different tensor for each *stream*.
 
     Rows and columns must differ: a direction times an antisymmetric error times the same direction is zero.
     """
     generator = Generator(like.device).manual_seed(SEED + stream)
-    kind = like.dtype.to_real()
-    draw = rand((2, _count(like)), generator=generator, dtype=kind, device=like.device)
-    parts = (draw[0] + 0.5) * ((draw[1] < 0.5).to(kind) * 2 - 1)
+    dtype = like.dtype.to_real()
+    draw = rand((2, _count(like)), generator=generator, dtype=dtype, device=like.device)
+    parts = (draw[0] + 0.5) * ((draw[1] < 0.5).to(dtype) * 2 - 1)
     return _from_parts(parts / (parts * parts).sum().sqrt(), like)
 
 
-def _dot(one: Tensor, other: Tensor) -> float:
-    return float((one * other.to(one.dtype)).sum().item())
+def _dot(left: Tensor, right: Tensor) -> float:
+    return float((left * right.to(left.dtype)).sum().item())

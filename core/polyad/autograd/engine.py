@@ -4,9 +4,9 @@ Every node's sequence number is larger than those of the nodes it points to, so 
 heap all gradients that it will ever get have arrived. That replaces counting dependencies, and works unchanged for
 nested and concurrent passes, since all state is local to one call of `run`.
 
-Leaves are older than the nodes that use them, so they would all wait until the end, and their gradients with them. Once
-a leaf is met that somebody waits for, the pass looks up which node sends each leaf its last gradient, and sees to the
-leaf right after that node.
+Leaves are older than the nodes that use them, so in this order all leaves would wait until the end, and their gradients
+with them. Once a leaf is met whose gradient something waits for, the pass looks up which node sends each leaf its last
+gradient, and takes the leaf right after that node.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .origin import add_origin, notes_of
 from .saved import PackedCalls
 
 DEEPEST = 40
-"""So many passes one inside the other share a thread's stack, which Python limits; the next has a thread of its own."""
+"""So many nested passes share a thread's stack, which Python limits; the next pass gets a thread of its own."""
 
 
 class Pass:
@@ -61,21 +61,21 @@ class Pass:
 
     def last_users(self, now: Node) -> dict[Node, list[Leaf]]:
         """The leaves that a gradient may still arrive at while the pass is at the node *now*, by the node that sends
-        the last one.
+        their last gradient.
         """
         last: dict[Leaf, Node] = {}
         seen: set[Node] = set()
         stack = [now, *(waiting for _, waiting in self._heap)]
         while stack:
-            one = stack.pop()
-            if one in seen or (self._needed is not None and one not in self._needed):
+            node = stack.pop()
+            if node in seen or (self._needed is not None and node not in self._needed):
                 continue
-            seen.add(one)
-            for target in one.targets():
+            seen.add(node)
+            for target in node.targets():
                 if target.__class__ is not Leaf:
                     stack.append(target)
-                elif target not in last or one.seq < last[target].seq:
-                    last[target] = one
+                elif target not in last or node.seq < last[target].seq:
+                    last[target] = node
         users: dict[Node, list[Leaf]] = {}
         for leaf, user in last.items():
             users.setdefault(user, []).append(leaf)
@@ -87,10 +87,10 @@ class Pass:
             reached = self._reached = set()
             stack = [now, *(waiting for _, waiting in self._heap)]
             while stack:
-                one = stack.pop()
-                if one not in reached and (self._needed is None or one in self._needed):
-                    reached.add(one)
-                    stack += one.targets()
+                current = stack.pop()
+                if current not in reached and (self._needed is None or current in self._needed):
+                    reached.add(current)
+                    stack += current.targets()
         return node in self._reached
 
 
@@ -122,7 +122,7 @@ def run(
     ends = {node for node in only or () if needed is not None and not _any_needed(node.targets(), needed)}
     arrived: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    # Gradients that something else may hold: a leaf that gets one of these must copy it.
+    # Gradients that something else may hold: a leaf that gets such a gradient must copy it.
     shared: set[int] = {id(gradient) for _, gradient in roots}
     keep: list[Any] = [gradient for _, gradient in roots]
     for node, given in roots:
@@ -154,10 +154,10 @@ def run(
             if capture is not None and node in capture:
                 captured[capture[node]] = gradient
                 shared.add(id(gradient))
-            kind = node.__class__
-            if node in ends and kind is not Leaf:
+            node_class = node.__class__
+            if node in ends and node_class is not Leaf:
                 continue
-            if kind is Output:
+            if node_class is Output:
                 parent = node.parent  # type: ignore[attr-defined]
                 if needed is not None and parent not in needed:
                     continue
@@ -176,10 +176,10 @@ def run(
                 several = gradient if count is not None else [gradient]
                 several = run_before(node, tuple(several))
                 shared.update(map(id, several))
-                if all(one is None for one in several):
+                if all(arriving is None for arriving in several):
                     continue
                 gradient = list(several) if count is not None else several[0]
-            if kind is Leaf:
+            if node_class is Leaf:
                 if accumulate:
                     _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
                     if hooks is not None and hooks.after:
@@ -206,30 +206,32 @@ def run(
                         if storage is not None and storage.written > seq:
                             raise stale(node, value, storage)
                     elif value.__class__ is list:
-                        for one in value:
-                            if isinstance(one, Tensor):
+                        for item in value:
+                            if isinstance(item, Tensor):
                                 holds = True
-                                if one._storage is not None and one._storage.written > seq:
-                                    raise stale(node, one, one._storage)
+                                if item._storage is not None and item._storage.written > seq:
+                                    raise stale(node, item, item._storage)
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
-                for one, part in zip(target, result, strict=True) if target.__class__ is list else ((target, result),):
-                    if one is None or part is None:
+                for receiver, part in (
+                    zip(target, result, strict=True) if target.__class__ is list else ((target, result),)
+                ):
+                    if receiver is None or part is None:
                         continue
-                    if part._array.shape != one.shape or part._type.dtype is not one.type.dtype:
-                        part = _fit(node, one, part)
-                    if one in arrived:
-                        arrived[one] = add(arrived[one], part)
+                    if part._array.shape != receiver.shape or part._type.dtype is not receiver.type.dtype:
+                        part = _fit(node, receiver, part)
+                    if receiver in arrived:
+                        arrived[receiver] = add(arrived[receiver], part)
                     else:
-                        arrived[one] = part
-                        if one.__class__ is Leaf:
+                        arrived[receiver] = part
+                        if receiver.__class__ is Leaf:
                             if part is gradient:
                                 shared.add(id(part))
                                 keep.append(part)
-                            if last_users is None and accumulate and _is_awaited(one):
+                            if last_users is None and accumulate and _is_awaited(receiver):
                                 last_users = this.last_users(node)
-                        heappush(heap, (-one.seq, one))
+                        heappush(heap, (-receiver.seq, receiver))
             if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
                 node.freed = [call[0] for call in calls]
                 node.calls = None
@@ -251,7 +253,7 @@ def run(
 
 
 def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor | None]:
-    """The result of *work*, done in a thread with a stack of its own and this one's switches, while this one waits."""
+    """The result of *work*, done in a new thread with this thread's switches, while this thread waits."""
     mine = dict(vars(state))
     found: list[list[Tensor | None]] = []
     errors: list[BaseException] = []
@@ -307,17 +309,17 @@ def _computed(
             continue
         if not packed:
             for value in saved:
-                for one in value if value.__class__ is list else (value,):
-                    if isinstance(one, Tensor):
+                for item in value if value.__class__ is list else (value,):
+                    if isinstance(item, Tensor):
                         holds = True
-                        if one._storage is not None and one._storage.written > node.seq:
-                            raise stale(node, one, one._storage)
+                        if item._storage is not None and item._storage.written > node.seq:
+                            raise stale(node, item, item._storage)
             if create_graph and node.out is not None:
                 saved = _with_history(node, saved)
         result = formula(gradient, *saved)
         parts = [
-            None if one is None or part is None else _fit(node, one, part)
-            for one, part in zip(targets, result if target.__class__ is list else [result], strict=True)
+            None if receiver is None or part is None else _fit(node, receiver, part)
+            for receiver, part in zip(targets, result if target.__class__ is list else [result], strict=True)
         ]
         if inspect is not None:
             for number, part in enumerate(parts, sum(map(len, done))):
@@ -348,15 +350,15 @@ def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
             number += 1
     seen = tuple(None if place is None else done[place[0]][place[1]] for place in places)
     replaced = run_after(node, seen, tuple(gradient) if isinstance(gradient, list) else (gradient,))
-    made = [list(parts) for parts in done]
+    changed = [list(parts) for parts in done]
     for place, part in zip(places, replaced, strict=True):
         if place is not None:
-            made[place[0]][place[1]] = part
-    return made
+            changed[place[0]][place[1]] = part
+    return changed
 
 
 _locks = tuple(threading.RLock() for _ in range(16))
-"""So that threads which add to the gradient of one leaf do so one after the other."""
+"""So that threads which add to the gradient of the same leaf take turns."""
 
 
 def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[int]) -> None:
@@ -372,7 +374,7 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
     with _locks[leaf.seq % len(_locks)]:
         present = tensor._grad
         if present is None:
-            # A fresh gradient that nothing else holds is taken as it is; views and shared ones are copied.
+            # A fresh gradient that nothing else holds is taken as it is; views and shared gradients are copied.
             if (
                 gradient._storage is None
                 and id(gradient) not in shared
@@ -402,8 +404,8 @@ _PLANS = op_of(add).plans
 
 def _add_to(present: Tensor, gradient: Tensor) -> None:
     """``present.add_(gradient)``, unrecorded; the short way if there is nothing to look out for."""
-    kind, storage = present._type, present._storage
-    plan = _PLANS.get((kind, gradient._type)) if kind is gradient._type and not state.modes else None
+    type_, storage = present._type, present._storage
+    plan = _PLANS.get((type_, gradient._type)) if type_ is gradient._type and not state.modes else None
     if (
         plan is None
         or plan.out_kernel is None
@@ -427,7 +429,7 @@ def _retain(node: Node, gradient: Tensor) -> None:
 
 
 def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The saved values, the result's alias replaced by one that is connected to the graph, for second derivatives."""
+    """The saved values, the result's alias replaced by an alias connected to the graph, for second derivatives."""
     outs = node.out if isinstance(node.out, tuple) else (node.out,)
 
     def connected(value: Any) -> Any:
@@ -493,7 +495,7 @@ def _any_needed(target: Any, needed: set[Node]) -> bool:
 
 
 def _leading_to(wanted: Collection[Node], roots: Sequence[Node]) -> set[Node]:
-    """The nodes on a path from *roots* to a wanted node, wanted ones included."""
+    """The nodes on a path from *roots* to a wanted node, wanted nodes included."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
@@ -502,7 +504,7 @@ def _leading_to(wanted: Collection[Node], roots: Sequence[Node]) -> set[Node]:
             seen.add(node)
             stack += node.edges()
     needed: set[Node] = set()
-    for node in sorted(seen, key=lambda one: one.seq):
+    for node in sorted(seen, key=lambda node: node.seq):
         if node in wanted or any(target in needed for target in node.edges()):
             needed.add(node)
     return needed

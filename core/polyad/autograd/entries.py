@@ -1,13 +1,13 @@
-"""What every transform of a function (`polyad.func`, `polyad.autograd.functional`) is made of.
+"""What all transforms of functions (`polyad.func`, `polyad.autograd.functional`) share.
 
 A transform calls the function with *entries*: aliases of the inputs whose history begins at an `Entry` node of that
-transform, and goes on from there to the input's own history, if it has one. A gradient with respect to an entry is
+transform, and goes on from there to the input's own history, if there is any. A gradient with respect to an entry is
 therefore the gradient of this transform and of no other, however they are nested, and still flows on to what lies
 outside. Results that lead to nothing outside leave the transform without history.
 
-Forward derivatives come from reverse ones: the gradient with respect to the inputs is linear in the cotangent, and its
-own gradient with respect to that cotangent is the Jacobian times a tangent. So an op with a gradient formula needs no
-second rule. Source: J. Townsend, "A new trick for calculating Jacobian vector products", 2017.
+Forward derivatives come from reverse derivatives: the gradient with respect to the inputs is linear in the cotangent,
+and its own gradient with respect to that cotangent is the Jacobian times a tangent. So an op with a gradient formula
+needs no second rule. Source: J. Townsend, "A new trick for calculating Jacobian vector products", 2017.
 
 Invariant: what is outside was there before the transform began. So a node is outside exactly if it is a leaf, or an
 entry that is older than the transform's own; an entry that is newer belongs to a transform that worked within.
@@ -137,12 +137,14 @@ class Linearized:
 
     def __init__(self, outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
         with enable_grad():
-            self.cotangents = [None if one._node is None else enter(zeros_like(one.detach()), "jvp") for one in outputs]
+            self.cotangents = [
+                None if output._node is None else enter(zeros_like(output.detach()), "jvp") for output in outputs
+            ]
             self.gradients = pull_back(outputs, inputs, self.cotangents, True)
 
     def entries(self) -> list[Tensor]:
         """The cotangents with respect to which it differentiates: no history of a result ends here."""
-        return [one for one in self.cotangents if one is not None]
+        return [cotangent for cotangent in self.cotangents if cotangent is not None]
 
     def __call__(self, tangents: Sequence[Tensor | None], create_graph: bool) -> list[Tensor | None]:
         """The tangent of each output, None where it is zero because nothing connects the two."""
@@ -152,7 +154,7 @@ class Linearized:
                 tangent for gradient, tangent in zip(self.gradients, tangents, strict=True) if gradient is not None
             ]
             found = iter(pull_back(present, self.entries(), wanted, create_graph))
-        return [None if one is None else next(found) for one in self.cotangents]
+        return [None if cotangent is None else next(found) for cotangent in self.cotangents]
 
 
 def one_hot(like: Tensor, position: int) -> Tensor:

@@ -87,7 +87,10 @@ class dual_level(ContextDecorator):
         return enter_dual_level()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         exit_dual_level()
 

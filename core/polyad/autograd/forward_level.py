@@ -10,7 +10,7 @@ A tensor that is written to gets the tangent of what was written, and so do its 
 window of the base's tangent that was written is replaced. Tangents themselves are never written to.
 
 Composites without gradient formulas, and effects, are carried out with the level active, so that it sees what they
-are made of.
+consist of.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _place(level: ForwardLevel) -> int:
 
 
 class _Known(weakref.ref[Recorded]):
-    """A reference to a tensor that the level knows something of; the entries under its id go when it does."""
+    """A reference to a tensor that the level has entries for, under its id; they are deleted with the tensor."""
 
     __slots__ = ("key", "tables")
     key: int
@@ -126,13 +126,13 @@ class ForwardLevel(Mode):
                     fix=f"convert {names[1]} with .to({tensor.dtype})",
                 )
             tangent = tangent.to(tensor.dtype)
-        for one in (tensor, tangent):
-            if isinstance(one, Wrapped) and one._level in state.modes[_place(self) + 1 :]:
+        for value in (tensor, tangent):
+            if isinstance(value, Wrapped) and value._level in state.modes[_place(self) + 1 :]:
                 raise TransformError(
-                    f"{op}: the level was entered outside of {one._level.name}, where the tensors of the function that "
-                    "it transforms are not known",
+                    f"{op}: the level was entered outside of {value._level.name}, where the tensors of the function "
+                    "that it transforms are not known",
                     operands=given,
-                    notes={"function": one._level.function},
+                    notes={"function": value._level.function},
                     fix="enter the level inside of that function, or use polyad.func.jvp there",
                 )
         if self.tangent(tensor) is not None:
@@ -141,20 +141,20 @@ class ForwardLevel(Mode):
                 operands=given,
                 fix="unpack it first, or enter another level",
             )
-        made = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
-        self.set(made, tangent)
-        self._roots[id(made)] = (self._known(made), weakref.ref(made))
+        alias = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
+        self.set(alias, tangent)
+        self._roots[id(alias)] = (self._known(alias), weakref.ref(alias))
         if frozen:
-            self._frozen.append(made)
-        return made
+            self._frozen.append(alias)
+        return alias
 
     def primal(self, tensor: Tensor) -> Tensor:
         """An alias of *tensor* without a tangent at this level; *tensor* itself if it has none."""
         if self.tangent(tensor) is None:
             return tensor
-        made = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
-        self._roots[id(made)] = (self._known(made), weakref.ref(made))
-        return made
+        alias = self._outside(lambda: _permute(tensor, tuple(range(tensor.ndim))))
+        self._roots[id(alias)] = (self._known(alias), weakref.ref(alias))
+        return alias
 
     def _outside(self, work: Callable[[], Tensor]) -> Tensor:
         """The result of *work*, unseen by this level."""
@@ -186,7 +186,7 @@ class ForwardLevel(Mode):
         if op.kind == "view":
             return self._view(op, args)
         tangents = [self._tangent_of(value) for value in args[: len(op.operands)]]
-        if all(one is None for one in tangents):
+        if all(tangent is None for tangent in tangents):
             return op.call(*args)
         plan = find_plan(op, args)
         if plan.path == "cast":
@@ -213,11 +213,11 @@ class ForwardLevel(Mode):
         # What rules save is no business of hooks: a checkpoint could not compute it again without this level.
         state.saved_hooks = ()
         try:
-            if op.forward is None or op.forward.kind != "body":
+            if op.forward is None or op.forward.form != "body":
                 return push_forward(op, args, tangents, outs)
             with self:
                 found = _run_body(op, args)
-            return [self.tangent(one) for one in (found if op.outputs else (found,))]
+            return [self.tangent(result) for result in (found if op.outputs else (found,))]
         finally:
             state.saved_hooks = hooks
 
@@ -225,8 +225,8 @@ class ForwardLevel(Mode):
         if isinstance(value, Tensor):
             return self.tangent(value)
         if isinstance(value, (list, tuple)):
-            found = [self._tangent_of(one) for one in value]
-            return found if any(one is not None for one in found) else None
+            found = [self._tangent_of(item) for item in value]
+            return found if any(tangent is not None for tangent in found) else None
         if isinstance(value, dict):
             return self._tangent_of(list(value.values()))
         return None
@@ -301,7 +301,7 @@ class ForwardLevel(Mode):
         return result
 
     def _moved(self, effect: Effect, args: tuple[Any, ...]) -> Any:
-        """The result holds the elements of an argument, so it has that one's tangent: the same, or moved likewise."""
+        """The result holds the elements of an argument, so it has that argument's tangent: the same or moved, too."""
         result, given = effect.call(*args), args[effect.of]
         if effect.result is not Result.COPY:
             several = not isinstance(given, Tensor)
@@ -331,27 +331,27 @@ class ForwardLevel(Mode):
         """A `polyad.autograd.Function` applied to tensors with tangents: its own ``jvp`` gives those of the results."""
         application: Application = effect.body  # type: ignore[assignment]
         function = application.function
-        tangents = [self._tangent_of(one) for one in args]
+        tangents = [self._tangent_of(arg) for arg in args]
         if function.jvp is Function.jvp:
             if function.derives_jvp:
                 return self._derived(application, effect, args, tangents)
             raise NotSupported(
                 f"{function.__name__}: it has no jvp, so forward mode does not know its derivative",
-                operands={f"argument {i}": one for i, one in enumerate(args) if tangents[i] is not None},
-                fix="define a static method jvp(ctx, *grad_inputs) that returns one tangent a result",
+                operands={f"argument {i}": arg for i, arg in enumerate(args) if tangents[i] is not None},
+                fix="define a static method jvp(ctx, *grad_inputs) that returns a tangent for each result",
             )
         result, ctx = self._applied_function(application, effect, args)
         several = isinstance(result, (tuple, list))
         results = list(result) if several else [result]
         found = push_function(function, ctx, args, tangents, results)
-        for position, (one, tangent) in enumerate(zip(results, found, strict=True)):
-            if isinstance(one, Tensor) and any(one is arg for arg in args):
-                if any(one is dirty for dirty in ctx.dirty_tensors):
-                    self._write(one, tangent)
+        for position, (output, tangent) in enumerate(zip(results, found, strict=True)):
+            if isinstance(output, Tensor) and any(output is arg for arg in args):
+                if any(output is dirty for dirty in ctx.dirty_tensors):
+                    self._write(output, tangent)
                     continue
-                one = results[position] = one._alias()
+                output = results[position] = output._alias()
             if tangent is not None:
-                self.set(one, tangent)
+                self.set(output, tangent)
         self._know_saved_by(ctx, results)
         if not several:
             return results[0]
@@ -372,14 +372,16 @@ class ForwardLevel(Mode):
                 )
             return result, application.ctx
         result = effect.call(*args)
-        ctx = FunctionCtx(tuple([isinstance(one, Tensor) and one._node is not None for one in args]))
+        ctx = FunctionCtx(tuple([isinstance(arg, Tensor) and arg._node is not None for arg in args]))
         with no_grad():
             function.setup_context(ctx, args, result)
         return result, ctx
 
     def _know_saved_by(self, ctx: FunctionCtx, results: Sequence[Any]) -> None:
         """What the node of a `Function`'s call keeps has the tangents of what *ctx* was given to save."""
-        node = next((one._node for one in results if isinstance(one, Tensor) and one._node is not None), None)
+        node = next(
+            (result._node for result in results if isinstance(result, Tensor) and result._node is not None), None
+        )
         calls = (node.parent if isinstance(node, Output) else node).calls if node is not None else None
         if isinstance(calls, FunctionCalls):
             for kept, tensor in zip(calls.saved, ctx.to_save, strict=True):
@@ -402,19 +404,19 @@ class ForwardLevel(Mode):
             result = effect.call(*given)
         several = isinstance(result, (tuple, list))
         results = list(result) if several else [result]
-        smooth = [one for one in results if isinstance(one, Tensor) and one._node is not None]
+        smooth = [output for output in results if isinstance(output, Tensor) and output._node is not None]
         derivative = Linearized(smooth, entries)
         pushed = [tangents[position] for position in moved]
-        made = [*entries, *derivative.entries()]
+        inner = [*entries, *derivative.entries()]
         record = state.grad_enabled and leads_outside((*smooth, *pushed), entries)
-        for one, tangent in zip(smooth, derivative(pushed, record), strict=True):
-            self.set(one, None if tangent is None else leave(tangent, made))
+        for output, tangent in zip(smooth, derivative(pushed, record), strict=True):
+            self.set(output, None if tangent is None else leave(tangent, inner))
         if application.ctx is not None:
             self._know_saved_by(application.ctx, results)
-        for position, one in enumerate(results):
-            if isinstance(one, Tensor):
-                results[position] = leave(one, entries)
-                self.twin(one, results[position])
+        for position, output in enumerate(results):
+            if isinstance(output, Tensor):
+                results[position] = leave(output, entries)
+                self.twin(output, results[position])
         return type(result)(results) if several else results[0]
 
     # ------------------------------------------------------------------------------------------------ writes
@@ -429,7 +431,7 @@ class ForwardLevel(Mode):
 
     def _check_frozen(self, name: str, target: Tensor) -> None:
         root = self._root(target)
-        if any(root is one for one in self._frozen):
+        if any(root is frozen for frozen in self._frozen):
             raise AutogradError(
                 f"{name}: an input of a function that is differentiated cannot be changed in place",
                 operands={"self": target},

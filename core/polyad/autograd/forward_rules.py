@@ -1,4 +1,4 @@
-"""The tangent of an op's result from the tangents of its operands, by the op's forward rule or one derived.
+"""The tangent of an op's result from the tangents of its operands, by its forward rule or its gradient formulas.
 
 What an op declares is in `polyad.dispatch.forward`. An op that declares nothing but gradients gets its tangent from
 them: a formula is linear in the gradient that arrives, and its own gradient with respect to that is the Jacobian times
@@ -32,27 +32,27 @@ __all__ = ["fitted", "has_rule", "push_forward", "push_function"]
 
 
 def has_rule(op: Op) -> bool:
-    """Whether tangents go through *op* by a rule of the op itself, not of what it is made of."""
+    """Whether tangents go through *op* by a rule of the op itself, rather than through the ops of its body."""
     return bool(op.formulas) or op.forward is not None
 
 
 def push_forward(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tuple[Tensor, ...]) -> list[Any]:
     """The tangents of *outs*, the results of ``op(*values)``, each with its result's shape and dtype; None for zero.
 
-    *tangents* has one entry an operand: a tensor, None, or for a list of tensors a list of these.
+    *tangents* has an entry for each operand: a tensor, None, or for a list of tensors a list of these.
     """
     rule = op.forward
-    if rule is None or (rule.kind == "symmetric" and not rule.holomorphic and _any_complex(tangents)):
+    if rule is None or (rule.form == "symmetric" and not rule.holomorphic and _any_complex(tangents)):
         found: Any = _transposed(op, values, tangents, outs)
-    elif rule.kind == "symmetric":
+    elif rule.form == "symmetric":
         found = _symmetric(op, (*values, *outs), tangents)
-    elif rule.kind == "linear":
+    elif rule.form == "linear":
         found = op.call(*_replaced(values, tangents, rule.positions))
-    elif rule.kind == "multilinear":
+    elif rule.form == "multilinear":
         found = _product_rule(op, values, tangents, rule.positions)
-    elif rule.kind == "affine":
+    elif rule.form == "affine":
         found = _affine(op, values, tangents, rule.positions)
-    elif rule.kind == "reduction":
+    elif rule.form == "reduction":
         found = _reduction(op, (*values, *outs), tangents, outs[0])
     else:
         assert rule.function is not None
@@ -74,11 +74,11 @@ def fitted(tangent: Tensor, like: Tensor) -> Tensor:
 
 
 def _any_complex(tangents: list[Any]) -> bool:
-    return any(isinstance(one, Tensor) and one._type.dtype.is_complex for one in tangents)
+    return any(isinstance(tangent, Tensor) and tangent._type.dtype.is_complex for tangent in tangents)
 
 
-def _add(one: Tensor | None, other: Tensor) -> Tensor:
-    return other if one is None else one + other
+def _add(total: Tensor | None, part: Tensor) -> Tensor:
+    return part if total is None else total + part
 
 
 def _symmetric(op: Op, values: tuple[Any, ...], tangents: list[Any]) -> Tensor | None:
@@ -91,11 +91,11 @@ def _symmetric(op: Op, values: tuple[Any, ...], tangents: list[Any]) -> Tensor |
 
 
 def _zero_of(value: Any) -> Any:
-    """What stands for the tangent of *value* where it has none."""
+    """A tangent of zero for *value*, in its structure."""
     if isinstance(value, Tensor):
         return zeros_like(value.detach())
     if isinstance(value, (list, tuple)):
-        return [_zero_of(one) for one in value]
+        return [_zero_of(item) for item in value]
     return None if value is None else type(value)(0)
 
 
@@ -161,7 +161,7 @@ def _transposed(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tupl
         for position, given, function, pick in op.formulas:
             several = given == "several"
             at: Any = tangents[position]
-            if at is None or (several and all(one is None for one in at)):
+            if at is None or (several and all(tangent is None for tangent in at)):
                 continue
             result = function(gradient, *pick((*values, *outs)))
             for part, tangent in zip(result, at, strict=True) if several else ((result, at),):
@@ -173,14 +173,14 @@ def _transposed(op: Op, values: tuple[Any, ...], tangents: list[Any], outs: tupl
                     part = part.to(tangent._type.dtype)
                 pulled.append(part)
                 weights.append(tangent)
-        found = iter(pull_back(pulled, [one for one in entries if one is not None], weights, create_graph))
+        found = iter(pull_back(pulled, [entry for entry in entries if entry is not None], weights, create_graph))
     return [next(found) if live else None for live in smooth]
 
 
 def push_function(
     function: type[Function], ctx: FunctionCtx, args: Sequence[Any], tangents: list[Any], results: Sequence[Any]
 ) -> list[Tensor | None]:
-    """The tangents of *results*, what ``forward`` of a `polyad.autograd.Function` made of *args*, by its ``jvp``.
+    """The tangents of *results*, which ``forward`` of a `polyad.autograd.Function` gave for *args*, by its ``jvp``.
 
     Raises RuntimeError for a wrong number of tangents, and for tangents that do not fit the results.
     """
@@ -199,9 +199,9 @@ def push_function(
     if len(found) != len(results):
         raise AutogradError(
             f"{said}: it returned {len(found)} tangents for {len(results)} results of forward",
-            fix="return one tangent (or None) a result",
+            fix="return a tangent (or None) for each result",
         )
-    return [_checked(f"{said}: tangent {i}", one, like) for i, (one, like) in enumerate(zip(found, results))]
+    return [_checked(f"{said}: tangent {i}", tangent, like) for i, (tangent, like) in enumerate(zip(found, results))]
 
 
 def _checked(said: str, tangent: Any, like: Any) -> Tensor | None:

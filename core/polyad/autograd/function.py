@@ -31,12 +31,12 @@ B = TypeVar("B", bound=Callable[..., Any])
 
 
 class FunctionCalls(Calls):
-    """The one call of a `Function`'s node, and what its context saved; None of it is left once the node is freed."""
+    """The only call of a `Function`'s node, and what its context saved; both are gone once the node is freed."""
 
     def __init__(self, calls: Sequence[Any], saved: tuple[Any, ...]) -> None:
         super().__init__(calls)
         self.saved = saved
-        self.holds = any(one is not None for one in saved)
+        self.holds = any(value is not None for value in saved)
 
 
 class FunctionCtx:
@@ -76,7 +76,7 @@ class FunctionCtx:
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`, in ``jvp`` to `save_for_forward`.
 
-        Raises RuntimeError if one was changed in place since, or if the graph is freed.
+        Raises RuntimeError if any was changed in place since, or if the graph is freed.
         """
         if self._in_jvp:
             return self.saved_for_forward
@@ -88,7 +88,7 @@ class FunctionCtx:
                 "saved_tensors: the graph was freed, and what was saved with it",
                 fix="pass retain_graph=True to the first backward, or compute the result anew",
             )
-        return tuple(_opened(one, node) for one in calls.saved)
+        return tuple(_opened(value, node) for value in calls.saved)
 
     def _recorded(self) -> Node | None:
         return None if self._node is None else self._node()
@@ -124,10 +124,10 @@ class FunctionNode(MultiNode):
 class Function:
     """Base of ops with their own backward.
 
-    ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns one gradient an
-    argument of ``forward``, None for those that have none. Or ``forward(*args)`` computes, and ``setup_context(ctx,
-    inputs, output)`` saves. Results may be nested in no other way than a tuple or list; what is no tensor passes
-    through.
+    ``forward(ctx, *args)`` computes with recording off; ``backward(ctx, *grad_outputs)`` returns a gradient for
+    each argument of ``forward``, None for those that have none. Or ``forward(*args)`` computes, and
+    ``setup_context(ctx, inputs, output)`` saves. Results may be nested in no other way than a tuple or list; what is no
+    tensor passes through.
 
     An error of shape, dtype or count in what ``backward`` returns names it, with its line.
 
@@ -182,7 +182,7 @@ class Function:
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Compute the tangents of the results from those of the arguments of ``forward``; override it for forward mode.
 
-        It is called right after ``forward``, and returns one tangent (or None) a result.
+        It is called right after ``forward``, and returns a tangent (or None) for each result.
         """
         raise NotSupported("Function: jvp is not defined", fix="define a static method jvp(ctx, *grad_inputs)")
 
@@ -235,7 +235,7 @@ class Function:
         several = isinstance(result, (tuple, list))
         results = list(result) if several else [result]
         for dirty in ctx.dirty_tensors:
-            if not any(dirty is one for one in results):
+            if not any(dirty is returned for returned in results):
                 raise AutogradError(
                     f"{cls.__name__}.forward: it wrote to an argument that it does not return",
                     operands={"dirty": dirty},
@@ -317,26 +317,27 @@ def _record(
     dirty = set(map(id, ctx.dirty_tensors))
     constant = set(map(id, ctx.non_differentiable))
     wanted = [
-        isinstance(one, Tensor) and one._type.dtype.category >= FLOATING and id(one) not in constant for one in results
+        isinstance(result, Tensor) and result._type.dtype.category >= FLOATING and id(result) not in constant
+        for result in results
     ]
     if not any(wanted):
         return
     seen: set[int] = set()
-    for position, one in enumerate(computed):
-        key = id(one)
-        if isinstance(one, Tensor) and key not in dirty:
+    for position, result in enumerate(computed):
+        key = id(result)
+        if isinstance(result, Tensor) and key not in dirty:
             # What belongs to somebody else, or is two results, gets no history of this call: aliases of it do.
-            if key in given or (wanted[position] and (one._node is not None or key in seen)):
-                results[position] = _alias_of(one)
+            if key in given or (wanted[position] and (result._node is not None or key in seen)):
+                results[position] = _alias_of(result)
             seen.add(key)
-    shapes = [(one._array.shape, one._type) if isinstance(one, Tensor) else None for one in results]
+    shapes = [(result._array.shape, result._type) if isinstance(result, Tensor) else None for result in results]
     first = results[wanted.index(True)]
     calls = [(targets, _formula(cls, ctx, like, shapes, several), ())]
     count = len(results) if several else None
     node: Any = make_node(name, calls, first._array.shape, first._type, count, FunctionNode)
     node.ctx = ctx
     hooks = state.saved_hooks
-    numbers = {id(one): number for number, one in enumerate(computed)}
+    numbers = {id(result): number for number, result in enumerate(computed)}
     saved: list[Any] = []
     for tensor in ctx.to_save:
         number = numbers.get(id(tensor))
@@ -408,7 +409,7 @@ def _formula(
         if len(parts) < len(inputs) or any(part is not None for part in parts[len(inputs) :]):
             raise AutogradError(
                 f"{said}: it returned {len(parts)} gradients for {len(inputs)} arguments of forward",
-                fix="return one gradient (or None) an argument",
+                fix="return a gradient (or None) for each argument",
             )
         for position, (part, like) in enumerate(zip(parts, inputs, strict=False)):
             if part is not None:
@@ -428,11 +429,11 @@ def _check_gradient(said: str, part: Any, like: Any) -> None:
             operands={"returned": part},
             fix="return None there",
         )
-    shape, kind = like
+    shape, type_ = like
     have = part._array.shape
     error: type[PolyadError]
     for error, what, differs, fix in (
-        # More dimensions, or longer ones than 1, are summed over: the argument was broadcast.
+        # More dimensions, or dimensions longer than 1, are summed over: the argument was broadcast.
         (
             ShapeError,
             "another shape than the argument",
@@ -444,21 +445,21 @@ def _check_gradient(said: str, part: Any, like: Any) -> None:
             DTypeError,
             "a dtype that no gradient of the argument has",
             part._type.dtype.category < FLOATING
-            or (part._type.dtype.category == COMPLEX) > (kind.dtype.category == COMPLEX),
-            f"return a {kind.dtype.name} tensor",
+            or (part._type.dtype.category == COMPLEX) > (type_.dtype.category == COMPLEX),
+            f"return a {type_.dtype.name} tensor",
         ),
         (
             DeviceError,
             "another device than the argument",
-            part._type.device != kind.device,
-            f"move it to {kind.device}",
+            part._type.device != type_.device,
+            f"move it to {type_.device}",
         ),
     ):
         if differs:
             raise error(
                 f"{said} has {what}",
                 operands={"returned": part},
-                notes={"argument": f"{kind.dtype.name} {tuple(shape)} on {kind.device}"},
+                notes={"argument": f"{type_.dtype.name} {tuple(shape)} on {type_.device}"},
                 fix=fix,
             )
 
@@ -468,8 +469,8 @@ def _zeros(like: Any) -> Tensor | None:
         return None
     from ..ops.creation.factories import zeros
 
-    shape, kind = like
-    return zeros(shape, dtype=kind.dtype, device=kind.device)
+    shape, type_ = like
+    return zeros(shape, dtype=type_.dtype, device=type_.device)
 
 
 def _check_tensors(method: str, values: Sequence[Any]) -> None:
@@ -531,7 +532,7 @@ def once_differentiable(backward: B) -> B:
                 fix="write its backward in ops, without the mark, or do without create_graph=True",
             )
 
-        edges = [one._node for one in gradients if isinstance(one, Tensor)] + list(node.targets())
+        edges = [gradient._node for gradient in gradients if isinstance(gradient, Tensor)] + list(node.targets())
 
         def marked(part: Any) -> Any:
             if not isinstance(part, Tensor):

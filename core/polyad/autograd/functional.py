@@ -42,8 +42,8 @@ class _Call:
         self.op, self.strict, self.create_graph = op, strict, create_graph
         given, self.several_in = _tensors(op, "inputs", inputs)
         with enable_grad():
-            # A tensor without history begins one here; without create_graph none goes on beyond this call.
-            self.inputs = tuple(enter(one if create_graph else one.detach(), op) for one in given)
+            # A tensor without history gets its first node here; without create_graph no history leads out of this call.
+            self.inputs = tuple(enter(tensor if create_graph else tensor.detach(), op) for tensor in given)
             self.outputs, self.several_out = _tensors(op, "the function's result", func(*self.inputs))
         if strict:
             for number, output in enumerate(self.outputs):
@@ -60,7 +60,7 @@ class _Call:
             if len(like) != 1 or like[0].numel() != 1:
                 raise AutogradError(
                     f"{self.op}: v can be left out only if {what} is one tensor with one element",
-                    operands={f"{what} {number}": one for number, one in enumerate(like)},
+                    operands={f"{what} {number}": tensor for number, tensor in enumerate(like)},
                     fix=f"pass v, with the structure of {what}",
                 )
             return (ones_like(like[0]),)
@@ -70,14 +70,14 @@ class _Call:
                 f"{self.op}: v has {len(given)} tensors, {what} has {len(like)}",
                 fix=f"give v the structure of {what}",
             )
-        for number, (one, wanted) in enumerate(zip(given, like, strict=True)):
-            if one.shape != wanted.shape:
+        for number, (tensor, wanted) in enumerate(zip(given, like, strict=True)):
+            if tensor.shape != wanted.shape:
                 raise ShapeError(
                     f"{self.op}: v[{number}] has not the shape of {what}",
-                    operands={f"v[{number}]": one, what: wanted},
+                    operands={f"v[{number}]": tensor, what: wanted},
                     fix="reshape it",
                 )
-        return given if self.create_graph else tuple(one.detach() for one in given)
+        return given if self.create_graph else tuple(tensor.detach() for tensor in given)
 
     def vector_of_inputs(self, v: Any) -> Tensors:
         """*v* as a tuple that fits the inputs."""
@@ -85,21 +85,21 @@ class _Call:
 
     def filled(self, found: Sequence[Tensor | None], like: Tensors, what: Callable[[int], str]) -> Tensors:
         """*found* with zeros where nothing connects the two ends; with *strict*, an error that says *what* it is."""
-        for number, one in enumerate(found):
-            if self.strict and one is None:
+        for number, part in enumerate(found):
+            if self.strict and part is None:
                 raise AutogradError(f"{self.op}: {what(number)}", fix="pass strict=False to get zeros for it")
-            if self.strict and self.create_graph and one is not None and one._node is None:
+            if self.strict and self.create_graph and part is not None and part._node is None:
                 raise AutogradError(
                     f"{self.op}: the derivative by input {number} does not depend on the inputs, "
                     "which strict=True forbids with create_graph=True",
                     fix="pass strict=False; a linear function has no second derivative",
                 )
-        return tuple(zeros_like(wanted) if one is None else one for one, wanted in zip(found, like, strict=True))
+        return tuple(zeros_like(wanted) if part is None else part for part, wanted in zip(found, like, strict=True))
 
     def result(self, tensors: Sequence[Tensor], several: bool) -> TensorOrTuple:
         """What the user gets: a tuple or one tensor, without history unless *create_graph*."""
         if not self.create_graph:
-            tensors = [one if one._node is None else one.detach() for one in tensors]
+            tensors = [tensor if tensor._node is None else tensor.detach() for tensor in tensors]
         return tuple(tensors) if several else tensors[0]
 
     def results(self) -> TensorOrTuple:
@@ -128,15 +128,15 @@ class _ForwardCall(_Call):
         level = ForwardLevel()
         try:
             with enable_grad():
-                self.inputs = tuple(enter(one, op) if create_graph else one.detach() for one in given)
+                self.inputs = tuple(enter(tensor, op) if create_graph else tensor.detach() for tensor in given)
                 tangents = tangents_of(self)
                 with level:
                     duals = [
-                        level.dual(op, one, tangent, (f"inputs[{i}]", f"v[{i}]"), frozen=True)
-                        for i, (one, tangent) in enumerate(zip(self.inputs, tangents, strict=True))
+                        level.dual(op, entry, tangent, (f"inputs[{i}]", f"v[{i}]"), frozen=True)
+                        for i, (entry, tangent) in enumerate(zip(self.inputs, tangents, strict=True))
                     ]
                     self.outputs, self.several_out = _tensors(op, "the function's result", func(*duals))
-            self.found = [level.tangent(one) for one in self.outputs]
+            self.found = [level.tangent(output) for output in self.outputs]
         finally:
             level.clear()
 
@@ -146,14 +146,14 @@ class _ForwardCall(_Call):
 
 
 def _tensors(op: str, what: str, given: Any) -> tuple[Tensors, bool]:
-    """*given* as a tuple of tensors, and whether it was one; raises TypeError for anything else."""
+    """*given* as a tuple of tensors, and whether it was a tuple; raises TypeError for anything else."""
     several = isinstance(given, tuple)
     tensors = given if several else (given,)
-    for number, one in enumerate(tensors):
-        if not isinstance(one, Tensor):
+    for number, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
             raise ArgumentTypeError(
                 f"{op}: {what} must be a tensor or a tuple of tensors",
-                operands={f"{what}[{number}]" if several else what: one},
+                operands={f"{what}[{number}]" if several else what: tensor},
                 fix="pass tensors; for nested structures use polyad.func",
             )
     return tensors, several
@@ -198,7 +198,7 @@ def jvp(
     >>> jvp(lambda x: x * x, polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 10.0]))
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
-    call = _ForwardCall("jvp", func, inputs, strict, create_graph, lambda made: made.vector_of_inputs(v))
+    call = _ForwardCall("jvp", func, inputs, strict, create_graph, lambda call: call.vector_of_inputs(v))
     return call.results(), call.result(call.tangents(), call.several_out)
 
 
@@ -210,7 +210,7 @@ def jacobian(
     vectorize: bool = False,
     strategy: Strategy = "reverse-mode",
 ) -> Any:
-    """The Jacobian of *func* at *inputs*: of shape ``output.shape + input.shape`` for one of each.
+    """The Jacobian of *func* at *inputs*: of shape ``output.shape + input.shape`` for a single input and output.
 
     Args:
         func, inputs, create_graph, strict: as for `vjp`.
@@ -255,7 +255,7 @@ def _reverse(call: _Call) -> list[list[Tensor]]:
     for number, output in enumerate(call.outputs):
         if output.dtype.is_complex:
             raise AutogradError(
-                f"{call.op}: output {number} is complex, so a row of the Jacobian is no one gradient",
+                f"{call.op}: output {number} is complex, so a row of the Jacobian is not a single gradient",
                 operands={f"output {number}": output},
                 fix="return polyad.view_as_real(output), or for a holomorphic function pass strategy='forward-mode'",
             )
@@ -273,20 +273,20 @@ def _forward(
     op: str, func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool
 ) -> tuple[_Call, list[list[Tensor]]]:
     """One call of the function, mapped over the elements of the inputs; random numbers are the same for all."""
-    sizes = [one.numel() for one in _tensors(op, "inputs", inputs)[0]]
+    sizes = [tensor.numel() for tensor in _tensors(op, "inputs", inputs)[0]]
     total = sum(sizes)
     level = VmapLevel(getattr(func, "__name__", type(func).__name__), total, "same")
 
-    def along_elements(made: _Call) -> list[Tensor]:
-        rows = [eye(total, dtype=one.dtype, device=one.device) for one in made.inputs]
-        parts = [row.split(sizes, -1)[k].reshape(total, *made.inputs[k].shape) for k, row in enumerate(rows)]
+    def along_elements(call: _Call) -> list[Tensor]:
+        rows = [eye(total, dtype=entry.dtype, device=entry.device) for entry in call.inputs]
+        parts = [row.split(sizes, -1)[k].reshape(total, *call.inputs[k].shape) for k, row in enumerate(rows)]
         return [level.wrap(part) for part in parts] if total else [part.sum(0) for part in parts]
 
     try:
         with level:
             call = _ForwardCall(op, func, inputs, strict, create_graph, along_elements)
             tangents = call.tangents()
-        columns = [level.spread(level.lifted(one)) if total else one.unsqueeze(0)[:0] for one in tangents]
+        columns = [level.spread(level.lifted(tangent)) if total else tangent.unsqueeze(0)[:0] for tangent in tangents]
     finally:
         level.end()
     return call, [
@@ -331,12 +331,12 @@ def hessian(
 
     def gradient(*entries: Tensor) -> Tensors:
         if outer_jacobian_strategy == "forward-mode":  # they have tangents, and no history to differentiate by
-            entries = tuple(enter(one, "hessian") for one in entries)
+            entries = tuple(enter(entry, "hessian") for entry in entries)
         found = _gradient_of_scalar("hessian", func, entries, strict)[1]
         return tuple(
             # An input that a linear function leaves out of its gradient has second derivatives, which are zero.
-            zeros_like(entry) if one is None else one
-            for one, entry in zip(found, entries, strict=True)
+            zeros_like(entry) if part is None else part
+            for part, entry in zip(found, entries, strict=True)
         )
 
     found = _jacobian("hessian", gradient, inputs, create_graph, strict, outer_jacobian_strategy)
@@ -369,8 +369,8 @@ def _gradient_of_scalar(
             f"{op}: the function must return a real number", operands={"result": value}, fix="take .real or .abs()"
         )
     found = pull_back([value], entries, [ones_like(value)], True)
-    for number, one in enumerate(found):
-        if strict and (one is None or one._node is None):
+    for number, part in enumerate(found):
+        if strict and (part is None or part._node is None):
             raise AutogradError(
                 f"{op}: the gradient by input {number} does not depend on the inputs",
                 operands={f"input {number}": entries[number]},
@@ -422,7 +422,7 @@ def _hessian_product(
     call = _Call(op, value, inputs, False, create_graph)
     call.strict = strict
     vectors = call.vector(v, call.inputs, call.several_in, "inputs")
-    pairs = [(one, vector) for one, vector in zip(gradients, vectors, strict=True) if one is not None]
-    found = pull_back([one for one, _ in pairs], call.inputs, [vector for _, vector in pairs], create_graph)
+    pairs = [(gradient, vector) for gradient, vector in zip(gradients, vectors, strict=True) if gradient is not None]
+    found = pull_back([gradient for gradient, _ in pairs], call.inputs, [vector for _, vector in pairs], create_graph)
     products = call.filled(found, call.inputs, lambda i: f"the gradient of the function does not depend on input {i}")
     return call.result(values, False), call.result(products, call.several_in)

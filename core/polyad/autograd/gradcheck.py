@@ -1,4 +1,4 @@
-"""Gradients compared with finite differences: `gradcheck`, and `gradgradcheck` for second ones.
+"""Gradients compared with finite differences: `gradcheck`, and `gradgradcheck` for second derivatives.
 
 The default is to compare each element of the Jacobian, which takes two calls of the function for each element of the
 inputs. Fast mode compares one random combination of rows and columns. What it misses has probability zero in exact
@@ -47,7 +47,7 @@ def gradcheck(
     """Compare the gradients of *func* at *inputs* with finite differences; True if they agree.
 
     Args:
-        func: returns a tensor or a tuple or list of tensors; only floating and complex ones are looked at.
+        func: returns a tensor or a tuple or list of tensors; only floating and complex tensors are compared.
         inputs: a tensor or a sequence of arguments. Those tensors that require a gradient are checked; they should be
             float64 or complex128.
         eps: by how much an element is changed.
@@ -117,7 +117,7 @@ def gradgradcheck(
 
     Args:
         grad_outputs: the gradients that arrive at the outputs, which are differentiated too if they require a gradient;
-            random ones if they are left out, not contiguous with *gen_non_contig_grad_outputs*.
+            random tensors if they are left out, not contiguous with *gen_non_contig_grad_outputs*.
         check_fwd_over_rev, check_rev_over_rev: whether to differentiate the gradients by forward mode, and by backward.
 
     The other arguments, and what is raised, are those of `gradcheck`.
@@ -140,15 +140,15 @@ def gradgradcheck(
     if len(cotangents) != len(outputs):
         raise ArgumentError(
             f"gradgradcheck: the function has {len(outputs)} differentiable outputs, grad_outputs {len(cotangents)}",
-            fix="give one gradient an output",
+            fix="give a gradient for each output",
         )
     count = len(args)
 
     def gradients(*values: Any) -> tuple[Tensor, ...]:
-        entries = [one for one in values[:count] if is_checked(one)]
+        entries = [value for value in values[:count] if is_checked(value)]
         results = differentiable(call("gradgradcheck", func, values[:count]))
         found = grad(results, entries, list(values[count:]), create_graph=True, allow_unused=True)
-        return tuple(one for one in found if one is not None)
+        return tuple(gradient for gradient in found if gradient is not None)
 
     return gradcheck(
         gradients,
@@ -170,18 +170,18 @@ def gradgradcheck(
 
 def _random_cotangents(outputs: Sequence[Tensor], spread: bool) -> tuple[Tensor, ...]:
     generators: dict[Any, Generator] = {}
-    made = []
+    cotangents = []
     for output in outputs:
         generator = generators.setdefault(output.device, Generator(output.device).manual_seed(SEED))
         shape = (*output.shape, 2 if spread else 1, 2 if output.dtype.is_complex else 1)
         draw = randn(shape, generator=generator, dtype=output.dtype.to_real(), device=output.device)
-        one = view_as_complex(draw) if output.dtype.is_complex else draw[..., 0]
-        made.append(one[..., 0].requires_grad_())
-    return tuple(made)
+        cotangent = view_as_complex(draw) if output.dtype.is_complex else draw[..., 0]
+        cotangents.append(cotangent[..., 0].requires_grad_())
+    return tuple(cotangents)
 
 
 class _Callable(types.ModuleType):
-    """This module, when it is imported before ``polyad.autograd.gradcheck`` is asked for: both have one name."""
+    """This module, when it is imported before ``polyad.autograd.gradcheck`` is asked for: both have the same name."""
 
     __call__ = staticmethod(gradcheck)
 

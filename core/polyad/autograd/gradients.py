@@ -30,7 +30,7 @@ def _node_of(op: str, name: str, value: Any) -> Node:
             return value.ownership_token
         if value.node.count is not None:
             raise AutogradError(
-                f"{op}: {name} is an edge made by hand, to one of several results of {value.node.name()}",
+                f"{op}: {name} is an edge built by hand, to one of several results of {value.node.name()}",
                 fix="use polyad.autograd.graph.get_gradient_edge(tensor)",
             )
         return value.node
@@ -66,7 +66,7 @@ def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, 
     )
     if len(given) != len(tensors):
         raise ArgumentError(
-            f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give one gradient (or None) a tensor"
+            f"{op}: {len(tensors)} tensors and {len(given)} gradients", fix="give a gradient (or None) for each tensor"
         )
     roots = []
     for tensor, gradient in zip(tensors, given, strict=True):
@@ -154,7 +154,8 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise ArgumentError(
-                "backward: grad_tensors and grad_variables are two names of one argument", fix="pass grad_tensors alone"
+                "backward: grad_tensors and grad_variables are two names of the same argument",
+                fix="pass grad_tensors alone",
             )
         grad_tensors = grad_variables
     if state.modes:
@@ -177,11 +178,16 @@ def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create
     wanted = _several(inputs)
     if not wanted:
         raise OptionError("backward: inputs is empty", fix="name the tensors to accumulate into, or leave inputs out")
-    only = [_node_of("backward", f"inputs[{position}]", one) for position, one in enumerate(wanted)]
-    for one, node in zip(wanted, only, strict=True):
-        if isinstance(one, Tensor) and not isinstance(node, Leaf):
-            one.retain_grad()
-    run(roots, keep_graph=keep, create_graph=create_graph, only=[_node_of("backward", "inputs", one) for one in wanted])
+    only = [_node_of("backward", f"inputs[{position}]", tensor) for position, tensor in enumerate(wanted)]
+    for tensor, node in zip(wanted, only, strict=True):
+        if isinstance(tensor, Tensor) and not isinstance(node, Leaf):
+            tensor.retain_grad()
+    run(
+        roots,
+        keep_graph=keep,
+        create_graph=create_graph,
+        only=[_node_of("backward", "inputs", tensor) for tensor in wanted],
+    )
 
 
 def grad(
@@ -195,7 +201,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of *outputs* with respect to *inputs*, one an input; no ``.grad`` is touched.
+    """The gradients of *outputs* with respect to *inputs*, one for each input; no ``.grad`` is touched.
 
     Args:
         outputs, grad_outputs, retain_graph, create_graph: as of `backward`.
@@ -278,11 +284,15 @@ def _batched(
 ) -> tuple[Tensor | None, ...]:
     """One pass for all indices of the gradients' leading dimension, mapped over it."""
     given = [gradients] if isinstance(gradients, Tensor) else list(gradients or [None] * len(outputs))
-    counts = {len(one) if isinstance(one, Tensor) and one.ndim else None for one in given if one is not None}
+    counts = {
+        len(gradient) if isinstance(gradient, Tensor) and gradient.ndim else None
+        for gradient in given
+        if gradient is not None
+    }
     if len(counts) != 1 or None in counts or len(given) != len(outputs):
         raise ShapeError(
             "grad: with is_grads_batched every grad_output needs the same leading dimension",
-            operands={f"grad_outputs[{position}]": one for position, one in enumerate(given)},
+            operands={f"grad_outputs[{position}]": gradient for position, gradient in enumerate(given)},
             fix="stack the gradients of each output along a new first dimension",
         )
     (count,) = counts
@@ -299,8 +309,8 @@ def _capture(
 ) -> list[Tensor | None]:
     positions: dict[Node, int] = {}
     order = []
-    for position, one in enumerate(wanted):
-        order.append(positions.setdefault(_node_of(op, f"inputs[{position}]", one), len(positions)))
+    for position, tensor in enumerate(wanted):
+        order.append(positions.setdefault(_node_of(op, f"inputs[{position}]", tensor), len(positions)))
     found = run(roots, keep_graph=keep, create_graph=create_graph, only=positions, capture=positions, accumulate=False)
     return [found[position] for position in order]
 

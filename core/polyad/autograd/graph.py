@@ -59,13 +59,13 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     >>> x._version
     1
     """
-    for one in [tensor] if isinstance(tensor, Tensor) else tensor:
-        checked = check_tensor(one, "increment_version", "tensor")
+    for value in [tensor] if isinstance(tensor, Tensor) else tensor:
+        checked = check_tensor(value, "increment_version", "tensor")
         (checked._storage or checked._make_storage()).bump("increment_version", user_line())
 
 
 class MultiGradHandle:
-    """Removes a hook on several tensors, as `polyad.history.hooks.RemovableHandle` does for one."""
+    """Removes a hook on several tensors, as `polyad.history.hooks.RemovableHandle` does for a single tensor."""
 
     def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self._handles = tuple(handles)
@@ -79,7 +79,10 @@ class MultiGradHandle:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.remove()
 
@@ -92,7 +95,7 @@ def register_multi_grad_hook(
     Args:
         tensors: tensors that require a gradient.
         fn: with mode "all" it is called once all their gradients of a pass are there, with a list of them in which None
-            stands for those that the pass does not reach; with "any", with the first one.
+            stands for those that the pass does not reach; with "any", with the first gradient.
 
     Raises RuntimeError if a tensor requires no gradient, ValueError for another mode.
 

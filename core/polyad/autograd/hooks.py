@@ -4,7 +4,8 @@ At a node the order is: hooks of its tensor (``Tensor.register_hook``), ``retain
 captures, hooks before the node (``Node.register_prehook``), the node's own work, for a leaf its hooks after
 accumulation, hooks after the node (``Node.register_hook``).
 
-To add a kind of hook, add a table to `polyad.history.hooks.NodeHooks` and run it in `polyad.autograd.engine`.
+To let hooks run at another point, add a table to `polyad.history.hooks.NodeHooks` and run its hooks in
+`polyad.autograd.engine`.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ def _replaced(node: Node, hook: Any, present: tuple[Any, ...], returned: Any) ->
     if not isinstance(returned, tuple):
         raise ArgumentTypeError(
             f"{hook_name(hook)} of {node.name()}: it returned {type(returned).__name__}, not a tuple",
-            fix="return a tuple with one gradient (or None) a place, or None to change nothing",
+            fix="return a tuple with a gradient (or None) for each place, or None to change nothing",
         )
     if len(returned) != len(present):
         raise AutogradError(
             f"{hook_name(hook)} of {node.name()}: it returned {len(returned)} gradients in the place of {len(present)}",
-            fix="return a tuple with one gradient (or None) a place",
+            fix="return a tuple with a gradient (or None) for each place",
         )
     for position, (old, new) in enumerate(zip(present, returned, strict=True)):
         if new is None:

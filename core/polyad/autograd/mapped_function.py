@@ -1,6 +1,6 @@
 """A `Function` under `polyad.func.vmap`.
 
-Its own static method ``vmap`` computes on whole batches, if it has one. Otherwise the rule is generated: ``forward``
+Its own static method ``vmap`` computes on whole batches, if it is defined. Otherwise the rule is generated: ``forward``
 and ``backward`` are carried out with batched tensors, as any function is that vmap maps.
 
 Two histories are recorded. What the mapped function differentiates, it differentiates through a node of the function at
@@ -38,7 +38,7 @@ def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> tupl
     """
     lifted = tuple([level.lifted(arg) if isinstance(arg, Tensor) else arg for arg in args])
     ctx = FunctionCtx(
-        tuple([isinstance(one, Batched) and (one._node is not None or tracked_outside(one)) for one in lifted])
+        tuple([isinstance(arg, Batched) and (arg._node is not None or tracked_outside(arg)) for arg in lifted])
     )
     seen: FunctionCtx | None = None
     if cls.vmap is not Function.vmap:
@@ -48,7 +48,7 @@ def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> tupl
                 fix="drop one of them",
             )
         result = _by_its_rule(cls, level, lifted)
-        if state.grad_enabled and any(_has_node(one) for one in lifted):
+        if state.grad_enabled and any(_has_node(arg) for arg in lifted):
             if cls.setup_context is Function.setup_context:
                 raise AutogradError(
                     f"{cls.__name__}: what its forward saves is not known where its vmap takes forward's place",
@@ -63,12 +63,12 @@ def mapped(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> tupl
     else:
         seen = ctx
         result, ctx = _generated(cls, level, lifted, ctx)
-    if not (state.grad_enabled and any(_has_node(one) for one in lifted)):
+    if not (state.grad_enabled and any(_has_node(arg) for arg in lifted)):
         return result, seen
     several = isinstance(result, (tuple, list))
     results = list(result) if several else [result]
     with level:
-        _record(cls, ctx, lifted, _like(lifted), [_node_of(one) for one in lifted], results, several)
+        _record(cls, ctx, lifted, _like(lifted), [_node_of(arg) for arg in lifted], results, several)
     return (_nested(result, results) if several else results[0]), seen
 
 
@@ -81,7 +81,7 @@ def _node_of(value: Any) -> Any:
 
 
 def _like(values: Sequence[Any]) -> list[Any]:
-    return [(one._array.shape, one._type) if isinstance(one, Tensor) else None for one in values]
+    return [(value._array.shape, value._type) if isinstance(value, Tensor) else None for value in values]
 
 
 def _nested(like: Any, results: list[Any]) -> Any:
@@ -89,8 +89,8 @@ def _nested(like: Any, results: list[Any]) -> Any:
 
 
 def _by_its_rule(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
-    in_dims = tuple([0 if isinstance(one, Batched) and one._batched else None for one in args])
-    inner = [one._inner if isinstance(one, Batched) else one for one in args]
+    in_dims = tuple([0 if isinstance(arg, Batched) and arg._batched else None for arg in args])
+    inner = [arg._inner if isinstance(arg, Batched) else arg for arg in args]
     returned = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *inner)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise AutogradError(
@@ -104,11 +104,14 @@ def _by_its_rule(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -
     dims = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(results)
     if len(dims) != len(results):
         raise AutogradError(
-            f"{cls.__name__}.vmap: it returned {len(results)} results and {len(dims)} out_dims", fix="give one a result"
+            f"{cls.__name__}.vmap: it returned {len(results)} results and {len(dims)} out_dims",
+            fix="give one for each result",
         )
     wrapped = [
-        level.wrap(one if not dim else one.movedim(dim, 0), dim is not None) if isinstance(one, Tensor) else one
-        for one, dim in zip(results, dims, strict=True)
+        level.wrap(result if not dim else result.movedim(dim, 0), dim is not None)
+        if isinstance(result, Tensor)
+        else result
+        for result, dim in zip(results, dims, strict=True)
     ]
     return _nested(output, wrapped) if several else wrapped[0]
 
@@ -120,12 +123,12 @@ def _generated(
     level.
     """
     call = _Generated(cls, level, args, ctx)
-    inner = [one._inner if isinstance(one, Batched) else one for one in args]
-    made = call.function().apply(*inner)
-    for one, physical in zip(call.results, made, strict=True):
-        if isinstance(one, Batched):
-            one._inner = physical
-    # To record a call empties its context, and both levels record this one.
+    inner = [arg._inner if isinstance(arg, Batched) else arg for arg in args]
+    outputs = call.function().apply(*inner)
+    for result, physical in zip(call.results, outputs, strict=True):
+        if isinstance(result, Batched):
+            result._inner = physical
+    # To record a call empties its context, and both levels record this call.
     return (_nested(call.result, call.results) if call.several else call.results[0]), copy.copy(ctx)
 
 
@@ -159,24 +162,27 @@ class _Generated:
 
     def forward(self, outer: FunctionCtx) -> tuple[Any, ...]:
         """Carry out ``forward`` at the level; the inner tensors of its results."""
-        bare = tuple([one._alias() if _has_node(one) else one for one in self.args])
+        bare = tuple([arg._alias() if _has_node(arg) else arg for arg in self.args])
         with self.level:
             self.result = run_forward(self.cls, self.ctx, bare)
         self.several = isinstance(self.result, (tuple, list))
         results = list(self.result) if self.several else [self.result]
         # What forward was given it got without this level's history: to whoever reads it, it is the argument.
-        given = {id(one): arg for one, arg in zip(bare, self.args, strict=True)}
+        given = {id(alias): arg for alias, arg in zip(bare, self.args, strict=True)}
         self.results = [
-            given.get(id(one), self.level.lifted(one)) if isinstance(one, Tensor) else one for one in results
+            given.get(id(result), self.level.lifted(result)) if isinstance(result, Tensor) else result
+            for result in results
         ]
         ctx = self.ctx
-        ctx.to_save = tuple([given.get(id(one), one) for one in ctx.to_save])
-        ctx.saved_for_forward = tuple([given.get(id(one), one) for one in ctx.saved_for_forward])
-        ctx.dirty_tensors = tuple([given.get(id(one), one) for one in ctx.dirty_tensors])
-        outer.mark_dirty(*[one._inner for one in ctx.dirty_tensors if isinstance(one, Batched)])
-        outer.mark_non_differentiable(*[one._inner for one in ctx.non_differentiable if isinstance(one, Batched)])
+        ctx.to_save = tuple([given.get(id(tensor), tensor) for tensor in ctx.to_save])
+        ctx.saved_for_forward = tuple([given.get(id(tensor), tensor) for tensor in ctx.saved_for_forward])
+        ctx.dirty_tensors = tuple([given.get(id(tensor), tensor) for tensor in ctx.dirty_tensors])
+        outer.mark_dirty(*[tensor._inner for tensor in ctx.dirty_tensors if isinstance(tensor, Batched)])
+        outer.mark_non_differentiable(
+            *[tensor._inner for tensor in ctx.non_differentiable if isinstance(tensor, Batched)]
+        )
         outer.set_materialize_grads(False)
-        return tuple([one._inner if isinstance(one, Batched) else one for one in self.results])
+        return tuple([result._inner if isinstance(result, Batched) else result for result in self.results])
 
     def backward(self, gradients: Sequence[Any]) -> tuple[Any, ...]:
         """Carry out ``backward`` at the level, opened again; gradients of inner tensors."""
@@ -185,8 +191,8 @@ class _Generated:
         try:
             formula = _formula(self.cls, ctx, _like(self.args), _like(self.results), True)
             arriving = [
-                None if gradient is None else level.wrap(gradient, one._batched)
-                for gradient, one in zip(gradients, self.results, strict=True)
+                None if gradient is None else level.wrap(gradient, result._batched)
+                for gradient, result in zip(gradients, self.results, strict=True)
             ]
             with level:
                 found = formula(arriving)
@@ -214,7 +220,7 @@ class _Generated:
         return tuple([level.spread(level.lifted(part)) if isinstance(part, Tensor) else part for part in parts])
 
     def _outside(self, part: Any, arg: Any) -> Tensor | None:
-        """The gradient of an inner tensor: of one that is the same for all samples, the sum over them."""
+        """The gradient of an inner tensor; if the tensor is the same for all samples, the sum over the samples."""
         if part is None:
             return None
         level = self.level
@@ -222,6 +228,6 @@ class _Generated:
         with outside(level):
             if arg._batched:
                 return level.spread(own)
-            if any(isinstance(one, Batched) and one._batched for one in self.results):
+            if any(isinstance(result, Batched) and result._batched for result in self.results):
                 return level.spread(own).sum(0)
             return own._inner

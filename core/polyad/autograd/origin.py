@@ -59,8 +59,8 @@ def _path(modules: list[Any]) -> str:
     for inner, outer in zip(reversed(modules[:-1]), reversed(modules[1:]), strict=True):
         if inner is outer:
             continue
-        # Not a member of what called it: it stands for itself.
-        names.append(next((name for name, one in outer.named_modules() if one is inner), type(inner).__name__))
+        # Not a member of the module that called it: its type is its name.
+        names.append(next((name for name, module in outer.named_modules() if module is inner), type(inner).__name__))
     return f"{'.'.join(names)} ({modules[0]._describe()})"
 
 
@@ -74,7 +74,7 @@ def watch() -> None:
 
 
 def unwatch() -> None:
-    """Undo one `watch`."""
+    """Undo a `watch`."""
     watchers.remove(_note)
 
 

@@ -1,7 +1,7 @@
 """Where a program's time goes: `profile` times the ops of its thread, forward and backward; `record_function` labels.
 
 A profile is a mode. What it shows is host time: on a device that works through a queue, an op's time is that of handing
-it over, except for ops that wait (``item``). What an op is made of inside is part of its time; a label's and a backward
+it over, except for ops that wait (``item``). The ops inside an op are part of its time; a label's and a backward
 pass's *self* time is what is left without the ops in them.
 """
 
@@ -64,10 +64,10 @@ class Averages(list[Average]):
     """What ``key_averages`` gives: a list of `Average`, printed as a table."""
 
     def total_average(self) -> Average:
-        """All calls as one; its total is the sum of self times."""
+        """All calls together; its total is the sum of self times."""
         total = Average("Total", [Event("Total", 0, 0, 0, (), "")])
-        total.count = sum(one.count for one in self)
-        total.self_cpu_time_total = total.cpu_time_total = sum(one.self_cpu_time_total for one in self)
+        total.count = sum(average.count for average in self)
+        total.self_cpu_time_total = total.cpu_time_total = sum(average.self_cpu_time_total for average in self)
         return total
 
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
@@ -80,15 +80,15 @@ class Averages(list[Average]):
             raise ArgumentError(f"table: sort_by is {sort_by!r}", fix=f"pass one of {', '.join(_SORTS)}")
         whole = self.total_average().self_cpu_time_total or 1.0
         rows = [("Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls")]
-        for one in sorted(self, key=lambda average: getattr(average, key), reverse=True)[:row_limit]:
+        for average in sorted(self, key=lambda average: getattr(average, key), reverse=True)[:row_limit]:
             rows.append(
                 (
-                    one.key,
-                    f"{100 * one.self_cpu_time_total / whole:.1f}%",
-                    _time(one.self_cpu_time_total),
-                    _time(one.cpu_time_total),
-                    _time(one.cpu_time),
-                    str(one.count),
+                    average.key,
+                    f"{100 * average.self_cpu_time_total / whole:.1f}%",
+                    _time(average.self_cpu_time_total),
+                    _time(average.cpu_time_total),
+                    _time(average.cpu_time),
+                    str(average.count),
                 )
             )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -121,7 +121,7 @@ class profile(Mode):
     >>> x = polyad.ones(64, 64, requires_grad=True)
     >>> with polyad.autograd.profiler.profile() as profiled:
     ...     x.exp().sum().backward()
-    >>> averages = {one.key: one.count for one in profiled.key_averages()}
+    >>> averages = {average.key: average.count for average in profiled.key_averages()}
     >>> averages["backward"], averages["exp"]
     (1, 1)
     >>> print(profiled.key_averages().table(row_limit=3).splitlines()[0])
@@ -155,13 +155,16 @@ class profile(Mode):
         return super().__enter__() if self.enabled else self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         if self.enabled:
-            super().__exit__(kind, error, trace)
+            super().__exit__(exception_type, exception, traceback)
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        """Time the call; in a backward pass and other effects, also the ops it is made of."""
+        """Time the call; in a backward pass and other effects, also the ops inside it."""
         with self.timed(op.name, args):
             if isinstance(op, Effect) and op.body is not None and not op.updates and not state.modes:
                 state.modes = (self,)
@@ -183,7 +186,7 @@ class profile(Mode):
         return Averages(Average(name, events) for (name, _), events in groups.items())
 
     def total_average(self) -> Average:
-        """All calls as one."""
+        """All calls together."""
         return self.key_averages().total_average()
 
     def table(self, sort_by: str | None = None, row_limit: int = 100) -> str:
@@ -198,8 +201,8 @@ class profile(Mode):
     def export_chrome_trace(self, path: str) -> None:
         """Write the calls to a file that chrome://tracing and Perfetto show."""
         events = [
-            {"name": one.name, "ph": "X", "ts": one.start / 1e3, "dur": one.time / 1e3, "pid": 0, "tid": 0}
-            for one in self.function_events
+            {"name": event.name, "ph": "X", "ts": event.start / 1e3, "dur": event.time / 1e3, "pid": 0, "tid": 0}
+            for event in self.function_events
         ]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": events}, file)
@@ -258,14 +261,14 @@ class record_function:
 
     def __enter__(self) -> record_function:
         timed = [mode.timed(self.name) for mode in state.modes if isinstance(mode, profile)]
-        for one in timed:
-            one.__enter__()
+        for timing in timed:
+            timing.__enter__()
         self._open.append(timed)
         return self
 
     def __exit__(self, *error: object) -> None:
-        for one in reversed(self._open.pop()):
-            one.__exit__(*error)
+        for timing in reversed(self._open.pop()):
+            timing.__exit__(*error)
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)

@@ -1,10 +1,10 @@
 """What happens to saved tensors: `saved_tensors_hooks` keep them elsewhere, or smaller, until backward needs them.
 
 While hooks are on, a node's calls are `PackedCalls`, whose saved tensors are `Packed`; the engine opens them when it
-runs the node. Nothing of this is on the way of a program without hooks: they watch nodes as they are recorded
+runs the node. A program without hooks does not pay for this: hooks watch nodes as they are recorded
 (`polyad.history.node.watchers`).
 
-Invariants: a packed tensor is held by what the pack hook returned alone; its place in the graph is kept apart, so that
+Invariants: only what the pack hook returned holds the packed tensor; its place in the graph is kept apart, so that
 second derivatives go through it. Writes to it after packing are not noticed: what was packed may be a copy.
 """
 
@@ -63,14 +63,14 @@ class Packed:
             raise ArgumentTypeError(
                 f"unpack {hook_name(self.unpack)}: it returned {type(tensor).__name__}, not a tensor",
                 operands={"returned": tensor},
-                fix="return the tensor that pack was given, or one with its values",
+                fix="return the tensor that pack was given, or a tensor with its values",
             )
         if tensor._array.shape != self.shape:
             raise ShapeError(
                 f"unpack {hook_name(self.unpack)}: it returned another shape than pack was given",
                 operands={"returned": tensor},
                 notes={"packed": str(tuple(self.shape))},
-                fix="return a tensor of the packed one's shape",
+                fix="return a tensor of the packed tensor's shape",
             )
         tensor = tensor._alias()
         for level, tangent in self.tangents:
@@ -106,7 +106,7 @@ def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
     be a reference cycle, and keep saved tensors until the collector comes.
     """
     if value.__class__ is list or value.__class__ is tuple:
-        return value.__class__([_mapped(function, one) for one in value])
+        return value.__class__([_mapped(function, item) for item in value])
     return function(value)
 
 
@@ -116,20 +116,20 @@ def _pack(node: Node) -> None:
     if not hooks or not node.calls:
         return
     outs = node.out if isinstance(node.out, tuple) else (node.out,)
-    made: dict[int, Packed] = {}
+    by_id: dict[int, Packed] = {}
     alive: list[Tensor] = []
 
     def packed(value: Any) -> Any:
         if isinstance(value, Tensor):
-            if id(value) not in made:
+            if id(value) not in by_id:
                 alive.append(value)
                 number = next((number for number, out in enumerate(outs) if out is value), None)
-                made[id(value)] = Packed(value, hooks[-1], number)
-            return made[id(value)]
+                by_id[id(value)] = Packed(value, hooks[-1], number)
+            return by_id[id(value)]
         return value
 
     calls = PackedCalls((target, formula, _mapped(packed, saved)) for target, formula, saved in node.calls)
-    if made:
+    if by_id:
         node.calls = calls
         node.out = None
 
@@ -138,7 +138,7 @@ class saved_tensors_hooks:
     """Have *pack_hook* keep the tensors that recorded ops save for backward, and *unpack_hook* bring them back.
 
     ``pack_hook(tensor)`` may return anything; ``unpack_hook`` gets it when backward needs the tensor, and returns a
-    tensor of its values. Of nested pairs the innermost counts. A tensor that one op saves twice is packed once. Raises
+    tensor of its values. Of nested pairs the innermost counts. A tensor that an op saves twice is packed once. Raises
     RuntimeError where the hooks are disabled, and in backward if unpack gives something else than such a tensor.
 
     To keep them in files:
@@ -172,7 +172,10 @@ class saved_tensors_hooks:
         watchers.append(_pack)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         state.saved_hooks = state.saved_hooks[:-1]
         watchers.remove(_pack)
@@ -225,6 +228,9 @@ class disable_saved_tensors_hooks:
         state.saved_hooks_disabled = self._message
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         state.saved_hooks_disabled = self._before.pop()

@@ -1,7 +1,7 @@
 """vmap's machinery: how a function of single samples runs on all of them at once.
 
 batched.py `Batched` tensors; vmap_level.py has the level that they belong to
-rules.py   which rule an op gets, and the kinds of rules
+rules.py   which rule an op gets, and the forms of rules
 table.py   the ops with a rule of their own; images.py and memory.py have those of two families
 views.py   views of batches
 loops.py   what is carried out sample by sample, and counted

@@ -2,7 +2,7 @@
 
 The batch dimension is always the first of the inner tensor (`polyad.func.vmap` moves it there, which is a view), so a
 rule never has to ask where it is. A tensor that is the same for all samples is wrapped too when it meets others,
-without a batch dimension, and only spread over the batch where a rule cannot do without.
+without a batch dimension, and only spread over the batch where a rule needs that.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class Batched(Wrapped):
         super()._show(view)
         self._batched = view._batched  # type: ignore[attr-defined]
 
-    def _made_like(self, made: Tensor) -> Tensor:
+    def _made_like(self, created: Tensor) -> Tensor:
         level = self._level
         if not self._batched:
-            return made
+            return created
         with outside(level):
-            return level.wrap(level.spread(level.lifted(made)).clone())
+            return level.wrap(level.spread(level.lifted(created)).clone())
 
     def __repr__(self) -> str:
         samples = f"{self._level.size} samples" if self._batched else "the same for all samples"

@@ -29,27 +29,27 @@ def apart(level: VmapLevel, result: Tensor) -> Tensor:
 
 
 def _convolution(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
-    """Of one kernel, more images; of a kernel for each sample, a group of channels for each sample."""
+    """With one kernel for all samples, more images; with a kernel for each, a group of channels for each sample."""
     input, weight, bias, *settings = values
     if bias is not None and bias._batched:
         with level:
-            made = op.call(input, weight, None, *settings)
-            made = made + bias.reshape(-1, *[1] * (made.ndim - 2))
-        return level.spread(made)
+            result = op.call(input, weight, None, *settings)
+            result = result + bias.reshape(-1, *[1] * (result.ndim - 2))
+        return level.spread(result)
     shared = None if bias is None else bias._inner
     if not weight._batched:
         return unfold(level, op.call(fold(input._inner), weight._inner, shared, *settings))
     if shared is not None:
         shared = shared.repeat(level.size)
     *settings, groups = settings
-    made = op.call(channels(level, input), fold(weight._inner), shared, *settings, groups * level.size)
-    return apart(level, made)
+    result = op.call(channels(level, input), fold(weight._inner), shared, *settings, groups * level.size)
+    return apart(level, result)
 
 
 def _weight_grad(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     grad, input, *settings, groups = values
-    made = op.call(channels(level, grad), channels(level, input), *settings, groups * level.size)
-    return unfold(level, made)
+    result = op.call(channels(level, grad), channels(level, input), *settings, groups * level.size)
+    return unfold(level, result)
 
 
 def _resample(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:

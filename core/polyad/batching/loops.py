@@ -62,7 +62,7 @@ def reset_report() -> None:
 
 
 def note(op: str, samples: int) -> None:
-    """Count one op that was called once for each of *samples*."""
+    """Count an op that was called once for each of *samples*."""
     line = user_line()
     with _lock:
         record = _records.setdefault((op, line), LoopRecord(op, line))
@@ -82,18 +82,21 @@ def one_by_one(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     samples = [op.call(*[_sample(value, number) for value in values]) for number in range(level.size)]
     if not samples:
         like = op.call(*[_of_none(value) for value in values])
-        made = [zeros(0, *one.shape, dtype=one.dtype, device=one.device) for one in (like if op.outputs else (like,))]
+        results = [
+            zeros(0, *result.shape, dtype=result.dtype, device=result.device)
+            for result in (like if op.outputs else (like,))
+        ]
     elif op.outputs:
-        made = [stack(parts) for parts in zip(*samples, strict=True)]
+        results = [stack(parts) for parts in zip(*samples, strict=True)]
     else:
-        made = [stack(samples)]
-    wrapped = tuple([level.wrap(one) for one in made])
+        results = [stack(samples)]
+    wrapped = tuple([level.wrap(result) for result in results])
     return wrapped if op.outputs else wrapped[0]
 
 
 def _sample(value: Any, number: int) -> Any:
     if isinstance(value, list):
-        return [_sample(one, number) for one in value]
+        return [_sample(item, number) for item in value]
     if not isinstance(value, Tensor):
         return value
     inner: Tensor = value._inner  # type: ignore[attr-defined]
@@ -103,7 +106,7 @@ def _sample(value: Any, number: int) -> Any:
 def _of_none(value: Any) -> Any:
     """An operand to learn the results' shapes from when there are no samples."""
     if isinstance(value, list):
-        return [_of_none(one) for one in value]
+        return [_of_none(item) for item in value]
     if not isinstance(value, Tensor):
         return value
     return zeros(value.shape, dtype=value.dtype, device=value.device)

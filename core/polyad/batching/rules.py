@@ -9,12 +9,12 @@ An op gets the first of these that there is:
     its decomposition      a composite's body, run on the batched tensors; sample by sample if that reads data
     sample by sample       counted and warned of (`polyad.batching.loops`)
 
-Rules are mostly of one of three kinds. *Aligned*: the batch is one more of the leading dimensions that the op
-broadcasts, so it must stand in front of as many of them in every operand. *Shifted*: parameters that name dimensions
+Most rules have one of three forms. *Aligned*: the batch is one more of the leading dimensions that the op
+broadcasts, so every operand needs equally many of them behind the batch. *Shifted*: parameters that name dimensions
 name the next ones. *Folded*: the op has a dimension of independent images, and the batch becomes part of that.
 
 A rule is called as ``rule(level, op, values)`` with the level set aside; tensors among *values* are `Batched`, at least
-one of them with a batch. It returns inner tensors with the batch in front. To add one, add a row to `RULES`, or call
+one of them with a batch. It returns inner tensors with the batch in front. To add a rule, add a row to `RULES`, or call
 `register` from a package of your own.
 """
 
@@ -69,7 +69,7 @@ def carry_out(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
 
 
 def find(op: Op) -> tuple[Rule, str]:
-    """The rule of *op*, and its kind: "own", "structure", "decomposition" or "loop"."""
+    """The rule of *op*, and where it comes from: "own", "structure", "decomposition" or "loop"."""
     own = RULES.get(op.name)
     if own is not None:
         return own, "own"
@@ -98,22 +98,22 @@ def _any_batched(values: Sequence[Any]) -> bool:
 def _inner(value: Any) -> Any:
     if isinstance(value, Batched):
         return value._inner
-    return [_inner(one) for one in value] if isinstance(value, list) else value
+    return [_inner(item) for item in value] if isinstance(value, list) else value
 
 
 def _wrapped(level: VmapLevel, result: Any, batched: bool) -> Any:
     if isinstance(result, tuple):
-        return tuple([level.wrap(one, batched) for one in result])
+        return tuple([level.wrap(part, batched) for part in result])
     return level.wrap(result, batched)
 
 
-# -------------------------------------------------------------------------------------------------- kinds of rules
+# -------------------------------------------------------------------------------------------------- forms of rules
 
 
 def aligned(*cores: int, spread: bool = False) -> Rule:
     """The rule of an op that broadcasts the leading dimensions of its operands.
 
-    *cores* says how many dimensions of each operand are no leading ones: 2 for a matrix; none by default. With *spread*
+    *cores* says how many dimensions of each operand are not leading: 2 for a matrix; none by default. With *spread*
     every operand gets the batch, for ops whose operands must have equal leading dimensions, or that take a gradient for
     each sample from each.
     """
@@ -130,28 +130,28 @@ def in_line(level: VmapLevel, op: Op, values: tuple[Any, ...], cores: Sequence[i
     """The operands' inner tensors with equally many leading dimensions behind the batch."""
     operands = values[: len(op.operands)]
     leading = []
-    for position, one in enumerate(operands):
-        if one.__class__ is Batched:
-            leading.append(one._array.ndim - (cores[position] if position < len(cores) else 0))
+    for position, operand in enumerate(operands):
+        if operand.__class__ is Batched:
+            leading.append(operand._array.ndim - (cores[position] if position < len(cores) else 0))
         else:
             leading.append(-1)  # a number, or absent
     most = max(leading)
-    made: list[Any] = []
-    for one, count in zip(operands, leading, strict=True):
+    lined_up: list[Any] = []
+    for operand, count in zip(operands, leading, strict=True):
         if count < 0:
-            made.append(one)
+            lined_up.append(operand)
             continue
-        inner = level.spread(one) if spread else one._inner
-        if count < most and (spread or one._batched):
+        inner = level.spread(operand) if spread else operand._inner
+        if count < most and (spread or operand._batched):
             for _ in range(most - count):
                 inner = inner.unsqueeze(1)
-        made.append(inner)
-    return made
+        lined_up.append(inner)
+    return lined_up
 
 
 def shifted(param: str) -> Rule:
     """The rule of an op whose parameter *param* names a dimension or several, counted from the front. Operands are of
-    one rank, or broadcast to one.
+    the same rank, or broadcast to it.
     """
 
     def rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
@@ -166,12 +166,12 @@ def shifted(param: str) -> Rule:
             params[at] = tuple([dim + 1 if dim >= 0 else dim for dim in named])
             return op.call(*operands, *params)
         params[at] = named + 1 if named >= 0 else named
-        if any(one.ndim for one in values[:count] if isinstance(one, Tensor)):
+        if any(operand.ndim for operand in values[:count] if isinstance(operand, Tensor)):
             return op.call(*operands, *params)
         # A sample without dimensions is a row of one element.
-        operands = [one.unsqueeze(1) if isinstance(one, Tensor) else one for one in operands]
+        operands = [operand.unsqueeze(1) if isinstance(operand, Tensor) else operand for operand in operands]
         result = op.call(*operands, *params)
-        flat = [_reshape(one, (level.size,)) for one in (result if op.outputs else (result,))]
+        flat = [_reshape(part, (level.size,)) for part in (result if op.outputs else (result,))]
         return tuple(flat) if op.outputs else flat[0]
 
     return rule
@@ -179,9 +179,9 @@ def shifted(param: str) -> Rule:
 
 def folded(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """The rule of an op whose operands and results begin with a dimension of images."""
-    operands = [fold(level.spread(one)) if isinstance(one, Batched) else one for one in values]
+    operands = [fold(level.spread(value)) if isinstance(value, Batched) else value for value in values]
     result = op.call(*operands)
-    return tuple([unfold(level, one) for one in result]) if op.outputs else unfold(level, result)
+    return tuple([unfold(level, part) for part in result]) if op.outputs else unfold(level, result)
 
 
 def fold(inner: Tensor) -> Tensor:
@@ -208,7 +208,7 @@ def decomposed(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
             raise
         return one_by_one(level, op, values)
     if op.outputs:
-        return tuple([level.lifted(one)._bare() for one in result])
+        return tuple([level.lifted(part)._bare() for part in result])
     return level.lifted(result)._bare()
 
 
@@ -225,7 +225,7 @@ def draw(level: VmapLevel, op: Op, args: tuple[Any, ...]) -> Any:
     if op.params[:1] == ("shape",):
         return level.wrap(op.call((level.size, *args[0]), *args[1:]))
     # Of operands that are the same for all samples.
-    operands = [_spread_out(level, one) for one in args[: len(op.operands)]]
+    operands = [_spread_out(level, operand) for operand in args[: len(op.operands)]]
     return carry_out(level, op, (*operands, *args[len(op.operands) :]))
 
 

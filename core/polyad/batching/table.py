@@ -1,6 +1,6 @@
 """The ops with a batching rule of their own, and the rules that only they have.
 
-To add one, see rules.py. Most ops need none: their structure or their decomposition says how they are carried out.
+To add a rule, see rules.py. Most ops need none: their structure or their decomposition says how they are carried out.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _position_of_extreme(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> T
 
 def _join(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     tensors, dim = values
-    return op.call([level.spread(one) for one in tensors], dim + 1)
+    return op.call([level.spread(tensor) for tensor in tensors], dim + 1)
 
 
 def _roll(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
@@ -129,8 +129,8 @@ def _batch_numbers(level: VmapLevel, like: Tensor, ndim: int) -> Tensor:
 
 
 def _positions(level: VmapLevel, op: Op, indices: Sequence[Any]) -> tuple[list[int], list[Tensor], int]:
-    """The dimensions indexed, inner index tensors with the batch in front (or of no batch), and the rank of one's own
-    place. Masks become positions.
+    """The dimensions indexed, inner index tensors with the batch in front (or of no batch), and the rank of their
+    place in a sample's result. Masks become positions.
     """
     from ..ops.indexing.nonzero import _nonzero as places
 
@@ -151,12 +151,12 @@ def _positions(level: VmapLevel, op: Op, indices: Sequence[Any]) -> tuple[list[i
             dims.append(dim)
             found.append((index._inner, index._batched))
             dim += 1
-    rank = max(one.ndim - batched for one, batched in found)
+    rank = max(inner.ndim - batched for inner, batched in found)
     lined = []
-    for one, batched in found:
+    for inner, batched in found:
         if batched:
-            one = _reshape(one, (level.size, *[1] * (rank - one.ndim + 1), *one._array.shape[1:]))
-        lined.append(one)
+            inner = _reshape(inner, (level.size, *[1] * (rank - inner.ndim + 1), *inner._array.shape[1:]))
+        lined.append(inner)
     return dims, lined, rank
 
 
@@ -178,7 +178,7 @@ def _index_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     entries = [None] * (input.ndim + 1)
     for dim, part in zip(dims, parts, strict=True):
         entries[dim + 1] = part
-    if not any(one._batched for one in indices if one is not None and one._type.dtype is not bool_):
+    if not any(index._batched for index in indices if index is not None and index._type.dtype is not bool_):
         result = _index(input._inner, entries)
         return result.movedim(rank, 0) if _gaps(dims) else result
     entries[0] = _batch_numbers(level, input._inner, rank + 1)
@@ -189,7 +189,7 @@ def _index_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
 
 def _index_put_rule(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Tensor:
     input, indices, source, accumulate = values
-    given = [one for one in indices if one is not None]
+    given = [index for index in indices if index is not None]
     by_mask = len(given) == 1 and given[0]._type.dtype is bool_ and given[0]._batched
     if by_mask and not accumulate and (not isinstance(source, Tensor) or source.numel() == 1):
         return _masked(level, input, indices, source)
@@ -252,9 +252,9 @@ def _qr(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
 
 def _affine_of_rows(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
     """Normalisation of rows is the same with more rows, if weight and bias are the same for all samples."""
-    if any(one._batched for one in values[1 : len(op.operands)] if isinstance(one, Batched)):
+    if any(value._batched for value in values[1 : len(op.operands)] if isinstance(value, Batched)):
         return decomposed(level, op, values)
-    return op.call(*[one._inner if isinstance(one, Batched) else one for one in values])
+    return op.call(*[value._inner if isinstance(value, Batched) else value for value in values])
 
 
 RULES.update(
@@ -292,7 +292,7 @@ RULES.update(
         "attention_backward": aligned(2, 2, 2, 2, 2, 1, spread=True),
         # of lines one after the other
         "overlap_add": aligned(2),
-        # written in place into what is made of the first operand
+        # written in place into what is computed from the first operand
         "weighted_rows": _spread_first,
         # which counts its steps in a tensor without dimensions: of a batch that is one number a sample
         "adam_step": decomposed,

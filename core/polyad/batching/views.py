@@ -1,10 +1,10 @@
 """Views of batches: the view that the function takes of a sample, taken of all samples at once.
 
-Where the op's parameters name dimensions or sizes, the op itself makes the inner view, with parameters that speak of
+Where the op's parameters name dimensions or sizes, the op itself makes the inner view, with parameters translated to
 one dimension more, and so with its own gradient. For the others `_of_each` applies the op's layout arithmetic to what
 lies behind the first dimension.
 
-To add a view op: nothing, unless its parameters can be said of one dimension more; then a row in `_SAID_OF_ONE_MORE`.
+A new view op needs nothing here, unless its parameters can be translated so: then add a row to `_TRANSLATIONS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def view_of_batch(op: Op, input: Batched, params: tuple[Any, ...], layout: Layout) -> Tensor:
-    """The view *op* of every sample of *input*; *layout* is that of one."""
+    """The view *op* of every sample of *input*; *layout* is that of a single sample's view."""
     inner = input._inner
     if op.name == "expand":
         for _ in range(len(layout.shape) - input.ndim):
@@ -33,7 +33,7 @@ def view_of_batch(op: Op, input: Batched, params: tuple[Any, ...], layout: Layou
         moved = layout.offset - layout_of(input).offset
         shape, strides = (own.shape[0], *layout.shape), (own.strides[0], *layout.strides)
         return op.call(inner, shape, strides, own.offset + moved, own)  # type: ignore[no-any-return]
-    translate = _SAID_OF_ONE_MORE.get(op.name)
+    translate = _TRANSLATIONS.get(op.name)
     if translate is None:
         return _of_each(inner, op.body, params)
     return op.call(inner, *translate(inner, *params))  # type: ignore[no-any-return]
@@ -54,7 +54,7 @@ def _as_given(inner: Tensor, *params: Any) -> tuple[Any, ...]:
     return params
 
 
-_SAID_OF_ONE_MORE: dict[str, Callable[..., tuple[Any, ...]]] = {
+_TRANSLATIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "permute": lambda inner, dims: ((0, *[dim + 1 for dim in dims]),),
     "reshape_view": lambda inner, shape: ((inner._array.shape[0], *shape),),
     "squeeze": lambda inner, dims: (tuple([dim + 1 for dim in dims]),),
@@ -70,4 +70,4 @@ _SAID_OF_ONE_MORE: dict[str, Callable[..., tuple[Any, ...]]] = {
     "view_dtype": _as_given,
 }
 
-assert all(OPS[name].kind == "view" for name in _SAID_OF_ONE_MORE)
+assert all(OPS[name].kind == "view" for name in _TRANSLATIONS)

@@ -24,7 +24,7 @@ from .views import view_of_batch
 
 
 class VmapLevel(Level):
-    """The level of one vmap.
+    """The level of a vmap.
 
     Attributes:
         size: how many samples there are.
@@ -46,8 +46,8 @@ class VmapLevel(Level):
         shape, strides = array.shape, array.strides
         if batched:
             shape, strides = shape[1:], strides[1:]
-        kind = inner._type.nd if shape else inner._type.zd
-        out: Batched = Batched._over(self, inner, Handle(shape, strides, self), kind)
+        type_ = inner._type.nd if shape else inner._type.zd
+        out: Batched = Batched._over(self, inner, Handle(shape, strides, self), type_)
         out._batched = batched
         return out
 
@@ -108,7 +108,7 @@ class VmapLevel(Level):
         )
         error.lines = {
             "self": describe(target),
-            **{f"args[{i}]": describe(one) for i, one in enumerate(args) if isinstance(one, Tensor)},
+            **{f"args[{i}]": describe(arg) for i, arg in enumerate(args) if isinstance(arg, Tensor)},
             **error.lines,
         }
         raise error
@@ -117,14 +117,14 @@ class VmapLevel(Level):
 def map_first(
     name: str, function: Callable[..., Sequence[Tensor | None]], tensors: Sequence[Tensor | None], size: int
 ) -> list[Tensor | None]:
-    """The results of *function* mapped over the first dimension, of *size*, of *tensors*; None stands for itself.
+    """The results of *function* mapped over the first dimension, of *size*, of *tensors*; None stays None.
 
     What is random in it is the same for all: it was decided before, and is only computed again.
     """
     level = VmapLevel(name, size, "same")
     try:
         with level:
-            found = function(*[None if one is None else level.wrap(one) for one in tensors])
-        return [None if one is None else level.spread(level.lifted(one)) for one in found]
+            found = function(*[None if tensor is None else level.wrap(tensor) for tensor in tensors])
+        return [None if result is None else level.spread(level.lifted(result)) for result in found]
     finally:
         level.end()

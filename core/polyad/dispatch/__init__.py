@@ -1,6 +1,6 @@
 """From a call to a kernel.
 
-op.py         declaring: @primitive, @composite, @view, @function, gradient; and forward.py, of tangents
+op.py         declaring ops: @primitive, @composite, @view, @function, gradient; and forward.py, their forward rules
 declared.py   what is declared, and catalogue.py, where to look it up by name
 caller.py     the generated function of each op: the path that every call takes
 plan.py       what is decided once a call signature, and how a kernel's failure is explained

@@ -2,10 +2,10 @@
 
 Nothing is checked before a call: Python finds most mistakes by itself, deep inside, in words that say nothing to the
 caller ("'str' object has no attribute '_array'"). When such an exception leaves a public function, `explained` compares
-each argument with its annotation, names the one that does not fit, and failing that says which call failed with what.
-Exceptions of the user's own code (a callback, an ``__array__``, a warning made an error) pass as they are.
+each argument with its annotation, names the first that does not fit, or else says which call failed with what.
+Exceptions of the user's own code (a callback, an ``__array__``, a warning turned into an error) pass as they are.
 
-To have an annotation understood, add its words to `_KINDS`. Unknown ones fit everything.
+To have an annotation understood, add its words to `_UNDERSTOOD`. Unknown annotations fit everything.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _of_sequence(fits: Fits) -> Fits:
     )
 
 
-_KINDS: dict[str, tuple[str, Fits]] = {
+_UNDERSTOOD: dict[str, tuple[str, Fits]] = {
     "Tensor": ("a tensor", lambda value: isinstance(value, Tensor)),
     "Number": ("a number", _is_number),
     "int": ("an int", _is_int),
@@ -97,17 +97,17 @@ _ALIASES = {
 
 
 @cache
-def _kinds_of(annotation: str) -> tuple[tuple[str, Fits], ...]:
+def _alternatives(annotation: str) -> tuple[tuple[str, Fits], ...]:
     """The alternatives of *annotation*; none if anything may fit it."""
     for alias, meaning in _ALIASES.items():
         annotation = annotation.replace(alias, meaning)
-    kinds = []
+    alternatives = []
     for part in re.split(r" \| (?![^\[]*\])", annotation):
-        if part not in _KINDS:
+        if part not in _UNDERSTOOD:
             return ()
-        if _KINDS[part] not in kinds:
-            kinds.append(_KINDS[part])
-    return tuple(kinds)
+        if _UNDERSTOOD[part] not in alternatives:
+            alternatives.append(_UNDERSTOOD[part])
+    return tuple(alternatives)
 
 
 def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, Any]) -> PolyadError | None:
@@ -115,10 +115,10 @@ def misfit(function: str, signature: inspect.Signature, arguments: Mapping[str, 
     for name, parameter in signature.parameters.items():
         if name not in arguments or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
-        value, kinds = arguments[name], _kinds_of(_text(parameter.annotation))
-        if not kinds or value is parameter.default or any(fits(value) for _, fits in kinds):
+        value, alternatives = arguments[name], _alternatives(_text(parameter.annotation))
+        if not alternatives or value is parameter.default or any(fits(value) for _, fits in alternatives):
             continue
-        *most, last = (words for words, _ in kinds)
+        *most, last = (words for words, _ in alternatives)
         wanted = f"{', '.join(most)} or {last}" if most else last
         return wrong_type(function, name, value, wanted)
     return None
@@ -189,7 +189,7 @@ DEFECTS = (NameError, ImportError, AssertionError)
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
     """The error to raise for *error*, which left a call of *function*; *error* itself if it says enough."""
     untold = getattr(error, "untold", None)
-    if untold is not None:  # told generically by an inner function; the outermost one says it in its own words
+    if untold is not None:  # explained by an inner function; the outermost function does so in its own words
         return explained(function, signature, arguments, untold)
     if isinstance(error, PolyadError):
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
@@ -217,19 +217,19 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
         return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
     if isinstance(error, OverflowError):
-        return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller one")
+        return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
     fix = f"compare the call with help(polyad.{function})"
     if not re.search(r"required positional argument|positional arguments? but|unexpected keyword", str(error)):
         fix += "; if it is right, report a defect of polyad"
-    kind: type[PolyadError] = OptionError
+    error_class: type[PolyadError] = OptionError
     if isinstance(error, IndexError):
-        kind = IndexOutOfRange
+        error_class = IndexOutOfRange
     elif isinstance(error, (TypeError, AttributeError)):
-        kind = ArgumentTypeError
-    made = kind(told, operands=operands, fix=fix)
-    made.untold = error  # type: ignore[attr-defined]
-    return made
+        error_class = ArgumentTypeError
+    problem = error_class(told, operands=operands, fix=fix)
+    problem.untold = error  # type: ignore[attr-defined]
+    return problem
 
 
 def defect(function: str, operands: Mapping[str, Any], error: Exception) -> InternalError:
@@ -252,7 +252,9 @@ def _asked_of_unknown(signature: inspect.Signature, arguments: Mapping[str, Any]
         return isinstance(value, (list, tuple)) and any(map(holds, value))
 
     return error.name is None or any(
-        holds(value) for name, value in arguments.items() if not _kinds_of(_text(signature.parameters[name].annotation))
+        holds(value)
+        for name, value in arguments.items()
+        if not _alternatives(_text(signature.parameters[name].annotation))
     )
 
 
@@ -274,7 +276,7 @@ def _shown(signature: inspect.Signature, arguments: Mapping[str, Any]) -> dict[s
 
 
 def _is_users(error: BaseException) -> bool:
-    """Whether code outside polyad raised *error*: it was called back, or made an exception of a warning."""
+    """Whether code outside polyad raised *error*: it was called back, or turned a warning into an exception."""
     if isinstance(error, Warning):
         return True
     frame, names = error.__traceback__, []

@@ -187,7 +187,7 @@ _PLAIN = {
     "DType": "{n}.__class__ is not DType: {n} = dtype_",
     "DType | None": "{n}.__class__ is not DType and {n} is not None: {n} = dtype_",
 }
-"""By annotation: when a value is not of Python's own type, and what makes it so or raises."""
+"""By annotation: the test that a value is not of Python's own type, and the function that converts it or raises."""
 
 
 def plain_values(function: str, signature: inspect.Signature) -> str:
@@ -233,7 +233,7 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def write_out(out: Any, result: Any) -> Any:
-    """Put *result* into the tensor (or tuple of tensors) *out* that the user gave, resizing an empty one;
+    """Put *result* into *out*, the tensor (or tuple of tensors) that the user gave, resized if it is empty;
     returns *out*.
 
     Raises RuntimeError when out's device differs or its dtype cannot hold the result, TypeError when it is no tensor.
@@ -241,9 +241,10 @@ def write_out(out: Any, result: Any) -> Any:
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise ArgumentTypeError(
-                f"out: the op has {len(result)} results, out is {out!r}", fix="give a tuple with one tensor a result"
+                f"out: the op has {len(result)} results, out is {out!r}",
+                fix="give a tuple with a tensor for each result",
             )
-        written = [write_out(one, part) for one, part in zip(out, result, strict=True)]
+        written = [write_out(tensor, part) for tensor, part in zip(out, result, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
     if not isinstance(out, Tensor):
         raise ArgumentTypeError(f"out: {out!r} is no tensor", fix="pass a tensor of the result's dtype and device")

@@ -1,7 +1,7 @@
 """What is declared, by name: ops, the public functions of tensors, and the attributes of Tensor.
 
 A name is enough to reach an op from below: what dispatch needs of creation, or a tensor of printing, it looks up here
-and imports from nowhere. Modules that declare ops are loaded when one of their names is first looked up; which module
+instead of importing it. Modules that declare ops are loaded when one of their names is first looked up; which module
 declares which name is told by an index (`polyad.ops.index`), so a program never loads the families that it does not
 use.
 
@@ -36,7 +36,7 @@ class Catalogue(MutableMapping[str, V]):
         self._home.update(homes)
 
     def declare(self, name: str, entry: V) -> None:
-        """Add the entry that a module declares. Raises TypeError if another one has that name."""
+        """Add the entry that a module declares. Raises TypeError if another entry has that name."""
         module = entry.module  # type: ignore[attr-defined]
         known = self._entries.get(name)
         home = self._home.get(name, module) if known is None else known.module  # type: ignore[attr-defined]
@@ -91,7 +91,7 @@ OPS: Catalogue[Op] = Catalogue()
 
 PUBLIC: Catalogue[Function] = Catalogue()
 """Every public function of tensors by its name under ``polyad`` ("exp", "linalg.svd"), whether it is an op or calls
-ops: what `polyad.*` and the Tensor methods are made of."""
+ops: the functions behind `polyad.*` and the Tensor methods."""
 
 ATTRIBUTES: Catalogue[Attribute] = Catalogue()
 """Every method, in-place form and property of Tensor that a module declares, by name: "exp", "exp_", "real". Operators

@@ -1,7 +1,7 @@
-"""What is declared: an op and a public function, as everything that looks them up sees them.
+"""What declarations leave: `Op`, `Function` and `Attribute`, the entries of the catalogue.
 
-How they are declared is said in `polyad.dispatch.op`. Nothing here carries out a call, so what stands below tensors
-may speak of ops, too.
+How to declare them is said in `polyad.dispatch.op`. Nothing here carries out a call, so the modules below Tensor may
+refer to ops, too.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class ForwardRule(NamedTuple):
     """How an op's tangent is computed.
 
     Attributes:
-        kind: "symmetric", "linear", "multilinear", "affine", "reduction", "body" or "own".
+        form: "symmetric", "linear", "multilinear", "affine", "reduction", "body" or "own".
         positions: of the operands that it is linear in.
-        function: a rule of its own, called as ``function(values, tangents)`` with operands, parameters and results;
-            of a reduction, what gives (dims, keepdim) of these values.
+        function: for "own" the rule, called as ``function(values, tangents)`` with operands, parameters and results;
+            for "reduction" what gives (dims, keepdim) from these values.
         holomorphic: whether a symmetric op's gradient of complex operands is its derivative's conjugate times g.
     """
 
-    kind: str
+    form: str
     positions: tuple[int, ...] = ()
     function: Callable[[tuple[Any, ...], list[Any]], Any] | None = None
     holomorphic: bool = True
@@ -63,12 +63,12 @@ class Op:
         params: names of the other parameters, in order.
         keyed: the params that the plan depends on (dtypes, devices).
         dtype: the dtype rule.
-        structure: which elements of the operands an element of the result is made of (`polyad.dispatch.structure`).
+        structure: which elements of the operands an element of the result depends on (`polyad.dispatch.structure`).
         shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
-        formulas: gradient formulas.  saves_out: whether one of them needs the result.
-        saves_tensors: whether one of them needs the result or an operand.
+        formulas: gradient formulas.  saves_out: whether any of them needs the result.
+        saves_tensors: whether any of them needs the result or an operand.
         forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
         plans: what dispatch resolved so far, by call signature.
@@ -104,7 +104,7 @@ class Op:
         self.operands: dict[str, str] = {}
         self.params: tuple[str, ...] = ()
         for name, parameter in self.signature.parameters.items():
-            given = _operand_kind(parameter.annotation)
+            given = _how_given(parameter.annotation)
             if name == "out":
                 continue
             if given is None:
@@ -146,7 +146,7 @@ class Function:
         op: the op it is, None if it only calls ops.
         method: whether it is a Tensor method too.
         inplace: whether there is an in-place form ``<name>_``.
-        fronts: the op that does all its work where it gets that op's operands alone, if there is one.
+        fronts: the op that does all the work of a call with that op's operands alone, if there is such an op.
     """
 
     __slots__ = ("call", "fronts", "inplace", "method", "module", "name", "namespace", "op")
@@ -185,7 +185,7 @@ class Attribute:
     make: Callable[[], Any]
 
 
-def _operand_kind(annotation: Any) -> str | None:
+def _how_given(annotation: Any) -> str | None:
     if isinstance(annotation, type):
         text = annotation.__name__
     else:

@@ -12,12 +12,12 @@ kernel of its own; its body calls ops and tier 0 of the backend. With no mode ac
     FILL = declare(Effect("fill_", fill_, _fill, reads=(1,), writes=0, result=Result.TARGET))
 
 An effect says what it does as data, in the words of `Effect`, `Result` and `Record`. Modes decide by this data and know
-no effect by its name, so a new one needs a declaration and nothing else. ``tests/unit/dispatch/test_effects.py``
+no effect by its name, so a new effect needs a declaration and nothing else. ``tests/unit/dispatch/test_effects.py``
 carries out every declared effect and proves what it says.
 
-Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the first ones gets what the
-user's program would get with these tensors. That is what replaying a captured graph rests on, so everything that the
-body depends on is an argument.
+Invariant: a mode that calls ``effect.call(*args)`` again with other tensors in place of the original tensors gets what
+the user's program would get with these tensors. That is what replaying a captured graph rests on, so everything that
+the body depends on is an argument.
 
 To add an effect, write the three parts above, and an example of its arguments in the test. Arguments are positional.
 """
@@ -36,20 +36,24 @@ if TYPE_CHECKING:
 
 
 class Result(Enum):
-    """What comes back from an effect. "The argument" is the one at `Effect.of`."""
+    """What comes back from an effect. "The argument" is that at `Effect.of`."""
 
     NOTHING = "None, or the handle of a hook: nothing to compute with"
     HOST = "Python data, or memory shown to another library; the program may depend on it from then on"
     COMMON = "as HOST, but one answer for all samples of a batch (`polyad.func.vmap`) together"
     FRESH = "a tensor over new memory, without history and tangent"
     COPY = "a tensor over new memory that holds the argument's elements, with its history and tangent"
-    ALIAS = "another tensor that shows the argument's memory as it does, with its history and tangent; of several, each"
+    ALIAS = (
+        "another tensor over the argument's memory, of its layout, history and tangent; for a list, an alias of each"
+    )
     DETACHED = "as ALIAS, without the argument's history and tangent"
-    ENTRY = "as ALIAS, with a history that begins there before it goes on, and at the innermost transform"
+    ENTRY = (
+        "as ALIAS, with a history that begins at the alias, at the innermost transform, and goes on to the argument's"
+    )
     RESIZED = "a tensor of another layout over the argument's memory, or over a copy that is longer; without history"
     TARGET = "the argument itself"
-    GRADIENT = "the tensor that stands in the argument's ``.grad``, or None"
-    ANY = "tensors of which nothing is said: new ones, aliases, arguments"
+    GRADIENT = "the tensor in the argument's ``.grad``, or None"
+    ANY = "new tensors, aliases or arguments: nothing is said of which"
 
 
 class Record(Enum):
@@ -77,8 +81,8 @@ class Effect:
 
     Attributes:
         name: as the user knows it.
-        call: carry it out, seen by the modes that are active then.
-        body: carry it out unseen, with what it is made of seen; None if it is made of nothing that modes see.
+        call: carries it out, seen by the modes that are active then.
+        body: carries it out without showing it to the modes, which see the calls inside it; None if there are none.
         reads: the arguments on whose elements what comes back, or what is written, depends; not those that are only
             shown by a result that shares their memory.
         writes: the argument into whose memory it writes, whose version then goes up.
@@ -87,9 +91,9 @@ class Effect:
         result: what comes back.
         of: the argument that `Result` and `Record` speak of.
         record: what it does to the record of tensors.
-        op: the op that an in-place form comes down to, if there is one.
-        packed: whether the arguments are those of a function, as (first, other positional ones, those by name).
-        caller: the argument that names the function that the user called, of an effect that many come down to.
+        op: the op that an in-place form comes down to, if any.
+        packed: whether the arguments are those of a function, as (first, other positional, keyword arguments).
+        caller: for an effect that many functions share, the argument that names the function that the user called.
     """
 
     name: str
@@ -126,7 +130,7 @@ class Effect:
 
     @property
     def changes(self) -> int | None:
-        """The argument that is another afterwards, in its memory or in what it shows."""
+        """The argument that the effect changes: what its memory holds, or which memory it shows."""
         return self.rebinds if self.writes is None else self.writes
 
     def called(self, args: tuple[Any, ...]) -> str:
@@ -146,8 +150,8 @@ class Effect:
 
 
 EFFECTS: dict[str, Effect] = {}
-"""All effects by name, but in-place forms of functions (`polyad.dispatch.inplace`) and calls of the user's own
-`polyad.autograd.Function`, which say the same, each of their kind.
+"""All effects by name, except those of in-place forms (`polyad.dispatch.inplace`) and those of calls of the user's own
+`polyad.autograd.Function`: within each of these two groups all effects say the same.
 """
 
 
@@ -159,5 +163,5 @@ def declare(effect: Effect) -> Effect:
 
 
 def exchanged(args: tuple[Any, ...], position: int, value: Any) -> tuple[Any, ...]:
-    """*args* with *value* in place of one of them."""
+    """*args* with *value* at *position*."""
     return (*args[:position], value, *args[position + 1 :])

@@ -1,6 +1,6 @@
 """Declaring forward rules: how a small change of an op's operands, their *tangents*, changes its result.
 
-    symmetric(op, ...)          the Jacobian is its own transpose, as a diagonal one is; the rule is read off the
+    symmetric(op, ...)          the Jacobian is its own transpose, as a diagonal matrix is; the rule is read off the
                                 gradient formulas
     linear_in(op, name, ...)    linear in these operands together: the op applied to their tangents
     multilinear(op, name, ...)  linear in each of them: the sum of the op applied to one tangent at a time
@@ -11,7 +11,7 @@
     forward(op, rule)           a rule of its own
 
 An op needs none of them: `polyad.autograd.forward_rules` derives a rule from gradient formulas (by differentiating
-them), runs the body of a composite without formulas, and applies a view to the tangent. Declare one where it is
+them), runs the body of a composite without formulas, and applies a view to the tangent. Declare a rule where it is
 cheaper, beside the gradient:
 
     gradient(_mul, input=lambda g, other: _mul(g, conjugate(other)), other=lambda g, input: _mul(g, conjugate(input)))
@@ -19,8 +19,8 @@ cheaper, beside the gradient:
 
 The parameters of a rule of its own name what it needs: the tangent of an operand as ``<name>_t`` (None where it has
 none, a list for a list of tensors), an operand or parameter by its name, the result as ``out`` (or the names in
-``outputs``). It is written in ops and returns the tangent of the result, or a tuple of one a result, None where it is
-zero. It may be broadcast to the result's shape and cast to its dtype.
+``outputs``). It is written in ops and returns the tangent of the result, or a tuple with the tangent of each result;
+None stands for zero. A tangent is broadcast to the result's shape and cast to its dtype.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def symmetric(*declared: Callable[..., Any], holomorphic: bool = True) -> None:
     matrix, one of them conjugated. Of complex operands it needs an op that is *holomorphic* or has real results; for
     the others it holds for real operands only.
     """
-    for one in declared:
-        op_of(one).forward = ForwardRule("symmetric", holomorphic=holomorphic)
+    for function in declared:
+        op_of(function).forward = ForwardRule("symmetric", holomorphic=holomorphic)
 
 
 def linear_in(declared: Callable[..., Any], *operands: str) -> None:
@@ -65,8 +65,8 @@ def affine(declared: Callable[..., Any], input: str, weight: str, bias: str) -> 
 
 
 def reduction(declared: Callable[..., Any]) -> None:
-    """Say of an op whose structure is a reduction: its gradient formula, given ones, computes by how much each element
-    counts for the one element of the result that it counts for.
+    """Say of an op whose structure is a reduction: its gradient formula, given a gradient of ones, computes how much
+    each element contributes to its element of the result.
     """
     op = op_of(declared)
     structure, count = op.structure, len(op.operands)
@@ -82,8 +82,8 @@ def reduction(declared: Callable[..., Any]) -> None:
 
 def by_body(*declared: Callable[..., Any]) -> None:
     """Say of composites with gradients that their tangents come from their bodies, which are computed beside them."""
-    for one in declared:
-        op = op_of(one)
+    for function in declared:
+        op = op_of(function)
         if op.kind != "composite":
             raise TypeError(f"forward rule of {op.name}: it has no body to run")
         op.forward = ForwardRule("body")
@@ -118,5 +118,5 @@ def _reader(op: Op, rule: Callable[..., Any]) -> Callable[[tuple[Any, ...], list
                 f"forward rule of {op.name}: it asks for {want!r}, which is none of "
                 f"{(*[name + '_t' for name in operands], *op.names, *results)}"
             )
-    made: Callable[[tuple[Any, ...], list[Any]], Any] = eval(f"lambda v, t: rule({', '.join(parts)})", {"rule": rule})
-    return made
+    read: Callable[[tuple[Any, ...], list[Any]], Any] = eval(f"lambda v, t: rule({', '.join(parts)})", {"rule": rule})
+    return read

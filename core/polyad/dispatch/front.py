@@ -74,14 +74,14 @@ def front(
     scope: dict[str, Any] = {
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
         "write_out_": write_out, "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
-        "defaults_": {name: one.default for name, one in parameters.items()}, "Tensor_": Tensor, **CHECKS,
+        "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
 
     def source() -> str:
         given = "{" + ", ".join(f"{name!r}: {name}" for name in parameters) + "}"
-        arguments = ", ".join(_passed(one) for one in parameters.values() if one.name != "out")
-        required = [name for name, one in parameters.items() if _is_required(one)]
+        arguments = ", ".join(_passed(parameter) for parameter in parameters.values() if parameter.name != "out")
+        required = [name for name, parameter in parameters.items() if _is_required(parameter)]
         asked = " or ".join(["others_", *(f"{name} is missing_" for name in required)])
         return _BODY.format(
             name=definition.__name__,
@@ -121,33 +121,39 @@ def _is_required(parameter: inspect.Parameter) -> bool:
 
 def _parts(signature: inspect.Signature, numpy_names: bool) -> list[str]:
     """The parameters as they stand in a def. Defaults are set afterwards; where NumPy's names are understood, required
-    ones have one too.
+    parameters get a default, too.
     """
     parts, starred = [], False
-    for one in signature.parameters.values():
-        if one.kind is one.VAR_POSITIONAL:
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
             starred = True
-        elif one.kind is one.KEYWORD_ONLY and not starred:
+        elif parameter.kind is parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
             starred = True
-        star = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
-        optional = not star and (numpy_names or one.default is not one.empty)
-        parts.append(f"{star}{one.name}{'=None' if optional else ''}")
+        star = (
+            "*"
+            if parameter.kind is parameter.VAR_POSITIONAL
+            else "**"
+            if parameter.kind is parameter.VAR_KEYWORD
+            else ""
+        )
+        optional = not star and (numpy_names or parameter.default is not parameter.empty)
+        parts.append(f"{star}{parameter.name}{'=None' if optional else ''}")
     return [*parts, "**others_"] if numpy_names else parts
 
 
 def _defaults(signature: inspect.Signature, numpy_names: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Defaults of positional and of keyword parameters; where NumPy's names are understood, MISSING for required
-    ones.
+    parameters.
     """
     positional, keywords = [], {}
-    for one in signature.parameters.values():
-        if one.default is one.empty and not numpy_names:
+    for parameter in signature.parameters.values():
+        if parameter.default is parameter.empty and not numpy_names:
             continue
-        default = MISSING if one.default is one.empty else one.default
-        if one.kind is one.KEYWORD_ONLY:
-            keywords[one.name] = default
-        elif one.kind is not one.VAR_POSITIONAL:
+        default = MISSING if parameter.default is parameter.empty else parameter.default
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            keywords[parameter.name] = default
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
             positional.append(default)
     return tuple(positional), keywords
 
@@ -180,7 +186,7 @@ def renamed(call: Any, signature: inspect.Signature, given: Mapping[str, Any], o
         raise ArgumentTypeError(
             f"{function}: missing required argument {absent[0]!r}", fix=f"its parameters are {', '.join(parameters)}"
         )
-    rest = next((name for name, one in parameters.items() if one.kind is one.VAR_POSITIONAL), None)
+    rest = next((name for name, parameter in parameters.items() if parameter.kind is parameter.VAR_POSITIONAL), None)
     return call(*arguments.pop(rest), **arguments) if rest else call(**arguments)
 
 

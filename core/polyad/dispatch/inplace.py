@@ -2,10 +2,10 @@
 it.
 
 A tensor's history changes when it is written to, and so does the history of its base and of the base's other views.
-Invariant: of two tensors that share memory and were made with gradients on, both show the history of what the memory
+Invariant: of two tensors that share memory and were created with gradients on, both show the history of what the memory
 holds. The base gets a CopySlices node: its old history outside of the written window, the result's inside. Every other
-view becomes a window of the base as it is now. Views made under ``no_grad`` are not renewed, therefore a recorded write
-through one is refused.
+view becomes a window of the base as it is now. Views taken under ``no_grad`` are not renewed, therefore a recorded
+write through such a view is refused.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def form_of(public: Function) -> Callable[..., Tensor]:
 def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Write ``call(target, *args)`` into *target*; the in-place form *name* of a public function.
 
-    *op* is the op that does the work when *call* gets its operands alone, if there is one.
+    *op* is the op that does the work when *call* gets its operands alone, None if there is no such op.
     """
     if state.modes:
         return _effect(name, call, op).through_modes(target, args, kwargs)  # type: ignore[no-any-return]
@@ -131,10 +131,10 @@ def _saves(node: Node, tensor: Tensor) -> bool:
 
 
 def _copy_of(tensor: Tensor) -> Any:
-    kind = tensor._type
-    made = kind.backend.empty(tensor._array.shape, kind.dtype, kind.device)
-    kind.backend.copy(made, tensor._array)
-    return made
+    type_ = tensor._type
+    array = type_.backend.empty(tensor._array.shape, type_.dtype, type_.device)
+    type_.backend.copy(array, tensor._array)
+    return array
 
 
 def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
@@ -146,7 +146,7 @@ def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
     if state.grad_enabled and _any_history(out, values):
         return False
     count = len(op.operands)
-    types = tuple([one._type if isinstance(one, Tensor) else one.__class__ for one in values[:count]])
+    types = tuple([value._type if isinstance(value, Tensor) else value.__class__ for value in values[:count]])
     try:
         plan = op.plans.get(types if count > 1 else types[0]) or find_plan(op, values)
         if plan.out_kernel is None or plan.indirect is not None or plan.nd is not out._type.nd:
@@ -174,7 +174,7 @@ def _broadcasts_to(shape: tuple[int, ...], arg: Any) -> bool:
 
 
 def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """The kernel that may write straight into *target*, if there is one whose result has its dtype and shape."""
+    """The kernel that may write straight into *target*, None if the result has not its dtype and shape."""
     if len(args) + 1 != len(op.names):
         return None
     plan = find_plan(op, (target, *args))
@@ -235,10 +235,10 @@ def _check_history(name: str, target: Tensor) -> None:
             fix="work under polyad.no_grad(), or clone() the leaf first",
         )
     if target._node is None:
-        raise _made_unrecorded(name, target, base)
+        raise _taken_unrecorded(name, target, base)
 
 
-def _made_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
+def _taken_unrecorded(name: str, target: Tensor, base: Tensor) -> AutogradError:
     return AutogradError(
         f"{name}: the view was taken under no_grad and is written with gradients on, so its base would miss the write",
         operands={"self": target, "base": base},
@@ -306,9 +306,9 @@ def _zeros(gradient: Tensor) -> Tensor:
 
 
 def _check_base(name: str, target: Tensor, base: Tensor) -> None:
-    """Raise if a recorded write to *target*, a view, could not be made part of its base's history."""
+    """Raise if a recorded write to *target*, a view, could not become part of its base's history."""
     if not any(view is target for view in target._storage.live_views()):  # type: ignore[union-attr]
-        raise _made_unrecorded(name, target, base)
+        raise _taken_unrecorded(name, target, base)
     layout = layout_of(base)
     if has_internal_overlap(layout.shape, layout.strides):
         raise ShapeError(
@@ -373,7 +373,7 @@ def node_of_its_own(target: Tensor) -> Node | None:
     After a recorded write through a view, base and view have the written result's node in common.
     """
     base = None if target._view is None else target._view.base
-    if base is not None and base._node is not None and any(one is target._node for one in base._node.targets()):
+    if base is not None and base._node is not None and any(node is target._node for node in base._node.targets()):
         target._node = _view_of_base(base, target)
     return target._node
 

@@ -12,7 +12,7 @@ What holds for every level is here:
     views     the layout that the function sees is computed by the op itself; `Level.view` makes the inner view
     effects   by what a `polyad.dispatch.effects.Effect` says it reads, writes and gives
 
-A tensor of no level, or of one further out, is a constant here: `Level.lift` wraps it without history.
+A tensor of no level, or of a level further out, is a constant here: `Level.lift` wraps it without history.
 
 To add a transform, derive from `Level`, write ``lift``, ``compute``, ``inner_view`` and ``read``, and run the function
 with ``with level:``, then ``level.end()``.
@@ -70,10 +70,10 @@ class Level(Transform):
     def into_constant(self, name: str, target: Tensor, args: tuple[Any, ...]) -> Any:
         """A write of this level's values into a tensor that is none of its own."""
         raise TransformError(
-            f"{name}: a tensor that {self.name} does not transform cannot hold values of one that it does",
-            operands={"self": target, **{f"args[{i}]": one for i, one in enumerate(args) if isinstance(one, Tensor)}},
+            f"{name}: a tensor that {self.name} does not transform cannot hold values of a tensor that it does",
+            operands={"self": target, **{f"args[{i}]": arg for i, arg in enumerate(args) if isinstance(arg, Tensor)}},
             notes={"function": self.function, "line": user_line()},
-            fix="use the out-of-place form, or make the tensor from a transformed one: x.new_zeros(...)",
+            fix="use the out-of-place form, or make the tensor from a transformed tensor: x.new_zeros(...)",
         )
 
     def apply_function(self, effect: Effect, args: tuple[Any, ...]) -> Any:
@@ -112,7 +112,7 @@ class Level(Transform):
         if isinstance(value, Tensor):
             return value if isinstance(value, Wrapped) and value._level is self else self.lift(value)
         if isinstance(value, (list, tuple)):
-            return [self.lifted(one) for one in value]
+            return [self.lifted(item) for item in value]
         return value
 
     def _op(self, op: Op, args: tuple[Any, ...]) -> Any:
@@ -148,7 +148,7 @@ class Level(Transform):
         out = self._computed(op, (*[_bare(value) for value in values[:count]], *args[count:]), plan)
         if op.formulas:
             if op.outputs:
-                record_many(op, values, out, [one._type.dtype.category >= FLOATING for one in out])
+                record_many(op, values, out, [result._type.dtype.category >= FLOATING for result in out])
             elif out._type.dtype.category >= FLOATING:
                 record(op, values, out)
         return out
@@ -165,7 +165,7 @@ class Level(Transform):
 
     def _view(self, op: Op, input: Any, params: tuple[Any, ...]) -> Tensor:
         def alias(
-            input: Any, shape: Any, strides: Any, offset: int, kind: TensorType | None = None, recorded: bool = True
+            input: Any, shape: Any, strides: Any, offset: int, type_: TensorType | None = None, recorded: bool = True
         ) -> Tensor:
             out = self.inner_view(op, input, params, Layout(shape, strides, offset))
             place(out, input, input._storage or input._make_storage(), offset, recorded)
@@ -186,10 +186,10 @@ class Level(Transform):
             return self.apply_function(effect, args)
         if effect.result is Result.COPY:
             given: Wrapped = args[of]
-            made: Tensor = given._like(effect.call(*exchanged(args, of, given._inner)))
+            copy: Tensor = given._like(effect.call(*exchanged(args, of, given._inner)))
             if given._node is not None and state.grad_enabled:
-                record_copy(given, made)
-            return made
+                record_copy(given, copy)
+            return copy
         if effect.body is None:
             if changes is None:
                 return effect.call(*args)  # it concerns the record of the tensor alone
@@ -210,10 +210,10 @@ class Level(Transform):
 def _has_history(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value._node is not None
-    return isinstance(value, list) and any(one is not None and one._node is not None for one in value)
+    return isinstance(value, list) and any(item is not None and item._node is not None for item in value)
 
 
 def _bare(value: Any) -> Any:
     if isinstance(value, Wrapped):
         return value._bare()
-    return [_bare(one) for one in value] if isinstance(value, list) else value
+    return [_bare(item) for item in value] if isinstance(value, list) else value

@@ -1,7 +1,7 @@
 """The mode stack: objects that see every op and every effect of a thread before it happens.
 
-Capture, autocast, profiling and dispatch tracing are modes. A call made while modes are active goes to the innermost
-one; what that mode calls goes on to the next one out, and finally to the kernel. With no mode active the op path pays
+Capture, autocast, profiling and dispatch tracing are modes. While modes are active, a call goes to the innermost mode;
+what that mode calls goes to the next mode out, and finally to the kernel. With no mode active the op path pays
 one falsy check.
 
 To add a mode, derive from `Mode` and override ``dispatch``.
@@ -26,7 +26,7 @@ class Mode:
     """Base of all modes: a context manager, active in its thread while entered. Modes nest, also with themselves.
 
     Attributes:
-        alters: whether results are others under it, as under autocast; what is computed again later
+        alters: whether it changes results, as autocast does; what is computed again later
             (`polyad.utils.checkpoint`) is computed under such modes again.
     """
 
@@ -40,7 +40,7 @@ class Mode:
         return op.call(*args)
 
     def twin(self, original: Recorded, copy: Recorded) -> None:
-        """Told that *copy*, which no call made, holds what *original* holds."""
+        """Told that *copy*, which is no call's result, holds what *original* holds."""
 
     def tangent(self, tensor: Recorded) -> Recorded | None:
         """The direction in which *tensor* moves, if the mode differentiates forward what is computed from it."""
@@ -51,7 +51,10 @@ class Mode:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         remaining = list(state.modes)
         # The innermost entry of this mode; modes left out of order are left by identity.
@@ -73,7 +76,7 @@ def through_modes(op: Op | Effect, args: tuple[Any, ...]) -> Any:
 
 
 def twin(original: Recorded, copy: Recorded) -> None:
-    """Tell the active modes that *copy* holds what *original* holds: an alias or a copy made without a call."""
+    """Tell the active modes that *copy* holds what *original* holds: an alias or a copy that is no call's result."""
     for mode in state.modes:
         mode.twin(original, copy)
 
@@ -83,13 +86,13 @@ def differentiated(*tensors: Recorded) -> bool:
 
     For formulas that are fast where they are not differentiated, and right where they are.
     """
-    return (state.grad_enabled and any(one._node is not None for one in tensors)) or any(
-        mode.tangent(one) is not None for mode in state.modes for one in tensors
+    return (state.grad_enabled and any(tensor._node is not None for tensor in tensors)) or any(
+        mode.tangent(tensor) is not None for mode in state.modes for tensor in tensors
     )
 
 
 class outside:
-    """While it is entered, *mode* and those inside of it are set aside: what is called is called outside."""
+    """While it is entered, *mode* and the modes inside of it are set aside, so that calls happen outside of them."""
 
     __slots__ = ("_before", "_mode")
 
@@ -102,6 +105,9 @@ class outside:
             state.modes = before[: before.index(self._mode)]
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         state.modes = self._before

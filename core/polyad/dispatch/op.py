@@ -16,7 +16,7 @@
 The def *is* the declaration: its name without leading underscores is the op's name, its annotations say which
 parameters are tensors. ``Tensor`` is required; ``Tensor | Number`` may be a Python number and ``Tensor | None`` absent;
 ``Sequence[Tensor]`` is a list. Tensors come first, other parameters (canonical, already validated) after them. A
-parameter ``out`` is not part of the op: it is provided for.
+parameter ``out`` is not part of the op: its caller writes there.
 
 ``structure`` says what the op is: pointwise, a reduction, ... (`polyad.dispatch.structure`). From some structures the
 shape rule follows; otherwise ``shape`` gives it.
@@ -25,7 +25,7 @@ A formula's first parameter is the arriving gradient; the others name what it ne
 operand or parameter by its name, an operand's shape as ``<name>_shape``, the result as ``out`` (or the names in
 ``outputs``). It is written in ops and returns one tensor of any shape that broadcasts from or reduces to the operand's:
 the engine sums over broadcast dimensions and casts. It must return the gradient it was given, or a new tensor, never a
-saved one.
+saved tensor.
 
 How tangents go through an op follows from its gradient, or is declared beside it (`polyad.dispatch.forward`).
 
@@ -66,7 +66,7 @@ def _attach(name: str, module: str, make: Callable[[], Any]) -> None:
 
 
 def op_of(declared: Callable[..., Any]) -> Op:
-    """The op behind a function made by `primitive`, `composite` or `view`."""
+    """The op behind a function declared by `primitive`, `composite` or `view`."""
     return declared.__polyad_op__  # type: ignore[attr-defined, no-any-return]
 
 
@@ -140,7 +140,7 @@ def view(
     """Declare a view op: its def maps (layout, *params) to the result's layout and touches no memory.
 
     With a *dtype* rule the result reinterprets the memory: its layout counts elements of that dtype, and it has a
-    gradient only if one is declared.
+    gradient only if that is declared.
     """
 
     def wrap(definition: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -184,7 +184,7 @@ def _function_of(declared: Callable[..., Any]) -> Function:
 def alias(name: str, declared: F, *, namespace: str | None = None) -> F:
     """Give a declared public function a second name, with all its forms: ``absolute = alias("absolute", abs)``.
 
-    With *namespace* a name there (``alias("expit", sigmoid, namespace="special")``), else one beside the first.
+    With *namespace* a name there (``alias("expit", sigmoid, namespace="special")``), else a name beside the first.
     """
     known = _function_of(declared)
     here = sys._getframe(1).f_globals["__name__"]
@@ -205,7 +205,7 @@ def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
     known = _function_of(declared)
     name = known.name + "_"
     signature = inspect.signature(declared)
-    others = [one for one in signature.parameters.values() if one.name != "inplace"]
+    others = [parameter for parameter in signature.parameters.values() if parameter.name != "inplace"]
 
     written: Callable[..., Any] = declared.__wrapped__  # type: ignore[attr-defined]
 
@@ -254,15 +254,15 @@ def prop(name: str = "", setter: Callable[[Any, Any], None] | None = None) -> Ca
 
 
 def gradient(declared: Callable[..., Any], **formulas: Callable[..., Any]) -> None:
-    """Declare the gradient formulas of an op, one a differentiable operand; see the module's docstring."""
+    """Declare the gradient formulas of an op, one for each differentiable operand; see the module's docstring."""
     op = op_of(declared)
-    made = []
+    entries = []
     for operand, formula in formulas.items():
         if operand not in op.operands:
             raise TypeError(f"gradient of {op.name}: {operand!r} is no operand; operands are {tuple(op.operands)}")
         given = "several" if op.operands[operand] == "list" else op.operands[operand]
-        made.append(Formula(op.names.index(operand), given, formula, _pick(op, operand, formula)))
-    op.formulas = tuple(made)
+        entries.append(Formula(op.names.index(operand), given, formula, _pick(op, operand, formula)))
+    op.formulas = tuple(entries)
 
 
 def joint_gradient(declared: Callable[..., Any], first: str, last: str, formula: Callable[..., Any]) -> None:

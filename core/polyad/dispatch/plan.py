@@ -55,7 +55,7 @@ class Plan:
         indirect: called as ``indirect(op, values, needs_grad)`` instead of the kernel where casts or a decomposition
             are due.
         nd, zd: the result's type if it has dimensions and if it has none; for several outputs, ``types`` lists the nd
-            ones.
+            types.
         differentiable: whether the op has formulas and a floating result.
         out_kernel: the kernel if it can write into given memory, else None.
         path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for
@@ -140,7 +140,7 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
 
 
 def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
-    """The plan for this call, made if it is new."""
+    """The plan for this call, built if it is new."""
     types = signature_of(op, values)
     keyed = tuple(values[len(op.operands) + op.params.index(name)] for name in op.keyed)
     parts = (*types, *keyed)
@@ -158,9 +158,9 @@ def find_plan(op: Op, values: tuple[Any, ...]) -> Plan:
 
 def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[Any, ...]) -> Plan:
     if _has_foreign_number(types):
-        return _stand_in(_plain_numbers)
+        return _redirecting(_plain_numbers)
     if _has_only_numbers(types):
-        return _stand_in(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
+        return _redirecting(_number_to_tensor(next(at for at, entry in enumerate(types) if entry in NUMBERS), None))
     device = _common_device(op, types, keyed, values)
     try:
         typing: Typing = op.dtype(types, keyed)
@@ -168,7 +168,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         error.add_operands(_shown_operands(op, values))
         raise
     if typing.number is not None:
-        return _stand_in(_number_to_tensor(typing.number, device))
+        return _redirecting(_number_to_tensor(typing.number, device))
     plan = Plan(tuple(registry.tensor_type(dtype, device, False) for dtype in typing.outputs), bool(op.formulas))
     if _needs_cast(types, typing.casts):
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
@@ -176,12 +176,12 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     backend = registry.get(device.type)
     for kernel in plugins.candidate_kernels(backend, op.name):
         try:
-            made = prepare(kernel, types)
+            prepared = prepare(kernel, types)
         except Exception as error:
             raise describe_failure(op, values, error) from error
-        if made is not None:
-            plan.kernel, plan.origin = made, kernel.origin
-            plan.out_kernel = made if kernel.out and not kernel.contiguous else None
+        if prepared is not None:
+            plan.kernel, plan.origin = prepared, kernel.origin
+            plan.out_kernel = prepared if kernel.out and not kernel.contiguous else None
             if op.body is not None:
                 plan.indirect = fused_unless_gradient if not op.formulas and any(plan.differentiable_outputs) else None
             return plan
@@ -193,7 +193,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     return plan
 
 
-def _stand_in(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
+def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
     """The plan that calls the op again with other operands."""
     plan = Plan((), False)
     plan.path, plan.indirect = "cast", call
@@ -253,8 +253,8 @@ def _number_to_tensor(position: int, device: Device | None) -> Callable[[Op, tup
 def _needs_cast(types: Signature, casts: tuple[DType | None, ...]) -> bool:
     for entry, cast in zip(types, casts, strict=True):
         if cast is not None:
-            for one in flat((entry,)):
-                if isinstance(one, TensorType) and one.dtype is not cast:
+            for operand_type in flat((entry,)):
+                if isinstance(operand_type, TensorType) and operand_type.dtype is not cast:
                     return True
     return False
 
@@ -294,7 +294,7 @@ def _decompose(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
 
 def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     """Run a composite's body; shapes that do not fit are told in the words of the op that was called,
-    not of one inside it.
+    not of an op inside it.
     """
     body: Callable[..., Any] = op.body  # type: ignore[assignment]
     try:
@@ -374,8 +374,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return MissingKernel(f"{op.title}: {error}", operands=operands, fix="use another dtype or device")
     if isinstance(error, AttributeError):
         return defect(op.name, operands, error)
-    kind = ShapeError if isinstance(error, ValueError) else KernelFailure
-    return kind(
+    error_class = ShapeError if isinstance(error, ValueError) else KernelFailure
+    return error_class(
         f"{op.title}: the kernel failed: {type(error).__name__}: {error}",
         operands=operands,
         fix="check shapes and dtypes; if they are right, report the backend",

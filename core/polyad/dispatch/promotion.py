@@ -31,7 +31,7 @@ Rule = Callable[[Signature, Mapping[str, Any]], Typing]
 
 
 def common_dtype(types: Signature) -> DType:
-    """PyTorch's result_type of the operands; absent ones (NoneType) do not count."""
+    """PyTorch's result_type of the operands; absent operands (NoneType) do not count."""
     dimensioned: list[DType] = []
     zero_dim: list[DType] = []
     numbers: list[type] = []

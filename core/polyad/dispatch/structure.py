@@ -1,20 +1,20 @@
-"""What an op is: which elements of its operands an element of its results is made of, and how.
+"""What an op is: from which elements of its operands an element of its results is computed, and how.
 
 An op says it once, by ``structure=`` beside its other rules. Batching, generated kernels, fuzzing and whatever fuses or
-splits work read it there. The tests make every call of the conformance suite's samples to see that it is true.
+splits work read it there. The tests check it against every call among the conformance suite's samples.
 
-    pointwise                   each element is made of the operands' elements at its own place
+    pointwise                   each element is computed from the operands' elements at its own place
     Reduction("dims", "sum")    each row becomes one element
-    Rowwise("dim")              each row is made of the operands' same row
+    Rowwise("dim")              each row is computed from the operands' same row
     contraction                 each element is a sum of products of the operands' elements
     indexing                    elements come from the places that an operand names, or go there
     shaping                     elements are moved, repeated, left out, or stand among constants; nothing is computed
-    creation                    made of parameters and of the place alone: there are no operands
-    random                      made of the operands' elements at its own place, and of random numbers
+    creation                    computed from parameters and from the place alone: there are no operands
+    random                      computed from the operands' elements at its own place, and from random numbers
     opaque                      nothing is said; the body of a composite says it
 
-A *row* is what lies along the dimensions that a structure names, at one place of all others. The parameters are held:
-an op may do with them what it likes.
+A *row* is what lies along the dimensions that a structure names, at one place of all others. Parameters are taken as
+fixed: nothing is said of how the results depend on them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Combine = Literal["sum", "mean", "prod", "max", "min", "argmax", "argmin", "any", "all"]
 
 _OF_SOMETHING = {"max", "min", "argmax", "argmin"}
-"""Combinations that no elements have."""
+"""Combinations that are not defined for a row without elements."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +74,17 @@ class Structure:
         return (named,) if isinstance(named, int) else tuple(named)
 
     def shape_rule(self, op: Op) -> ShapeRule | None:
-        """The shape rule that follows, if one does."""
+        """The shape rule that follows from the structure; None if none does."""
         return None
 
 
 @dataclass(frozen=True)
 class Pointwise(Structure):
-    """Each element of a result is made of the operands' elements at its own place, where they are broadcast to it.
+    """Each element of a result is computed from the operands' elements at its own place, once they are broadcast to it.
 
     Attributes:
-        broadcasts: False where the operands have one shape already, numbers and 0-d tensors apart: fused kernels, of
-            gradients for example, rely on that.
+        broadcasts: False where the operands have the same shape already, numbers and 0-d tensors apart: fused kernels,
+            of gradients for example, rely on that.
     """
 
     dims: Dims = field(default=Last(0), init=False)
@@ -99,7 +99,7 @@ class Reduction(Structure):
     """Each row of the one operand becomes one element; with a parameter ``keepdim`` its dimensions may stay, as 1.
 
     Attributes:
-        combine: how the first result is made of a row; None for something that only the body says.
+        combine: how the first result is computed from a row; None for something that only the body says.
     """
 
     combine: Combine | None = None
@@ -122,9 +122,9 @@ class Reduction(Structure):
 
 @dataclass(frozen=True)
 class Rowwise(Structure):
-    """Each row of the results is made of that row of the operands alone; it may be longer or shorter.
+    """Each row of the results is computed from the same row of the operands alone; it may be longer or shorter.
 
-    Where these are the last dimensions, the results may have fewer in their place, none for a matrix's two for example.
+    Where rows lie along the last dimensions, the results may have fewer there: none instead of a matrix's two.
     """
 
 
@@ -152,14 +152,14 @@ class Shaping(Structure):
 
 @dataclass(frozen=True)
 class Creation(Structure):
-    """Made of parameters and of each element's place; there are no operands."""
+    """Each element is computed from parameters and from its place; there are no operands."""
 
     dims: Dims = field(default=Last(0), init=False)
 
 
 @dataclass(frozen=True)
 class Random(Structure):
-    """Each element is made of the operands' elements at its own place and of random numbers."""
+    """Each element is computed from the operands' elements at its own place and from random numbers."""
 
     dims: Dims = field(default=Last(0), init=False)
 
@@ -203,7 +203,7 @@ def _of_each(op: Op, rule: Callable[..., Shape]) -> ShapeRule:
 
 
 def _broadcast(op: Op) -> ShapeRule:
-    """The operands' shapes broadcast together, which of one operand is its own."""
+    """The operands' shapes broadcast together, which for a single operand is its own shape."""
     count = len(op.operands)
 
     def broadcast(*given: Any) -> Shape:

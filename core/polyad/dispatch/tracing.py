@@ -34,7 +34,7 @@ class TraceEntry:
         origin: who supplied the kernel; empty where none ran.
         operands: the operands as dtype, shape and device, or the numbers themselves.
         line: the user's line.
-        depth: 0 for what the program called, more for what that was made of.
+        depth: 0 for what the program called, more for the calls inside that.
         failed: whether it raised.
     """
 
@@ -76,7 +76,7 @@ class TraceLog(Mode):
         return f"<trace of {len(self.entries)} calls>"
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
-        """Log the call and carry it out, logging what it is made of."""
+        """Log the call and carry it out, logging the calls inside it."""
         entry = TraceEntry(op.name, "effect", "", _operands(op, args), user_line(), self._depth)
         self.entries.append(entry)
         self._depth += 1
@@ -102,11 +102,11 @@ class TraceLog(Mode):
             return op.call(*args)
         plan = find_plan(op, args)
         entry.path, entry.origin = plan.path, plan.origin
-        needs_grad = any(isinstance(one, Tensor) and one._node is not None for one in _tensors(args))
+        needs_grad = any(isinstance(value, Tensor) and value._node is not None for value in _tensors(args))
         if plan.indirect is fused_unless_gradient and needs_grad and state.grad_enabled:
             entry.path, entry.origin = "decomposition", ""
         if plan.indirect is None or state.modes or entry.path == "kernel":
-            # An outer mode is to see the op whole, as it would without this one.
+            # An outer mode is to see the op whole, as it would without this mode.
             return op.call(*args)
         with self:
             return plan.indirect(op, args, needs_grad)
@@ -115,7 +115,7 @@ class TraceLog(Mode):
 def trace_dispatch() -> TraceLog:
     """Log every op that runs inside: which kernel of whom, decomposed or on the host, with operands and your line.
 
-    What an op was made of is indented under it. Slows ops down; results are the same.
+    The calls inside an op are indented under it. Slows ops down; results are the same.
 
     >>> import polyad
     >>> with polyad.trace_dispatch() as log:
@@ -151,7 +151,7 @@ def _written_directly(effect: Effect, args: tuple[Any, ...]) -> Plan | None:
     operands, named = effect.arguments(args)
     if named:
         return None
-    if state.grad_enabled and any(isinstance(one, Tensor) and one._node is not None for one in operands):
+    if state.grad_enabled and any(isinstance(operand, Tensor) and operand._node is not None for operand in operands):
         return None
     if _direct(effect.op, operands[0], operands[1:]) is None:
         return None
@@ -210,9 +210,9 @@ class _Explain(Mode):
 
 
 def explain(op: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
-    """Say which kernel a call would run and why that one, without running it.
+    """Say which kernel a call would run and why, without running it.
 
-    *op* is an op's name, or a function such as ``polyad.add``; of a function made of several ops, the first one that is
+    *op* is an op's name, or a function such as ``polyad.add``; of a function that calls several ops, the first that is
     no view is explained. Raises TypeError for an unknown op, and what the call itself would raise for wrong operands.
 
     >>> import polyad
@@ -275,13 +275,13 @@ def _explanation(op: Op, args: tuple[Any, ...]) -> Explanation:
         if entry is not type(None)
     ]
     lines.append(f"takes   {', '.join(names) or 'no operands'}")
-    lines.append(f"gives   {', '.join(kind.dtype.name for kind in plan.types)}")
+    lines.append(f"gives   {', '.join(type_.dtype.name for type_ in plan.types)}")
     if plan.path == "cast":
         casts = [
             f"{name} to {dtype.name}"
-            for name, dtype, kind in zip(op.operands, plan.casts, types, strict=True)
+            for name, dtype, type_ in zip(op.operands, plan.casts, types, strict=True)
             if dtype is not None
-            and any(isinstance(one, TensorType) and one.dtype is not dtype for one in flat((kind,)))
+            and any(isinstance(part, TensorType) and part.dtype is not dtype for part in flat((type_,)))
         ]
         lines.append(
             f"first   operands are brought to one dtype: {', '.join(casts)}; then {op.name} is looked up again"

@@ -1,10 +1,11 @@
 """Carrying out view ops: a new layout over the same storage, and its place in the autograd graph.
 
 A view op needs no declared gradient: what flows back is zeros with the gradient at the places that the op's own layout
-arithmetic names in a row-major tensor of the input's shape. Declare one where something cheaper does (a permutation).
+arithmetic names in a row-major tensor of the input's shape. Declare a gradient where it is
+cheaper (a permutation).
 
 A view op with a dtype rule reinterprets: its result reads the same memory as another dtype, and its layout counts
-elements of that dtype. Such an op is differentiable only by a declared gradient; without one its result is an alias
+elements of that dtype. Such an op is differentiable only by a declared gradient; without that its result is an alias
 without history (``view(int32)``). Among complex numbers and their real parts memory and gradient agree: the gradient of
 the memory is the memory of the gradient, which is all that `polyad.dispatch.inplace` needs to renew the history of a
 complex base after a write to a real view of it, or the other way round.
@@ -41,7 +42,7 @@ def layout_of(tensor: Tensor) -> Layout:
 
 
 def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..., Tensor] | None = None) -> Tensor:
-    """The result of view op *op*: shares storage with *input*, and history if one is recorded.
+    """The result of view op *op*: shares storage with *input*, and its history, if gradients are recorded.
 
     *make* takes the place of `alias`.
     """
@@ -74,11 +75,11 @@ def apply_view(op: Op, input: Tensor, params: tuple[Any, ...], make: Callable[..
 
 
 def _reinterpreted(op: Op, input: Tensor, params: tuple[Any, ...]) -> TensorType:
-    kind = input._type
-    found: TensorType | None = op.plans.get((kind, *params))
+    type_ = input._type
+    found: TensorType | None = op.plans.get((type_, *params))
     if found is None:
-        (dtype,) = op.dtype((kind,), dict(zip(op.params, params, strict=True))).outputs
-        found = op.plans[kind, *params] = tensor_type(dtype, kind.device, False)
+        (dtype,) = op.dtype((type_,), dict(zip(op.params, params, strict=True))).outputs
+        found = op.plans[type_, *params] = tensor_type(dtype, type_.device, False)
     return found
 
 
@@ -94,9 +95,9 @@ def apply_views(
 ) -> tuple[Tensor, ...]:
     """Several views of *input* with one node, whose ``formula(gradients, *saved)`` sees all their gradients at once.
 
-    A gradient that did not arrive is None. ``unbind`` and ``split`` are made of this: one node a view would add up as
-    many gradients of the whole input. Modes do not see it: while any is active, callers call one view op a result
-    instead.
+    A gradient that did not arrive is None. ``unbind`` and ``split`` use this: with a node for each view, backward would
+    add up as many gradients of the whole input. Modes do not see it: while any is active, callers call a view op for
+    each result instead.
     """
     outs = tuple([alias(input, *layout) for layout in layouts])
     node = input._node
@@ -112,7 +113,7 @@ def alias(
     shape: Shape,
     strides: Strides,
     offset: int,
-    kind: TensorType | None = None,
+    type_: TensorType | None = None,
     differentiable: bool = True,
 ) -> Tensor:
     """A tensor over *input*'s storage with another layout, perhaps of another type, and no history.
@@ -120,15 +121,15 @@ def alias(
     Its storage remembers it if gradients are being recorded, so that a later write to the base can renew its history;
     not if it is to be no *differentiable* view.
     """
-    if kind is None:
-        kind = input._type
+    if type_ is None:
+        type_ = input._type
     storage = input._storage
     if storage is None:
         storage = input._make_storage()
     out: Tensor = object.__new__(Tensor)
     # A view without elements may begin beyond the end of the memory, which backends need not know of.
-    out._array = kind.backend.as_strided(storage.root, kind.dtype, shape, strides, 0 if 0 in shape else offset)
-    out._type = kind.nd if shape else kind.zd
+    out._array = type_.backend.as_strided(storage.root, type_.dtype, shape, strides, 0 if 0 in shape else offset)
+    out._type = type_.nd if shape else type_.zd
     out._node = out._grad = None
     place(out, input, storage, offset, differentiable)
     return out

@@ -1,7 +1,7 @@
-"""What goes back through a view or a write where one of base and window is complex and the other shows real parts.
+"""Gradients of views and writes where either the base or the window is complex, and the other shows real parts.
 
 A window is a strided layout laid over a tensor. The ops ``window_take``, ``window_put`` and ``window_clear``
-(`polyad.ops.shaping.strided`) read, write and clear one; here the layouts count real parts.
+(`polyad.ops.shaping.strided`) read, write and clear a window; here the layouts count real parts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def complex_of_parts(parts: Tensor) -> Tensor:
     """The complex numbers whose parts lie along the last dimension; copies only where memory does not allow a view."""
     if why_not_complex(layout_of(parts)):
         parts = OPS["copy"].call(parts)
-    made: Tensor = OPS["view_as_complex"].call(parts)
-    return made
+    numbers: Tensor = OPS["view_as_complex"].call(parts)
+    return numbers
 
 
 def _parts_of(gradient: Tensor) -> Tensor:

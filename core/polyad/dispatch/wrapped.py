@@ -1,7 +1,7 @@
 """Tensors of a transform level: a tensor whose memory is another tensor.
 
-While a function runs under a transform such as `polyad.func.vmap`, what it computes with are `Wrapped` tensors. To the
-function one is a tensor like any other: it has a shape, a dtype, views, versions, a history of its own. Behind it is
+While a function runs under a transform such as `polyad.func.vmap`, it computes with `Wrapped` tensors. To the function
+a wrapped tensor is like any other, with a shape, a dtype, views, versions, a history of its own. Behind it is
 ``_inner``, a tensor one level further out, on which the transform's rules work. The inner tensor has its own history,
 that of the transforms outside: so each level records what it differentiates, and none sees another's nodes.
 
@@ -9,10 +9,10 @@ Invariants:
 
 - ``_array`` of a wrapped tensor may be a `Handle`, which has the layout that the function sees and no memory. Whatever
   reaches for memory past the level gets an error and never a number.
-- ``_storage`` and ``_view`` are of this level: they count the writes and know the views that the function made.
+- ``_storage`` and ``_view`` are of this level: they count the writes and know the views that the function took.
 - Only the level whose tensor it is looks at ``_inner``, and it does so set aside (`polyad.dispatch.modes.outside`).
 
-To add a kind of wrapped tensor, derive from `Wrapped` and write its methods; its level derives from
+To wrap tensors for another transform, derive from `Wrapped` and write its methods; its level derives from
 `polyad.dispatch.levels.Level`.
 """
 
@@ -93,22 +93,22 @@ class Wrapped(Tensor):
     _level: Transform
 
     @classmethod
-    def _over(cls, level: Transform, inner: Tensor, array: Any, kind: TensorType) -> Any:
+    def _over(cls, level: Transform, inner: Tensor, array: Any, type_: TensorType) -> Any:
         """A wrapped tensor of *level* with storage of its own and no history; subclasses have their own makers."""
         out = object.__new__(cls)
         out._array = array
-        out._type = kind
+        out._type = type_
         out._node = out._storage = out._grad = out._view = None
         out._inner = inner
         out._level = level
         return out
 
     def _like(self, inner: Tensor) -> Any:
-        """A tensor of this one's level, without history, over another inner tensor."""
+        """A tensor of this tensor's level, without history, over another inner tensor."""
         raise TransformError(f"{self._level.name}: {type(self).__name__} has no _like", fix="define it")
 
     def _alias(self, cls: type[Tensor] | None = None) -> Tensor:
-        """Another tensor over the same inner one, without history at this level."""
+        """Another tensor over the same inner tensor, without history at this level."""
         storage = self._storage
         if storage is None:
             storage = self._make_storage()
@@ -130,7 +130,7 @@ class Wrapped(Tensor):
         return self
 
     def numpy(self, *, force: bool = False) -> Any:
-        """What the level makes of reading data."""
+        """What the level gives for a read of the data."""
         if not state.modes:
             raise escaped(self._level)
         return super().numpy(force=force)
@@ -149,7 +149,7 @@ class Wrapped(Tensor):
         return inner._node is not None or (isinstance(inner, Wrapped) and inner._tracked())
 
     def _store(self, name: str, result: Tensor) -> None:
-        """Write *result*, of this one's shape and dtype, into the inner tensor; *name* is the op that writes."""
+        """Write *result*, of this tensor's shape and dtype, into the inner tensor; *name* is the op that writes."""
         raise TransformError(f"{name}: {type(self).__name__} has no _store", fix="define it")
 
     def _store_number(self, name: str, value: Any) -> None:
@@ -157,20 +157,20 @@ class Wrapped(Tensor):
         raise TransformError(f"{name}: {type(self).__name__} has no _store_number", fix="define it")
 
     def _copied(self) -> Tensor:
-        """A copy in memory of its own, with this one's history at this level."""
+        """A copy in memory of its own, with this tensor's history at this level."""
         with outside(self._level):
             out: Tensor = self._like(self._inner.clone())
         out._node = self._node
         return out
 
-    def _made_like(self, made: Tensor) -> Tensor:
-        """*made*, a new tensor that the function made after this one's pattern, as one that can hold its values."""
-        return made
+    def _made_like(self, created: Tensor) -> Tensor:
+        """*created*, which the function created in the pattern of this tensor, as a tensor that can hold its values."""
+        return created
 
     def _copied_memory(self, memo: dict[int, Any]) -> Tensor:
-        made = self._copied()
-        made._node = None
-        return made
+        copy = self._copied()
+        copy._node = None
+        return copy
 
     def _show(self, view: Wrapped) -> None:
         """Take the place of *view*, a view of all of this tensor."""

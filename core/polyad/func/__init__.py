@@ -8,7 +8,7 @@ trees.py       nested dicts, lists and tuples of tensors, which all of these tak
 
 Transforms nest in any order. One that works inside another, or on tensors that require a gradient, gives results that
 can be differentiated again; otherwise its results have no history. Inputs are never changed: a function that writes
-into one in place gets an error.
+into an input in place gets an error.
 
 >>> import polyad
 >>> from polyad.func import grad, jvp

@@ -38,8 +38,9 @@ def jacrev(
         has_aux: *func* returns (output, aux); the result is (Jacobian, aux).
         chunk_size: how many rows to compute at a time, to save memory; all by default.
 
-    For one tensor of each the Jacobian has the shape ``output.shape + input.shape``; otherwise it has the structure of
-    the output with that of the input in place of each leaf. Raises RuntimeError for complex inputs or outputs.
+    For a single input and output the Jacobian has the shape ``output.shape + input.shape``; otherwise it has the
+    structure of the output with that of the input in place of each leaf. Raises RuntimeError for complex inputs or
+    outputs.
 
     >>> import polyad
     >>> from polyad.func import jacrev
@@ -66,7 +67,7 @@ def jacrev(
             rows = vmap(row, randomness="same", chunk_size=chunk_size)(*directions)
         else:
             rows = [zeros(0, *entry.shape, dtype=entry.dtype, device=entry.device) for entry in call.entries]
-        split = [leave(one, call.entries).split(sizes) for one in rows]
+        split = [leave(block, call.entries).split(sizes) for block in rows]
         parts = [
             [part[number].reshape(*output.shape, *part[number].shape[1:]) for part in split]
             for number, output in enumerate(call.outputs)
@@ -112,16 +113,18 @@ def jacfwd(
             seen[:] = [constants(output), constants(aux)]
             return found
 
-        sizes = [one.numel() for one in inputs if isinstance(one, Tensor)]
+        sizes = [value.numel() for value in inputs if isinstance(value, Tensor)]
         directions = _directions(inputs, sizes)
         if sum(sizes):
             columns = flatten(vmap(column, randomness=randomness)(*directions))[0]
         else:  # there is nothing to map over, but the function says what it returns
-            columns = [one.unsqueeze(0)[:0] for one in flatten(column(*[one.sum(0) for one in directions]))[0]]
+            columns = [
+                tangent.unsqueeze(0)[:0] for tangent in flatten(column(*[moved.sum(0) for moved in directions]))[0]
+            ]
         outputs, out_tree = flatten(seen[0])
         _check_real("jacfwd", "an output", outputs)
         built = tree if not isinstance(argnums, int) else tree.children[0]
-        parts = [_split(one, output, inputs, sizes) for one, output in zip(columns, outputs, strict=True)]
+        parts = [_split(block, output, inputs, sizes) for block, output in zip(columns, outputs, strict=True)]
         found = out_tree.build([built.build(row) for row in parts])
         return (found, seen[1]) if has_aux else found
 
@@ -131,24 +134,24 @@ def jacfwd(
 def _directions(inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
     """For each input the tangents that move one element of all inputs at a time, (elements of all, *shape)."""
     before, total = 0, sum(sizes)
-    made = []
-    for one, size in zip(inputs, sizes, strict=True):
-        block = eye(total, dtype=one.dtype, device=one.device)[:, before : before + size]
-        made.append(block.reshape(total, *one.shape))
+    directions = []
+    for entry, size in zip(inputs, sizes, strict=True):
+        block = eye(total, dtype=entry.dtype, device=entry.device)[:, before : before + size]
+        directions.append(block.reshape(total, *entry.shape))
         before += size
-    return made
+    return directions
 
 
 def _split(columns: Tensor, output: Tensor, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
     """The Jacobians of one output by each input, from its tangents along all elements of them."""
     parts = columns.movedim(0, -1).split(list(sizes), -1)
-    return [part.reshape(*output.shape, *one.shape) for part, one in zip(parts, inputs, strict=True)]
+    return [part.reshape(*output.shape, *entry.shape) for part, entry in zip(parts, inputs, strict=True)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The function that computes the second derivatives of *func*: ``jacfwd(jacrev(func))``.
 
-    For one tensor of each of the shape ``output.shape + input.shape + input.shape``.
+    For a single input and output of the shape ``output.shape + input.shape + input.shape``.
 
     >>> import polyad
     >>> from polyad.func import hessian

@@ -81,7 +81,7 @@ def name_of(func: Callable[..., Any]) -> str:
 
 
 def check_randomness(op: str, randomness: Any) -> None:
-    """Raise RuntimeError unless *randomness* is one of the three."""
+    """Raise RuntimeError unless *randomness* is in `RANDOMNESS`."""
     if randomness not in RANDOMNESS:
         raise OptionError(f"{op}: randomness is {randomness!r}", fix="pass 'error', 'different' or 'same'")
 
@@ -112,23 +112,27 @@ def map_flat(
 
     def run(part: Sequence[Any], count: int) -> tuple[list[Any], list[int | None], Tree]:
         level = VmapLevel(name, count, randomness)
-        entered = [one if dim is None else level.wrap(one) for one, dim in zip(part, dims, strict=True)]
+        entered = [leaf if dim is None else level.wrap(leaf) for leaf, dim in zip(part, dims, strict=True)]
         try:
             with level:
                 result = func(*tree.build(entered), **given)
             outputs, out_tree = flatten(result)
             places = _fit_out_dims(name, out_dims, outputs, out_tree)
-            return [_left(level, one, at, part) for one, at in zip(outputs, places, strict=True)], places, out_tree
+            return (
+                [_left(level, output, at, part) for output, at in zip(outputs, places, strict=True)],
+                places,
+                out_tree,
+            )
         finally:
             level.end()
 
     if chunk_size is None or chunk_size >= size:
         outputs, places, out_tree = run(fronted, size)
-        return out_tree.build([_placed(one, at) for one, at in zip(outputs, places, strict=True)])
+        return out_tree.build([_placed(output, at) for output, at in zip(outputs, places, strict=True)])
     parts = []
     for start in range(0, size, chunk_size):
         count = min(chunk_size, size - start)
-        taken = [one if dim is None else one.narrow(0, start, count) for one, dim in zip(fronted, dims, strict=True)]
+        taken = [leaf if dim is None else leaf.narrow(0, start, count) for leaf, dim in zip(fronted, dims, strict=True)]
         # What is the same for all samples is the same for all chunks.
         last = start + count == size
         with fork_rng() if randomness == "same" and not last else nullcontext():
@@ -155,8 +159,8 @@ def _left(level: VmapLevel, value: Any, dim: int | None, given: Sequence[Any]) -
     """A result as those outside see it, the batch in front; of an argument that came back, a view."""
     own: Batched = level.lifted(value)
     if dim is not None:
-        made = level.spread(own)
-        return made.expand(*made.shape) if any(made is one for one in given) else made
+        result = level.spread(own)
+        return result.expand(*result.shape) if any(result is argument for argument in given) else result
     if own._batched:
         raise ArgumentError(
             f"vmap: {level.function} returned a batched tensor where out_dims is None",
@@ -170,7 +174,7 @@ def constants(value: Any) -> Any:
     """*value*, which a mapped function hands out by another way than by returning it: its tensors, the same for all
     samples, as those outside see them.
     """
-    return map_leaves(lambda one: one._inner if isinstance(one, Batched) and not one._batched else one, value)
+    return map_leaves(lambda leaf: leaf._inner if isinstance(leaf, Batched) and not leaf._batched else leaf, value)
 
 
 # ------------------------------------------------------------------------------------------------- in_dims, out_dims
@@ -184,10 +188,10 @@ def _spread_dims(dims: Dims, tree: Tree) -> list[Any] | None:
 
 
 def _spread(dims: Any, structure: Tree, tree: Tree, found: list[Any]) -> bool:
-    if structure.kind is None:
+    if structure.container is None:
         found += [dims] * tree.count
         return True
-    if structure.kind is not tree.kind and not {structure.kind, tree.kind} <= {list, tuple}:
+    if structure.container is not tree.container and not {structure.container, tree.container} <= {list, tuple}:
         return False
     if tree.keys:
         if set(structure.keys) != set(tree.keys):
@@ -198,7 +202,7 @@ def _spread(dims: Any, structure: Tree, tree: Tree, found: list[Any]) -> bool:
         pairs = list(zip(dims, structure.children, strict=True))
     if len(pairs) != len(tree.children):
         return False
-    return all(_spread(one, part, child, found) for (one, part), child in zip(pairs, tree.children, strict=True))
+    return all(_spread(entry, part, child, found) for (entry, part), child in zip(pairs, tree.children, strict=True))
 
 
 def _fit_in_dims(in_dims: Any, leaves: Sequence[Any], tree: Tree, args: tuple[Any, ...]) -> list[int | None]:
@@ -252,7 +256,7 @@ def _batch_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
         raise ArgumentError(
             f"vmap: the mapped dimensions differ in size: {', '.join(map(str, found))}",
             operands=sizes,
-            fix="map over dimensions of one size, or say None in in_dims",
+            fix="map over dimensions of the same size, or say None in in_dims",
         )
     size: int = found[0]
     return size
@@ -267,7 +271,7 @@ def _fit_out_dims(name: str, out_dims: Any, outputs: Sequence[Any], tree: Tree) 
                 fix="return nested dicts, lists and tuples of tensors",
             )
     spread = _spread_dims(tuple(out_dims) if isinstance(out_dims, list) else out_dims, tree)
-    if spread is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and tree.kind is None:
+    if spread is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and tree.container is None:
         spread = [out_dims[0]]
     if spread is None:
         raise ArgumentError(

@@ -45,20 +45,20 @@ def functional_call(
 
 
 def _merged(dicts: Any) -> dict[str, Tensor]:
-    if not isinstance(dicts, (list, tuple)) or not all(isinstance(one, Mapping) for one in dicts):
+    if not isinstance(dicts, (list, tuple)) or not all(isinstance(mapping, Mapping) for mapping in dicts):
         raise ArgumentError(
             "functional_call: parameter_and_buffer_dicts is neither a dict nor a list or tuple of dicts",
             operands={"parameter_and_buffer_dicts": dicts},
             fix="pass dict(module.named_parameters()), or (parameters, buffers)",
         )
     merged: dict[str, Tensor] = {}
-    for one in dicts:
-        twice = [name for name in one if name in merged]
+    for mapping in dicts:
+        twice = [name for name in mapping if name in merged]
         if twice:
             raise ArgumentError(
                 f"functional_call: several dicts have {', '.join(map(repr, twice))}", fix="give each name once"
             )
-        merged.update(one)
+        merged.update(mapping)
     return merged
 
 
@@ -91,8 +91,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     parameters = [dict(model.named_parameters()) for model in several]
     buffers = [dict(model.named_buffers()) for model in several]
     return (
-        {name: _stacked(name, [one[name] for one in parameters]) for name in parameters[0]},
-        {name: _stacked(name, [one[name] for one in buffers]) for name in buffers[0]},
+        {name: _stacked(name, [state[name] for state in parameters]) for name in parameters[0]},
+        {name: _stacked(name, [state[name] for state in buffers]) for name in buffers[0]},
     )
 
 

@@ -63,7 +63,7 @@ class Call:
         self.outputs, self.out_tree = flatten(result)
 
     def check_outputs(self, *, differentiable: bool) -> None:
-        """Raise RuntimeError unless the function returned tensors, and if *differentiable* floating or complex ones."""
+        """Raise RuntimeError unless the function returned tensors; floating or complex tensors if *differentiable*."""
         _check_tensors(self.op, self.outputs)
         for output in self.outputs:
             if differentiable and output.dtype.category < FLOATING:
@@ -86,7 +86,9 @@ class Call:
         """The gradient of each entry, zeros where the outputs do not depend on it."""
         with enable_grad():
             found = pull_back(self.outputs, self.entries, cotangents, create_graph)
-        return [zeros_like(entry.detach()) if one is None else one for one, entry in zip(found, self.entries)]
+        return [
+            zeros_like(entry.detach()) if gradient is None else gradient for gradient, entry in zip(found, self.entries)
+        ]
 
 
 def _without_aux(op: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
@@ -217,7 +219,7 @@ def _grad_and_value(
             fix="take .real or .abs(), or use vjp",
         )
     found = call.gradients([ones_like(value.detach())], call.records())
-    gradient = call.tree.build([leave(one, call.entries) for one in found])
+    gradient = call.tree.build([leave(part, call.entries) for part in found])
     left = leave(value, call.entries)
     return gradient, (left, call.left(call.aux)) if has_aux else left
 
@@ -229,9 +231,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         func: takes *primals*, returns floating or complex tensors in nested dicts, lists and tuples.
         has_aux: *func* returns (output, aux), and vjp (output, vjp_fn, aux).
 
-    ``vjp_fn(cotangents)`` takes the structure and shapes of the output and returns a tuple, one gradient a primal. It
-    can be called any number of times. Raises RuntimeError for outputs that are no floating tensors and for cotangents
-    that do not fit.
+    ``vjp_fn(cotangents)`` takes the structure and shapes of the output and returns a tuple with a gradient for each
+    primal. It can be called any number of times. Raises RuntimeError for outputs that are no floating tensors and for
+    cotangents that do not fit.
 
     >>> import polyad
     >>> from polyad.func import vjp
@@ -246,7 +248,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         given = _fitting("vjp", "cotangents", cotangents, call.out_tree, call.outputs)
         record = call.records(*given) if create_graph is None else create_graph
         found = call.gradients(given, record)
-        return call.tree.build([leave(one, call.entries) for one in found])
+        return call.tree.build([leave(part, call.entries) for part in found])
 
     output = call.left(call.result)
     return (output, vjp_fn, call.left(call.aux)) if has_aux else (output, vjp_fn)
@@ -289,7 +291,7 @@ def jvp(
 
     Args:
         func: returns tensors in nested dicts, lists and tuples; those of integers have tangents of zeros.
-        primals, tangents: tuples of one value an argument, of the same structure and shapes.
+        primals, tangents: tuples with a value for each argument, of the same structure and shapes.
         strict: raise RuntimeError if an output does not depend on the primals.
         has_aux: *func* returns (output, aux), and jvp (output, tangent, aux).
 
@@ -303,7 +305,9 @@ def jvp(
     """
     if not isinstance(tangents, tuple):
         raise AutogradError(
-            "jvp: tangents must be a tuple, one an argument", operands={"tangents": tangents}, fix="pass (tangent,)"
+            "jvp: tangents must be a tuple, one for each argument",
+            operands={"tangents": tangents},
+            fix="pass (tangent,)",
         )
     output, found, aux = pushed_forward("jvp", func, primals, tangents, has_aux, strict)
     return (output, found, aux) if has_aux else (output, found)
@@ -321,25 +325,25 @@ def pushed_forward(
     try:
         with level:
             duals = [
-                level.dual(op, _smooth(op, one), tangent, (f"primals[{i}]", f"tangents[{i}]"), frozen=True)
-                for i, (one, tangent) in enumerate(zip(inputs, given, strict=True))
+                level.dual(op, _smooth(op, primal), tangent, (f"primals[{i}]", f"tangents[{i}]"), frozen=True)
+                for i, (primal, tangent) in enumerate(zip(inputs, given, strict=True))
             ]
             result = func(*tree.build(duals))
         result, aux = _without_aux(op, result, has_aux)
         outputs, out_tree = flatten(result)
         _check_tensors(op, outputs)
-        found = [level.tangent(one) for one in outputs]
+        found = [level.tangent(output) for output in outputs]
     finally:
         level.clear()
     if strict:
         _check_connected(op, outputs, found)
-    made = []
+    returned = []
     for output, tangent in zip(outputs, found, strict=True):
         if tangent is None:
-            made.append(zeros_like(output.detach()))
+            returned.append(zeros_like(output.detach()))
         else:  # what is returned is never the argument itself
-            made.append(tangent.clone() if any(tangent is one for one in given) else tangent)
-    return result, out_tree.build(made), aux
+            returned.append(tangent.clone() if any(tangent is argument for argument in given) else tangent)
+    return result, out_tree.build(returned), aux
 
 
 def _smooth(op: str, tensor: Tensor) -> Tensor:
@@ -353,8 +357,8 @@ def _smooth(op: str, tensor: Tensor) -> Tensor:
 
 
 def _check_connected(op: str, outputs: Sequence[Tensor], found: Sequence[Tensor | None]) -> None:
-    for number, one in enumerate(found):
-        if one is None:
+    for number, tangent in enumerate(found):
+        if tangent is None:
             raise AutogradError(
                 f"{op}: output {number} does not depend on the inputs, which strict=True forbids",
                 operands={f"output {number}": outputs[number]},
@@ -365,7 +369,7 @@ def _check_connected(op: str, outputs: Sequence[Tensor], found: Sequence[Tensor 
 def _check_primals(op: str, primals: Any) -> None:
     if not isinstance(primals, tuple):
         raise AutogradError(
-            f"{op}: primals must be a tuple, one an argument", operands={"primals": primals}, fix="pass (primal,)"
+            f"{op}: primals must be a tuple, one for each argument", operands={"primals": primals}, fix="pass (primal,)"
         )
     if not flatten(primals)[0]:
         raise AutogradError(f"{op}: primals have no tensor", fix="pass at least one tensor")
@@ -378,8 +382,8 @@ def _pushed(call: Call, derivative: Linearized, tangents: Sequence[Tensor | None
     entries = [*call.entries, *derivative.entries()]
     return call.out_tree.build(
         [
-            zeros_like(output.detach()) if one is None else leave(one, entries)
-            for one, output in zip(found, call.outputs, strict=True)
+            zeros_like(output.detach()) if tangent is None else leave(tangent, entries)
+            for tangent, output in zip(found, call.outputs, strict=True)
         ]
     )
 

@@ -1,6 +1,6 @@
 """Nested dicts, lists and tuples, flattened to their leaves and built again.
 
-A leaf is everything that is no dict, list or tuple (an OrderedDict, defaultdict or named tuple is one too; another
+A leaf is everything that is no dict, list or tuple (OrderedDict, defaultdict and named tuples count as these; another
 subclass, such as a `polyad.Size`, is a leaf). Two structures are equal if they nest alike with the same keys.
 """
 
@@ -15,35 +15,39 @@ class Tree:
     """The structure of a nested value without its leaves.
 
     Attributes:
-        kind: the container's type; None for a leaf.
+        container: its type, such as dict; None for a leaf.
         keys: of a dict, in its order; else empty.
         children: the structures within.
     """
 
-    __slots__ = ("children", "count", "factory", "keys", "kind")
+    __slots__ = ("children", "container", "count", "factory", "keys")
 
-    def __init__(self, kind: Any, keys: tuple[Any, ...], children: tuple[Tree, ...], factory: Any = None) -> None:
-        self.kind, self.keys, self.children, self.factory = kind, keys, children, factory
-        self.count: int = 1 if kind is None else sum(child.count for child in children)
+    def __init__(self, container: Any, keys: tuple[Any, ...], children: tuple[Tree, ...], factory: Any = None) -> None:
+        self.container, self.keys, self.children, self.factory = container, keys, children, factory
+        self.count: int = 1 if container is None else sum(child.count for child in children)
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """The structure with *leaves* in their places."""
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
-        if self.kind is None:
+        if self.container is None:
             return next(leaves)
         items = [child._build(leaves) for child in self.children]
-        if self.kind is defaultdict:
+        if self.container is defaultdict:
             return defaultdict(self.factory, zip(self.keys, items, strict=True))
-        if self.kind in (dict, OrderedDict):
-            return self.kind(zip(self.keys, items, strict=True))
-        return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
+        if self.container in (dict, OrderedDict):
+            return self.container(zip(self.keys, items, strict=True))
+        return self.container(*items) if hasattr(self.container, "_fields") else self.container(items)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tree) or self.kind is not other.kind or len(self.children) != len(other.children):
+        if (
+            not isinstance(other, Tree)
+            or self.container is not other.container
+            or len(self.children) != len(other.children)
+        ):
             return False
-        if self.kind in (dict, OrderedDict, defaultdict):
+        if self.container in (dict, OrderedDict, defaultdict):
             theirs = dict(zip(other.keys, other.children, strict=True))
             return all(theirs.get(key) == child for key, child in zip(self.keys, self.children, strict=True))
         return self.children == other.children
@@ -78,19 +82,19 @@ def flatten(value: Any) -> tuple[list[Any], Tree]:
 
 
 def _flatten(value: Any, leaves: list[Any]) -> Tree:
-    kind = type(value)
-    if kind in (dict, OrderedDict, defaultdict):
-        factory = value.default_factory if kind is defaultdict else None
-        return Tree(kind, tuple(value), tuple([_flatten(item, leaves) for item in value.values()]), factory)
-    if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
-        return Tree(kind, (), tuple([_flatten(item, leaves) for item in value]))
+    container = type(value)
+    if container in (dict, OrderedDict, defaultdict):
+        factory = value.default_factory if container is defaultdict else None
+        return Tree(container, tuple(value), tuple([_flatten(item, leaves) for item in value.values()]), factory)
+    if container in (list, tuple) or (isinstance(value, tuple) and hasattr(container, "_fields")):
+        return Tree(container, (), tuple([_flatten(item, leaves) for item in value]))
     leaves.append(value)
     return LEAF
 
 
 def same_order(value: Any, tree: Tree) -> list[Any]:
     """The leaves of *value*, whose structure equals *tree*, in tree's order: a dict may have its keys in another."""
-    if tree.kind is None:
+    if tree.container is None:
         return [value]
     items = [value[key] for key in tree.keys] if tree.keys else list(value) if not isinstance(value, dict) else []
     return [leaf for item, child in zip(items, tree.children, strict=True) for leaf in same_order(item, child)]

@@ -29,7 +29,10 @@ class _GradMode:
         state.grad_enabled = self._enabled
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         state.grad_enabled = self._before.pop()
 
@@ -169,7 +172,7 @@ class set_grad_enabled(_GradMode):
 class inference_mode(_GradMode):
     """Work without recording gradients, as `no_grad`; ``inference_mode(False)`` records them.
 
-    What is made in it is an ordinary tensor: it may take part in recorded work later, which PyTorch refuses. So
+    What is computed in it is an ordinary tensor: it may take part in recorded work later, which PyTorch refuses. So
     ``Tensor.is_inference()`` is always False. Raises TypeError if mode is no bool.
 
     >>> import polyad

@@ -30,7 +30,10 @@ class RemovableHandle:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.remove()
 
@@ -47,7 +50,7 @@ def register(hooks: dict[int, Any], hook: Any, *, prepend: bool = False) -> Remo
 
 
 class NodeHooks:
-    """The hooks of one node.
+    """The hooks of a node.
 
     Attributes:
         tensor: of the tensor whose node it is, ``hook(gradient)``.

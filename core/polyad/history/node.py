@@ -1,4 +1,4 @@
-"""The autograd graph: one `Node` an op call whose result may need a gradient.
+"""The autograd graph: a `Node` for each op call whose result may need a gradient.
 
 A node holds, for each operand that needs a gradient, where the gradient goes, the formula, and exactly the values the
 formula names. Edges point from results to operands, so a graph lives as long as its results do, and it holds no
@@ -49,11 +49,11 @@ class Node:
     """One recorded op call.
 
     Attributes:
-        seq: event number; later calls have larger ones.
+        seq: event number; later calls have larger numbers.
         made_by: the op, or a name such as ``CopySlices``.
         calls: (target, formula, saved values) for each gradient to compute; None once released.
         freed: the targets of calls that were released.
-        shape, type: of the op's result; an arriving gradient is made to fit.
+        shape, type: of the op's result; an arriving gradient is summed and cast to fit.
         out: the history-free alias of the result, if a formula saved it.
         hooks: what users hung on it; None until there is something.
         code, at: where the user's program was when tensors were saved, for `polyad.state.line_at`; unset if none were.
@@ -76,7 +76,7 @@ class Node:
         "type",
     )
 
-    count: int | None = None  # how many results the op has, if that is not one
+    count: int | None = None  # how many results the op has, if that is not 1
     seq: int
     made_by: Op | str
     calls: list[tuple[Target, Callable[..., Any], tuple[Any, ...]]] | None
@@ -93,9 +93,9 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
     def name(self) -> str:
-        """What made the node, such as ``MulBackward0``."""
-        made = self.made_by
-        return made if isinstance(made, str) else made.grad_name
+        """The name of what made the node, such as ``MulBackward0``."""
+        maker = self.made_by
+        return maker if isinstance(maker, str) else maker.grad_name
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def _flat(targets: Sequence[Target]) -> list[Node]:
 
 
 def hooks_of(node: Node) -> NodeHooks:
-    """The node's hooks, made if it has none yet."""
+    """The node's hooks, created if it has none yet."""
     if node.hooks is None:
         node.hooks = NodeHooks()
     return node.hooks
@@ -224,12 +224,12 @@ class MultiNode(Node):
 
 _CLASSES: dict[str, type[Node]] = {}
 _OTHERS: dict[tuple[str, type[Node]], type[Node]] = {}
-"""The classes of nodes by what made them: ``type(node).__name__`` tells, as in PyTorch. `Node`'s own are apart, since
-`record` looks there."""
+"""The classes of nodes by name, which tells what made a node, as in PyTorch. Those derived from `Node` itself have a
+table of their own, since `record` looks only there."""
 
 
 def node_class(name: str, base: type[Node] = Node) -> type[Node]:
-    """The class of nodes called *name*, made when it is first asked for."""
+    """The class of nodes called *name*, created when it is first asked for."""
     found = _CLASSES.get(name) if base is Node else _OTHERS.get((name, base))
     if found is None:
         doc = f"The backward of one `{name.partition('Backward')[0]}`."
@@ -242,7 +242,7 @@ def node_class(name: str, base: type[Node] = Node) -> type[Node]:
 
 
 class Calls(list[Any]):
-    """A node's calls that are more than a list, which the engine opens the long way round.
+    """A node's calls that are more than a list, which the engine carries out on a longer path.
 
     Attributes:
         holds: whether they keep tensors, and go when the graph is freed.
@@ -271,7 +271,7 @@ class Output(Node):
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of one tensor arrives in a graph: output *output_nr* of *node*.
+    """Where the gradient of a tensor arrives in a graph: output *output_nr* of *node*.
 
     `polyad.autograd.grad` and `polyad.autograd.backward` take it in the place of the tensor, which need not live on.
     """
@@ -287,16 +287,16 @@ def make_node(
     shape: tuple[int, ...],
     type: TensorType,
     count: int | None = None,
-    kind: Any = None,
+    base: Any = None,
 ) -> Node:
-    """A node from its parts, for histories that no op declaration describes; with a *count*, one of several results.
+    """A node from its parts, for histories that no op declaration describes; *count* is the number of several results.
 
-    *kind* is the base of its class, if that is to be another than `Node` or `MultiNode`.
+    *base* is the class that the node's class derives from, if it is neither `Node` nor `MultiNode`.
     """
-    if count is None and kind is None:
+    if count is None and base is None:
         node = node_class(name)()
     else:
-        node = node_class(name, kind or MultiNode)()
+        node = node_class(name, base or MultiNode)()
         node.count = count  # type: ignore[misc]
     node.seq = next_event()
     node.made_by = name
@@ -329,7 +329,7 @@ def record(op: Op, values: tuple[Any, ...], out: Recorded) -> None:
 
 
 def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Recorded], differentiable: Sequence[bool]) -> None:
-    """As `record`, for an op with several results; the formula gets a list of one gradient a result,
+    """As `record`, for an op with several results; the formula gets a list with a gradient for each result,
     None where none arrived.
     """
     node: Any = node_class(op.grad_name, MultiNode)()

@@ -1,4 +1,4 @@
-"""Ops of one's own: functions that become ops of the library, at PyTorch's path ``polyad.library``.
+"""Custom ops: functions that become ops of the library, at PyTorch's path ``polyad.library``.
 
 schema.py      what a function's annotations say about it as an op
 definition.py  `custom_op`, and what is registered for it: kernels, a gradient, a rule for batches

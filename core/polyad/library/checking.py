@@ -1,6 +1,6 @@
 """`opcheck`: what the conformance suite asks of the library's ops, asked of a custom op on the author's own arguments.
 
-Each check is a function of (op, values) that raises what is wrong. To add one, write it and put it into `CHECKS`.
+Each check is a function of (op, values) that raises what is wrong. To add a check, write it and put it into `CHECKS`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _copied(values: Values, change: Callable[[Tensor], Tensor] = Tensor.clone) -
     def copy(value: Any) -> Any:
         if isinstance(value, Tensor):
             with no_grad():
-                made = change(value.detach())
-            return made.requires_grad_(value.requires_grad)
+                changed = change(value.detach())
+            return changed.requires_grad_(value.requires_grad)
         return type(value)(map(copy, value)) if isinstance(value, (list, tuple)) else value
 
     return [copy(value) for value in values]
@@ -44,25 +44,25 @@ def _call(op: CustomOpDef, values: Values) -> Any:
 
 
 def _compare(op: CustomOpDef, what: str, got: Any, wanted: Any, *, exact: bool = True) -> None:
-    for number, (one, two) in enumerate(zip(_tensors_of(got), _tensors_of(wanted), strict=True)):
+    for number, (have, want) in enumerate(zip(_tensors_of(got), _tensors_of(wanted), strict=True)):
         place = f"result {number}" if isinstance(got, (list, tuple)) else "the result"
-        if (one.shape, one.dtype, one.device) != (two.shape, two.dtype, two.device):
+        if (have.shape, have.dtype, have.device) != (want.shape, want.dtype, want.device):
             raise CustomOpError(
                 f"{op.name}: {what}: {place} looks different",
-                operands={"got": one, "wanted": two},
+                operands={"got": have, "wanted": want},
                 fix="make both the same shape, dtype and device",
             )
-        same = bool((one.detach() == two.detach()).all()) or one.detach().allclose(two.detach(), equal_nan=True)
+        same = bool((have.detach() == want.detach()).all()) or have.detach().allclose(want.detach(), equal_nan=True)
         if exact and not same:
-            raise CustomOpError(f"{op.name}: {what}: {place} has other values", operands={"got": one, "wanted": two})
+            raise CustomOpError(f"{op.name}: {what}: {place} has other values", operands={"got": have, "wanted": want})
 
 
 def check_schema(op: CustomOpDef, values: Values) -> None:
     """It writes into what it says and nothing else, and returns new tensors."""
-    given = _copied(values, lambda one: one.detach().clone())
+    given = _copied(values, lambda tensor: tensor.detach().clone())
     for tensor in op._tensors(given).values():
         tensor.requires_grad_(False)
-    before, versions = _copied(given), {name: one._version for name, one in op._tensors(given).items()}
+    before, versions = _copied(given), {name: tensor._version for name, tensor in op._tensors(given).items()}
     result = _call(op, given)
     old = op._tensors(before)
     for name, tensor in op._tensors(given).items():
@@ -75,11 +75,11 @@ def check_schema(op: CustomOpDef, values: Values) -> None:
                 operands={name: tensor},
                 fix=f'declare mutates_args=("{name.partition("[")[0]}",), or write to a clone()',
             )
-        for one in _tensors_of(result):
-            if one.numel() and one.data_ptr() == tensor.data_ptr():
+        for output in _tensors_of(result):
+            if output.numel() and output.data_ptr() == tensor.data_ptr():
                 raise CustomOpError(
                     f"{op.name}: a result shares memory with {name}",
-                    operands={name: tensor, "result": one},
+                    operands={name: tensor, "result": output},
                     fix="return a clone()",
                 )
 
@@ -88,12 +88,12 @@ def check_layouts(op: CustomOpDef, values: Values) -> None:
     """Results are the same for arguments that lie elsewhere in memory: with gaps, in another order."""
     wanted = _call(op, _detached(_copied(values)))
 
-    def with_gaps(one: Tensor) -> Tensor:
-        return stack([one, one], -1).select(-1, 1) if one.ndim else stack([one, one])[1]
+    def with_gaps(tensor: Tensor) -> Tensor:
+        return stack([tensor, tensor], -1).select(-1, 1) if tensor.ndim else stack([tensor, tensor])[1]
 
-    def reversed_order(one: Tensor) -> Tensor:
-        dims = tuple(reversed(range(one.ndim)))
-        return one.permute(*dims).contiguous().permute(*dims) if one.ndim > 1 else with_gaps(one)
+    def reversed_order(tensor: Tensor) -> Tensor:
+        dims = tuple(reversed(range(tensor.ndim)))
+        return tensor.permute(*dims).contiguous().permute(*dims) if tensor.ndim > 1 else with_gaps(tensor)
 
     for what, change in (("strided arguments", with_gaps), ("transposed arguments", reversed_order)):
         _compare(op, what, _call(op, _detached(_copied(values, change))), wanted)
@@ -108,20 +108,24 @@ def check_fake(op: CustomOpDef, values: Values) -> None:
 
 
 def check_devices(op: CustomOpDef, values: Values) -> None:
-    """Kernels for other devices that are here give what the one of the arguments' device gives."""
+    """Kernels for other devices that are here give what the kernel for the arguments' device gives."""
     tensors = op._tensors(values)
     here = next(iter(tensors.values())).device.type if tensors else "cpu"
     wanted = _call(op, _detached(_copied(values)))
     for device in sorted(op.kernels.keys() - {here}):
         if device not in registry.names() or not registry.count_devices(registry.get(device))[0]:
             continue  # not here to be tested
-        got = _call(op, _detached(_copied(values, lambda one, device=device: one.to(device))))  # type: ignore[misc]
-        back = [one.to(here) for one in _tensors_of(got)]
-        for one, two in zip(back, _tensors_of(wanted), strict=True):
-            if one.shape != two.shape or one.dtype is not two.dtype or not one.allclose(two, rtol=1e-4, equal_nan=True):
+        got = _call(op, _detached(_copied(values, lambda tensor, device=device: tensor.to(device))))  # type: ignore[misc]
+        back = [tensor.to(here) for tensor in _tensors_of(got)]
+        for have, want in zip(back, _tensors_of(wanted), strict=True):
+            if (
+                have.shape != want.shape
+                or have.dtype is not want.dtype
+                or not have.allclose(want, rtol=1e-4, equal_nan=True)
+            ):
                 raise CustomOpError(
                     f"{op.name}: the kernel for {device} gives other results than that for {here}",
-                    operands={device: one, here: two},
+                    operands={device: have, here: want},
                 )
 
 
@@ -150,29 +154,29 @@ def check_vmap(op: CustomOpDef, values: Values) -> None:
     other = _copied(batch)
     for place in places:
         other[place] = batch[place].flip(0) if batch[place].ndim else batch[place]
-    wanted = [_call(op, one) for one in (_copied(batch), _copied(other))]
+    wanted = [_call(op, sample) for sample in (_copied(batch), _copied(other))]
     dims = tuple(0 if place in places else None for place in range(len(values)))
     pairs = enumerate(zip(batch, other, strict=True))
-    stacked = [stack([one, two]) if place in places else one for place, (one, two) in pairs]
+    stacked = [stack([first, second]) if place in places else first for place, (first, second) in pairs]
     got = vmap(lambda *given: _call(op, list(given)), in_dims=dims)(*stacked)
-    for number, one in enumerate(wanted):
-        _compare(op, "register_vmap", [part[number] for part in _tensors_of(got)], _tensors_of(one))
+    for number, single in enumerate(wanted):
+        _compare(op, "register_vmap", [part[number] for part in _tensors_of(got)], _tensors_of(single))
 
 
 def check_autograd(op: CustomOpDef, values: Values) -> None:
-    """Arguments that require a gradient get one, which finite differences confirm in double precision, and so does the
-    gradient of the gradient if it has one.
+    """Arguments that require a gradient get it, which finite differences confirm in double precision, and so does the
+    gradient of the gradient if there is any.
     """
-    tensors = [one for one in op._tensors(values).values() if one.requires_grad]
+    tensors = [tensor for tensor in op._tensors(values).values() if tensor.requires_grad]
     if not tensors:
         return
 
-    def precise(one: Tensor) -> Tensor:
-        category = one.dtype.category
-        return one if category < FLOATING else one.to(complex128 if category == COMPLEX else float64)
+    def precise(tensor: Tensor) -> Tensor:
+        category = tensor.dtype.category
+        return tensor if category < FLOATING else tensor.to(complex128 if category == COMPLEX else float64)
 
     widened = _copied(values, precise)
-    inputs = [one for one in op._tensors(widened).values() if one.requires_grad]
+    inputs = [tensor for tensor in op._tensors(widened).values() if tensor.requires_grad]
 
     def called(*given: Tensor) -> Any:
         rest = iter(given)
@@ -187,7 +191,7 @@ def check_autograd(op: CustomOpDef, values: Values) -> None:
 
     gradcheck(called, inputs)
     first = called(*inputs)
-    parts = [one for one in _tensors_of(first) if one.requires_grad]
+    parts = [part for part in _tensors_of(first) if part.requires_grad]
     sums = [part.abs().sum() if part.dtype.is_complex else part.sum() for part in parts]
     slopes = grad(sums, inputs, create_graph=True, allow_unused=True)
     if any(slope is not None and slope.requires_grad for slope in slopes):
@@ -234,7 +238,7 @@ def opcheck(
         args, kwargs: the arguments; they are copied.
         test_utils: names of checks, all if not given. "test_schema": it writes into what it says, and returns new
             tensors; "test_layouts": strided arguments; "test_autograd_registration": gradients against finite
-            differences in float64, second ones if there are; "test_faketensor": `CustomOpDef.register_fake`;
+            differences in float64, second gradients if there are any; "test_faketensor": `CustomOpDef.register_fake`;
             "test_devices": the kernels for devices that are here; "test_capture": a captured call and its replay;
             "test_vmap": `CustomOpDef.register_vmap` against single calls.
         raise_exception: whether a failed check raises; if not, its error is in the result.

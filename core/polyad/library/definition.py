@@ -1,6 +1,6 @@
 """`custom_op`: a function of the user's as an op.
 
-A call is the call of one `polyad.autograd.Function`, whose forward runs the kernel of the tensors' device and whose
+A call is the call of a `polyad.autograd.Function`, whose forward runs the kernel of the tensors' device and whose
 backward is what was registered. So modes see it whole under the op's name: capture records one node, a transform finds
 the rule for batches. Tensors in lists are given to that Function one by one, with the lists' lengths behind them.
 
@@ -55,7 +55,7 @@ class CustomOpError(PolyadError, RuntimeError):
 
 
 class CustomOpDef:
-    """A custom op; call it as the function that it was made of. `custom_op` makes one.
+    """A custom op, called like the function that it was defined with; what `custom_op` gives.
 
     Attributes:
         name: with its namespace: "mylib::scale".
@@ -142,15 +142,15 @@ class CustomOpDef:
         def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
             if device_types is None:
                 self.for_all = kernel
-            for one in [device_types] if isinstance(device_types, str) else device_types or ():
-                self.kernels[one.partition(":")[0]] = kernel
+            for device_type in [device_types] if isinstance(device_types, str) else device_types or ():
+                self.kernels[device_type.partition(":")[0]] = kernel
             return kernel
 
         return register if fn is None else register(fn)
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
-        """Give the op a gradient: ``backward(ctx, *grads)`` returns one for each positional argument, None for those
-        that have none, and a list for a list of tensors.
+        """Give the op a gradient: ``backward(ctx, *grads)`` returns a gradient for each positional argument, None for
+        those that have none, and a list for a list of tensors.
 
         ``setup_context(ctx, inputs, output)`` saves what it needs, as in `polyad.autograd.Function`; of an op with
         arguments by name alone it gets them as ``keyword_only_inputs``. Written in ops, backward has a gradient itself.
@@ -201,7 +201,7 @@ class CustomOpDef:
 
     @contextlib.contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """While it is entered, use the kernel for *device_type*, or do not and take the one for all devices."""
+        """While it is entered, use the kernel for *device_type*, or if not *enabled* the kernel for all devices."""
         before = set(self.disabled)
         (self.disabled.discard if enabled else self.disabled.add)(device_type)
         try:
@@ -242,12 +242,12 @@ class CustomOpDef:
         return result
 
     def _place(self, name: str) -> int:
-        return next(place for place, one in enumerate(self.schema.arguments) if one.name == name)
+        return next(place for place, argument in enumerate(self.schema.arguments) if argument.name == name)
 
     def _call(self, kernel: Callable[..., Any], values: Sequence[Any]) -> Any:
         given = list(zip(self.schema.arguments, values, strict=True))
-        by_name = {one.name: value for one, value in given if one.keyword_only}
-        return kernel(*[value for one, value in given if not one.keyword_only], **by_name)
+        by_name = {argument.name: value for argument, value in given if argument.keyword_only}
+        return kernel(*[value for argument, value in given if not argument.keyword_only], **by_name)
 
     def _tensors(self, values: Sequence[Any]) -> dict[str, Tensor]:
         """The tensors among *values* by name."""
@@ -256,7 +256,7 @@ class CustomOpDef:
             if isinstance(value, Tensor):
                 found[argument.name] = value
             elif argument.is_tensor and value is not None:
-                found.update({f"{argument.name}[{n}]": one for n, one in enumerate(value) if one is not None})
+                found.update({f"{argument.name}[{n}]": tensor for n, tensor in enumerate(value) if tensor is not None})
         return found
 
     def _on_host(self, values: list[Any], device: Any) -> Any:
@@ -275,7 +275,7 @@ class CustomOpDef:
             if isinstance(value, Tensor):
                 moved.append(value)
                 return value.to(where)
-            return type(value)(there(one, where) for one in value) if isinstance(value, (list, tuple)) else value
+            return type(value)(there(item, where) for item in value) if isinstance(value, (list, tuple)) else value
 
         copies = [there(value, fallback.HOST) for value in values]
         result = there(self._call(host, copies), device)
@@ -295,13 +295,13 @@ class CustomOpDef:
             wanted, fits = "None", result is None
         elif schema.returns == ("Tensor[]",):
             wanted = "a list of tensors"
-            fits = isinstance(result, (list, tuple)) and all(isinstance(one, Tensor) for one in result)
+            fits = isinstance(result, (list, tuple)) and all(isinstance(part, Tensor) for part in result)
         elif schema.several:
             wanted = f"{len(schema.returns)} tensors"
             fits = (
                 isinstance(result, tuple)
                 and len(result) == len(schema.returns)
-                and all(isinstance(one, Tensor) for one in result)
+                and all(isinstance(part, Tensor) for part in result)
             )
         else:
             wanted, fits = "a tensor", isinstance(result, Tensor)
@@ -311,9 +311,9 @@ class CustomOpDef:
                 notes={"schema": str(schema)},
                 fix="return what its annotation says",
             )
-        for one in _tensors_of(result):
+        for output in _tensors_of(result):
             for name, tensor in tensors.items():
-                if one is tensor or (one._storage is not None and one._storage is tensor._storage):
+                if output is tensor or (output._storage is not None and output._storage is tensor._storage):
                     raise CustomOpError(
                         f"{said}: a result is {name}, or a view of it",
                         operands={name: tensor},
@@ -323,13 +323,13 @@ class CustomOpDef:
 
 def _described(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return f"{type(value).__name__} of {', '.join(type(one).__name__ for one in value) or 'nothing'}"
+        return f"{type(value).__name__} of {', '.join(type(item).__name__ for item in value) or 'nothing'}"
     return type(value).__name__
 
 
 def _tensors_of(value: Any) -> list[Tensor]:
     if isinstance(value, (list, tuple)):
-        return [one for one in value if isinstance(one, Tensor)]
+        return [item for item in value if isinstance(item, Tensor)]
     return [value] if isinstance(value, Tensor) else []
 
 
@@ -341,7 +341,7 @@ def _flat(values: Sequence[Any]) -> tuple[list[Any], tuple[int | None, ...]]:
     flat: list[Any] = []
     lengths: list[int | None] = []
     for value in values:
-        opened = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+        opened = isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value)
         flat += value if opened else [value]
         lengths.append(len(value) if opened else None)
     return flat, tuple(lengths)
@@ -365,8 +365,8 @@ def _function_of(op: CustomOpDef) -> type[Function]:
             values = _nested(flat[:-1], flat[-1])
             ctx.needs_input_grad = tuple(_nested(ctx.needs_input_grad[:-1], flat[-1]))
             given = list(zip(op.schema.arguments, values, strict=True))
-            inputs = tuple(value for one, value in given if not one.keyword_only)
-            by_name = {one.name: value for one, value in given if one.keyword_only}
+            inputs = tuple(value for argument, value in given if not argument.keyword_only)
+            by_name = {argument.name: value for argument, value in given if argument.keyword_only}
             more = {"keyword_only_inputs": by_name} if by_name else {}
             op.setup_context(ctx=ctx, inputs=inputs, output=result, **more)
 
@@ -379,13 +379,13 @@ def _function_of(op: CustomOpDef) -> type[Function]:
         given = (list(gradients),) if op.schema.returns == ("Tensor[]",) else gradients
         returned = op.backward(ctx, *given)
         parts = list(returned) if isinstance(returned, tuple) else [returned]
-        positional = [one for one in op.schema.arguments if not one.keyword_only]
+        positional = [argument for argument in op.schema.arguments if not argument.keyword_only]
         said = f"{op.name}: backward{place_of(op.backward)}"
         if len(parts) < len(positional) or any(part is not None for part in parts[len(positional) :]):
             raise AutogradError(
                 f"{said} returned {len(parts)} gradients for {len(positional)} arguments",
                 notes={"schema": str(op.schema)},
-                fix="return one gradient (or None) a positional argument",
+                fix="return a gradient (or None) for each positional argument",
             )
         parts = parts[: len(positional)] + [None] * (len(op.schema.arguments) - len(positional))
         flat: list[Any] = []
@@ -408,20 +408,22 @@ def _function_of(op: CustomOpDef) -> type[Function]:
         values, dims = _nested(flat[:-1], lengths), _nested(in_dims[:-1], lengths)
         if op.batched is not None:
             given = list(zip(op.schema.arguments, values, strict=True))
-            by_name = {one.name: value for one, value in given if one.keyword_only}
-            return op.batched(info, tuple(dims), *[value for one, value in given if not one.keyword_only], **by_name)
+            by_name = {argument.name: value for argument, value in given if argument.keyword_only}
+            return op.batched(
+                info, tuple(dims), *[value for argument, value in given if not argument.keyword_only], **by_name
+            )
         from ..batching.loops import note as note_loop
 
         note_loop(op.name, info.batch_size)
         samples = [
             op._function.apply(
-                *[one if dim is None else one.select(dim, number) for one, dim in zip(flat, in_dims, strict=True)]
+                *[value if dim is None else value.select(dim, number) for value, dim in zip(flat, in_dims, strict=True)]
             )
             for number in range(info.batch_size)
         ]
         if isinstance(samples[0], (list, tuple)):
-            made = [stack(parts) for parts in zip(*samples, strict=True)]
-            return type(samples[0])(made), type(samples[0])(0 for _ in made)
+            stacked = [stack(parts) for parts in zip(*samples, strict=True)]
+            return type(samples[0])(stacked), type(samples[0])(0 for _ in stacked)
         return stack(samples), 0
 
     def said() -> str:
@@ -434,10 +436,10 @@ def _function_of(op: CustomOpDef) -> type[Function]:
         "vmap": vmap,
         "_said": said,
     }
-    made: Any = type(op.name, (Function,), {name: staticmethod(method) for name, method in methods.items()})
-    made.derives_jvp = True
-    made.__doc__ = op.__doc__
-    return made  # type: ignore[no-any-return]
+    function: Any = type(op.name, (Function,), {name: staticmethod(method) for name, method in methods.items()})
+    function.derives_jvp = True
+    function.__doc__ = op.__doc__
+    return function  # type: ignore[no-any-return]
 
 
 # ------------------------------------------------------------------------------------------------- PyTorch's functions
@@ -459,7 +461,7 @@ def custom_op(
     devices by `CustomOpDef.register_kernel`, a rule for batches by `CustomOpDef.register_vmap`. `opcheck` tests it.
 
     Args:
-        name: "namespace::name"; the op is ``polyad.ops.namespace.name`` from then on. One of that name that there is
+        name: "namespace::name"; the op is ``polyad.ops.namespace.name`` from then on. An op that has that name
             already is replaced.
         fn: the function; its annotations are the op's schema.
         mutates_args: names of the arguments that it writes into, or "unknown" for all tensors.

@@ -62,9 +62,9 @@ class Argument(NamedTuple):
         elif self.type.endswith("[]"):
             if not isinstance(value, (list, tuple)):
                 raise wrong_type(op, self.name, value, "a list of tensors")
-            for position, one in enumerate(value):
-                if not (isinstance(one, Tensor) or (one is None and self.type.startswith("Tensor?"))):
-                    raise wrong_type(op, f"{self.name}[{position}]", one, "a tensor")
+            for position, item in enumerate(value):
+                if not (isinstance(item, Tensor) or (item is None and self.type.startswith("Tensor?"))):
+                    raise wrong_type(op, f"{self.name}[{position}]", item, "a tensor")
         elif not (isinstance(value, Tensor) or (value is None and optional)):
             raise wrong_type(op, self.name, value, "a tensor or None" if optional else "a tensor")
 
@@ -74,7 +74,7 @@ class Schema:
 
     Attributes:
         arguments: its parameters in order.
-        returns: the type of each result; for a list of results the one type "Tensor[]".
+        returns: the type of each result; for a list of results the only type "Tensor[]".
         several: whether the results come in a tuple.
         signature: the function's.
         defaults: the default of each parameter.
@@ -86,26 +86,26 @@ class Schema:
         self, arguments: tuple[Argument, ...], returns: tuple[str, ...], several: bool, signature: inspect.Signature
     ) -> None:
         self.arguments, self.returns, self.several, self.signature = arguments, returns, several, signature
-        self.defaults = tuple(one.default for one in signature.parameters.values())
-        self.positional = sum(not one.keyword_only for one in arguments)
-        without = [place for place, one in enumerate(self.defaults) if one is inspect.Parameter.empty]
+        self.defaults = tuple(parameter.default for parameter in signature.parameters.values())
+        self.positional = sum(not argument.keyword_only for argument in arguments)
+        without = [place for place, default in enumerate(self.defaults) if default is inspect.Parameter.empty]
         self.required = max(without, default=-1) + 1
 
     @property
     def written(self) -> tuple[str, ...]:
         """The names of the arguments that the op writes into."""
-        return tuple(one.name for one in self.arguments if one.written)
+        return tuple(argument.name for argument in self.arguments if argument.written)
 
     def __str__(self) -> str:
         parts: list[str] = []
-        for number, one in enumerate(self.arguments):
-            if one.keyword_only and "*" not in parts:
+        for number, argument in enumerate(self.arguments):
+            if argument.keyword_only and "*" not in parts:
                 parts.append("*")
-            kind = one.type
-            if one.written:
-                kind = kind.replace("Tensor", f"Tensor(a{number}!)", 1)
-            default = self.signature.parameters[one.name].default
-            parts.append(f"{kind} {one.name}" + ("" if default is inspect.Parameter.empty else f"={default!r}"))
+            type_ = argument.type
+            if argument.written:
+                type_ = type_.replace("Tensor", f"Tensor(a{number}!)", 1)
+            default = self.signature.parameters[argument.name].default
+            parts.append(f"{type_} {argument.name}" + ("" if default is inspect.Parameter.empty else f"={default!r}"))
         results = ", ".join(self.returns)
         return f"({', '.join(parts)}) -> " + (
             results if len(self.returns) == 1 and not self.several else f"({results})"
@@ -145,16 +145,16 @@ def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], n
                 f"{name}: parameter {parameter.name} has no annotation",
                 fix="annotate it: Tensor, Tensor | None, Sequence[Tensor], int, float, bool, str, ...",
             )
-        kind = _type_name(hints[parameter.name])
-        if kind is None:
+        type_ = _type_name(hints[parameter.name])
+        if type_ is None:
             raise ArgumentError(
                 f"{name}: parameter {parameter.name} is of a type that no op takes: {hints[parameter.name]}",
-                fix=f"use Tensor, {', '.join(one.__name__ for one in _PLAIN)}, one of them | None, or a Sequence",
+                fix=f"use Tensor, {', '.join(plain.__name__ for plain in _PLAIN)}, one of them | None, or a Sequence",
             )
-        writes = kind.startswith("Tensor") and (written is None or parameter.name in written)
+        writes = type_.startswith("Tensor") and (written is None or parameter.name in written)
         if written is not None and parameter.name in written and not writes:
             raise ArgumentError(f"{name}: mutates_args names {parameter.name}, which is no tensor", fix="leave it out")
-        arguments.append(Argument(parameter.name, kind, parameter.kind is parameter.KEYWORD_ONLY, writes))
+        arguments.append(Argument(parameter.name, type_, parameter.kind is parameter.KEYWORD_ONLY, writes))
     if "return" not in hints:
         raise ArgumentError(f"{name}: the result has no annotation", fix="annotate it: -> Tensor")
     returns, several = _returned(hints["return"], name)
@@ -169,8 +169,8 @@ def _type_name(hint: Any) -> str | None:
         return _PLAIN[hint]
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        others = [one for one in inner if one is not type(None)]
-        if all(one in (bool, int, float, complex) for one in others) and len(others) > 1:
+        others = [member for member in inner if member is not type(None)]
+        if all(member in (bool, int, float, complex) for member in others) and len(others) > 1:
             name: str | None = "Scalar"
         else:
             name = _type_name(others[0]) if len(others) == 1 else None
@@ -186,14 +186,14 @@ def _returned(hint: Any, name: str) -> tuple[tuple[str, ...], bool]:
         return (), False
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     several = origin is tuple and inner[-1:] != (Ellipsis,)
-    kinds = [_type_name(one) for one in (inner if several else (hint,))]
+    result_types = [_type_name(part) for part in (inner if several else (hint,))]
     allowed = ("Tensor",) if several else ("Tensor", "Tensor[]")
-    if not all(kind in allowed for kind in kinds):
+    if not all(type_ in allowed for type_ in result_types):
         raise ArgumentError(
             f"{name}: no op returns {hint}",
             fix="return a Tensor, a tuple of a fixed number of them, or list[Tensor]",
         )
-    return tuple(str(kind) for kind in kinds), several
+    return tuple(str(type_) for type_ in result_types), several
 
 
 def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
