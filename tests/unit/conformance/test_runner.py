@@ -135,18 +135,18 @@ KNOWN = '"test_*linear: bias float32]": ("it forgets the bias", "https://example
 
 
 def test_known_bugs_are_expected_failures(run: Any) -> None:
-    choice = ("--polyad-family=products.matmul", "-k", "test_values and linear and not batches")
+    choice = ("--polyad-family=nn.linear", "-k", "test_values and linear and not batches and not bilinear")
     code, output, card = run(*choice, kernels=FORGETS_THE_BIAS)
     assert code == 1, output
     assert "linear: bias float32" in card["failures"][0]["test"]
     code, output, card = run(*choice, kernels=FORGETS_THE_BIAS, known=KNOWN)
     assert code == 0, output
     assert card["known_bugs"] == ["test_ops.py::test_values[linear: bias float32]"]
-    assert row_of(card, 1, "products.matmul")["known bug"] == 1
+    assert row_of(card, 1, "nn.linear")["known bug"] == 1
 
 
 def test_a_known_bug_that_is_gone_fails(run: Any) -> None:
-    code, output, _ = run("--polyad-family=products.matmul", "-k", "test_values and linear", known=KNOWN)
+    code, output, _ = run("--polyad-family=nn.linear", "-k", "test_values and linear", known=KNOWN)
     assert code == 1, output
     assert "XPASS(strict)" in output
 
@@ -175,7 +175,7 @@ def test_a_known_bug_needs_a_link(run: Any) -> None:
         ({"device": "nosuch"}, "device 'nosuch'"),
         (
             {"options": ("--polyad-family=nosuch",)},
-            "no family is called nosuch; there are\n    creation.coordinates, creation.factories",
+            "no family is called nosuch; there are\n    creation.factories, creation.sequences",
         ),
     ],
 )
