@@ -30,7 +30,7 @@ _negative, _sqrt, _square, _subtract = np.negative, np.sqrt, np.square, np.subtr
 
 
 class _Scratch(threading.local):
-    """Working memory of one chunk, for each thread, dtype and purpose."""
+    """Working memory of a chunk, for each thread, dtype and purpose."""
 
     def __init__(self) -> None:
         self.memory: dict[tuple[np.dtype[Any], int], Any] = {}
@@ -74,7 +74,7 @@ def _chunks(first: Any, *others: Any) -> Sequence[tuple[Any, ...]]:
     if size <= CHUNK:
         return ((first, *others, _scratch.like(first)),)
     if not contiguous:
-        # Rare, so not worth a clever order of traversal: one chunk, which NumPy's own loops walk.
+        # Rare, so not worth a clever order of traversal: a single chunk, which NumPy's own loops walk.
         return ((first, *others, np.empty(first.shape, first.dtype)),)
     flat = [first.reshape(-1), *[array.reshape(-1) for array in others]]
     chunks = []

@@ -33,7 +33,7 @@ def _wrong_index(op: str, array: Any, indices: list[Any], error: IndexError) -> 
 
 def index(array: Any, indices: list[Any]) -> Any:
     try:
-        given = [at for at, one in enumerate(indices) if one is not None]
+        given = [at for at, entry in enumerate(indices) if entry is not None]
         if len(given) == 1 and indices[given[0]].dtype != np.bool_:
             return array.take(indices[given[0]], given[0])  # faster than subscripts, and row-major
         return np.asarray(array[_key(indices)], order="C")
@@ -58,7 +58,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
                 _fill(out, mask, values)
             else:
                 out[key] = values
-        elif all(one is None or one.dtype == np.bool_ for one in indices):
+        elif all(entry is None or entry.dtype == np.bool_ for entry in indices):
             out[key] += values
         elif len(indices) == 1 and indices[0].size and out.size:
             _add_rows(out, indices[0], values)
@@ -69,7 +69,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
     except ValueError:
         raise ShapeError(
             f"index_put: values {values.shape} cannot be broadcast to the indexed part {array[key].shape}",
-            fix="give one value, or values of the indexed part's shape",
+            fix="give a single value, or values of the indexed part's shape",
         ) from None
     return out
 

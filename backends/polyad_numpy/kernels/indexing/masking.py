@@ -19,10 +19,10 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
         value = thread.run(_as_number, value, array.dtype)  # a half type may make infinity of it
     if out is None and mask.size >= CHOSEN and array.shape == mask.shape and array.dtype.itemsize <= 8:
         if value.dtype.kind != "c" and not value and not np.signbit(value):
-            made = keep(array, np.logical_not(mask), value)
+            result = keep(array, np.logical_not(mask), value)
         else:
-            made = choose(mask, value, array).view(array.dtype)
-        return made if array.flags.c_contiguous else arranged(made, array)
+            result = choose(mask, value, array).view(array.dtype)
+        return result if array.flags.c_contiguous else arranged(result, array)
     if out is None:
         shape = array.shape if array.shape == mask.shape else np.broadcast_shapes(array.shape, mask.shape)
         out = array.copy() if shape == array.shape else np.broadcast_to(array, shape).copy()
@@ -36,7 +36,7 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
 
 
 def _fill(out: Any, mask: Any, value: Any) -> None:
-    """Write one number into *out* where *mask*."""
+    """Write a number into *out* where *mask*."""
     if mask.size >= CHOSEN and out.dtype.itemsize <= 8:
         np.copyto(out, choose(mask, value.astype(out.dtype, copy=False), out).view(out.dtype))
     else:

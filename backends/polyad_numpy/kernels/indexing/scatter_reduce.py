@@ -1,4 +1,4 @@
-"""Elements sent to one place, reduced to one."""
+"""Elements sent to the same place, reduced."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """LAPACK and BLAS routines by name and dtype, through SciPy, and batches of matrices.
 
-NumPy's own linear algebra takes batches but is slow to start on one small matrix, and lacks triangular, LU and other
-factorizations. So a kernel calls LAPACK for one matrix and NumPy, where it has the function, for a batch; `batched`
+NumPy's own linear algebra takes batches but is slow to start on a small matrix, and lacks triangular, LU and other
+factorizations. So a kernel calls LAPACK for a lone matrix and NumPy, where it has the function, for a batch; `batched`
 is for what NumPy lacks. SciPy is imported when the first routine is asked for.
 
 LAPACK works in column-major memory, and so do results: the strides are those that PyTorch's results have.
@@ -64,7 +64,7 @@ def batched(
     work: Callable[..., tuple[Any, ...]], operands: Sequence[Any], cores: Sequence[int], results: Sequence[Any]
 ) -> tuple[Any, ...]:
     """``work`` on each matrix of a batch: *cores* counts the dimensions of each operand that are no batch, *results*
-    are (shape, dtype) of one matrix's results. The operands' batches broadcast.
+    are (shape, dtype) of a single matrix's results. The operands' batches broadcast.
     """
     if all(operand.ndim == core for operand, core in zip(operands, cores, strict=True)):
         return work(*operands)

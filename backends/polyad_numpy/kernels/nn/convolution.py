@@ -1,8 +1,8 @@
 """Convolution over one to three dimensions by matrix products, in blocks that stay in the cache.
 
-The input is copied, a block of images (or of a part of one image) at a time, into zero-padded planes (C, B * area) in
+The input is copied, a block of images (or of a part of an image) at a time, into zero-padded planes (C, B * area) in
 which the element that a kernel position multiplies lies at a constant distance from the result's element. So each row
-of the matrix of patches is one contiguous piece of a plane: it takes a few long copies, and one matrix product
+of the matrix of patches is a contiguous piece of a plane: it takes a few long copies, and one matrix product
 gives the block's results. At row ends there are columns that belong to no result; they are left out when results are
 copied out, and held zero in gradients.
 
@@ -42,7 +42,7 @@ _SUMMED_PARTS = 8
 
 
 class _Axis:
-    """How one spatial dimension lies in the planes.
+    """How a spatial dimension lies in the planes.
 
     Attributes:
         size, out: elements of the input and of the result.
@@ -76,7 +76,7 @@ class _Axis:
 
 @functools.lru_cache(256)
 class _Plan:
-    """The geometry of one convolution and the views that its blocks need.
+    """The geometry of a convolution and the views that its blocks need.
 
     Patches are ordered (group, *kernel, channel of the group). A model repeats few geometries many times.
     """
@@ -99,7 +99,7 @@ class _Plan:
         self.out = tuple([axis.out for axis in axes])
         if math.prod(self.out) > _MANY:
             np.empty(self.out, dtype)  # raises before anything is laid out for results that no memory holds
-        # Plane elements from one position to the next along each dimension, and to the next image.
+        # Plane elements from each position to the next along each dimension, and to the next image.
         pitches, area = [], 1
         for axis in reversed(axes):
             pitches.append(area)
@@ -116,7 +116,7 @@ class _Plan:
                 for plane, at in self.taps
                 for phase, distance in axis.taps
             ]
-        # From one kernel position to the next, where all read one plane: dilations are multiples of strides then.
+        # From each kernel position to the next, where all read the same plane: dilations are multiples of strides then.
         self.steps = [
             spacing // step * pitch for spacing, step, pitch in zip(dilation, stride, self.pitches, strict=True)
         ]
@@ -179,7 +179,7 @@ class _Plan:
         return np.zeros((self.planes, self.channels, self.length), self.dtype)
 
     def new_patches(self) -> Any:
-        """Memory for the patches of one block."""
+        """Memory for the patches of a block."""
         return np.empty(self.depth * self.most, self.dtype)
 
     def interior(self, planes: Any, images: int) -> Iterator[tuple[Any, tuple[slice, ...]]]:
@@ -272,7 +272,7 @@ def _is_pointwise(kernel: Sizes, stride: Sizes, padding: Sizes, groups: int) -> 
 
 
 def _pointwise(matrix: Any, x: Any, bias: Any) -> Any:
-    """A convolution with a kernel of one element: one matrix product an image."""
+    """A convolution with a kernel of one element: a matrix product for each image."""
     flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
     out = np.empty((len(x), len(matrix), flat.shape[2]), x.dtype)
 

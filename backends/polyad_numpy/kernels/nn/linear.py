@@ -22,16 +22,16 @@ def linear(a: Any, weight: Any, bias: Any) -> Any:
 
 
 def _specialize_linear(types: Signature) -> Any:
-    kind = types[0]
-    assert isinstance(kind, TensorType)
-    if kind.dtype in (float16, bfloat16):
+    type_ = types[0]
+    assert isinstance(type_, TensorType)
+    if type_.dtype in (float16, bfloat16):
 
         def in_float32(a: Any, weight: Any, bias: Any) -> Any:
             wide = None if bias is None else bias.astype(np.float32)
             return thread.run(linear(a.astype(np.float32), weight.astype(np.float32), wide).astype, a.dtype)
 
         return in_float32
-    return None if kind.dtype is bool_ else linear
+    return None if type_.dtype is bool_ else linear
 
 
 KERNELS = {

@@ -50,8 +50,8 @@ def clamp(types: Signature) -> Any:
         bounded = quiet(bounded)
 
     def kernel(a: Any, low: Any, high: Any, out: Any = None) -> Any:
-        made = bounded(a, low, high, out)
-        return made if out is not None else _ordered(np.asarray(made), a)
+        result = bounded(a, low, high, out)
+        return result if out is not None else _ordered(np.asarray(result), a)
 
     return kernel
 

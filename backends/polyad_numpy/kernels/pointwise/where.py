@@ -1,7 +1,7 @@
 """Choosing between elements.
 
 NumPy's ``where`` branches on every element, which costs more than ten times the copy where the condition is
-irregular. From a few thousand elements on, the choice is therefore made on the bits: exact for every value, nan and
+irregular. From a few thousand elements on, the choice is therefore computed on the bits: exact for every value, nan and
 infinities included, and at the speed of a multiplication.
 """
 
@@ -53,7 +53,7 @@ def _ordered(result: Any, *operands: Any) -> Any:
 
 
 def _is_negative(number: Any) -> bool:
-    """Whether a zero is -0.0, in one of its parts."""
+    """Whether a zero is -0.0, in either part."""
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     return any(math.copysign(1.0, part) < 0 for part in parts)
 

@@ -36,7 +36,7 @@ _FIRST, _SECOND = map(np.uint64, MULTIPLIERS)
 
 
 class _Scratch(threading.local):
-    """Each thread's rows for one stretch: to allocate them anew would cost as much as a round."""
+    """Each thread's rows for a stretch: to allocate them anew would cost as much as a round."""
 
     def __init__(self) -> None:
         self.rows = np.empty((6, _STRETCH), np.uint64)

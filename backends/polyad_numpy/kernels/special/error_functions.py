@@ -1,6 +1,6 @@
 """The error function and its relatives.
 
-In float32, where it is evaluated for every element of every gelu, one polynomial p serves erf: erfc(x) =
+In float32, where it is evaluated for every element of every gelu, a single polynomial p serves erf: erfc(x) =
 exp(-x * p(x)) for x >= 0. It was fitted to -log(erfc(x)) / x on [0, 4] by iterated weighted least squares; beyond, the
 last slope continues. As evaluated, erf is within 3 ulp, and erfc is right to 4e-6 of itself as far as it matters beside
 1. Everything else is SciPy's; in float64, the tail of erfc is freed of the rounding of x**2.

@@ -56,7 +56,7 @@ def _zeta() -> Call:
 
     def call(s: Any, q: Any, out: Any = None) -> Any:
         result = np.asarray(function(s, q, out))
-        # SciPy looks at poles before it looks for nan, takes -inf for one, and knows no limit for infinite exponents.
+        # SciPy looks for poles before nan, takes -inf for a pole, and knows no limit for infinite exponents.
         result[np.isnan(s) | ~np.greater(q, -math.inf)] = math.nan
         result[np.equal(s, math.inf) & np.greater(q, 1)] = 0
         return result

@@ -1,1 +1,1 @@
-"""Tensors made from sizes, numbers and other people's data: zeros, arange, eye, tensor."""
+"""Tensors from sizes, numbers and other people's data: zeros, arange, eye, tensor."""

@@ -1,4 +1,4 @@
-"""Making tensors: from Python data, filled with one value, in sequences."""
+"""New tensors: from Python data, filled with one value, in sequences."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def _count(start: Any, step: Any, count: int, *rest: Any) -> Shape:
 
 @composite(dtype=keyed_dtype, structure=creation, shape=_given_shape, keyed=("dtype", "device"), method=False)
 def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
-    """A tensor filled with one number: tier 0's allocate and fill."""
-    kind = registry.tensor_type(dtype, device, not shape)
+    """A tensor filled with a number: tier 0's allocate and fill."""
+    type_ = registry.tensor_type(dtype, device, not shape)
     if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
-        return Tensor._of(kind.backend.zeros(shape, dtype, device), kind)
+        return Tensor._of(type_.backend.zeros(shape, dtype, device), type_)
     from ..memory.copying import check_fits
 
     check_fits("full", value, dtype)
-    array = kind.backend.empty(shape, dtype, device)
-    kind.backend.fill(array, value)
-    return Tensor._of(array, kind)
+    array = type_.backend.empty(shape, dtype, device)
+    type_.backend.fill(array, value)
+    return Tensor._of(array, type_)
 
 
 @primitive(dtype=keyed_dtype, structure=creation, shape=_count, keyed=("dtype", "device"), method=False)
@@ -62,12 +62,12 @@ def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> 
     """start + step * i for i in [0, count)."""
 
 
-def _made(tensor: Tensor, requires_grad: bool) -> Tensor:
+def _set_requires_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
 
 
-def _made_like(input: Tensor, made: Tensor, requires_grad: bool) -> Tensor:
-    return _made(input._made_like(made) if isinstance(input, Wrapped) else made, requires_grad)
+def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
+    return _set_requires_grad(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
 
 @function(method=False)
@@ -81,7 +81,7 @@ def full(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless one is given.
+    """A tensor of *size* filled with *fill_value*, whose type decides the dtype unless *dtype* is given.
 
     Raises RuntimeError for a negative size.
 
@@ -95,7 +95,7 @@ def full(
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
         raise wrong_type("full", "fill_value", fill_value, "a number")
-    return _made(
+    return _set_requires_grad(
         _full(shape, fill_value, dtype or dtype_of_number(type(fill_value)), registry.resolve_device(device)),
         requires_grad,
     )
@@ -119,7 +119,9 @@ def zeros(
     """
     check_layout(layout, "zeros")
     shape = check_sizes(normalize_shape(size, "zeros"), "zeros")
-    return _made(_full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+    return _set_requires_grad(
+        _full(shape, 0, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    )
 
 
 @function(method=False)
@@ -139,7 +141,9 @@ def ones(
     """
     check_layout(layout, "ones")
     shape = check_sizes(normalize_shape(size, "ones"), "ones")
-    return _made(_full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+    return _set_requires_grad(
+        _full(shape, 1, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    )
 
 
 @function(method=False)
@@ -166,7 +170,7 @@ def empty(
     if check_format(memory_format, "empty") is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
-    return _made(
+    return _set_requires_grad(
         _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
     )
 
@@ -178,8 +182,8 @@ def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device) -> T
 
 
 def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
-    kind = registry.tensor_type(dtype, device, not shape)
-    return Tensor._of(strided_array(kind, shape, strides), kind)
+    type_ = registry.tensor_type(dtype, device, not shape)
+    return Tensor._of(strided_array(type_, shape, strides), type_)
 
 
 EMPTY = declare(Effect("empty", _allocate, _allocated, result=Result.FRESH))
@@ -188,20 +192,20 @@ EMPTY = declare(Effect("empty", _allocate, _allocated, result=Result.FRESH))
 def _place_like(
     op: str, input: Tensor, dtype: DType | None, layout: Any, device: Any, memory_format: MemoryFormat
 ) -> tuple[Shape, Strides, DType, Device]:
-    """(shape, strides, dtype, device) of a tensor made like *input* unless other things are asked for."""
-    kind = check_tensor(input, op, "input")._type
+    """(shape, strides, dtype, device) of a new tensor like *input*, except for what the arguments set."""
+    type_ = check_tensor(input, op, "input")._type
     check_layout(layout, op)
     shape, strides, _ = layout_of(input)
     strides = copy_strides(shape, strides, check_format(memory_format, op), op)
-    return shape, strides, dtype or kind.dtype, kind.device if device is None else registry.resolve_device(device)
+    return shape, strides, dtype or type_.dtype, type_.device if device is None else registry.resolve_device(device)
 
 
 @composite(dtype=keyed_dtype, structure=creation, shape=_given_shape, keyed=("dtype", "device"), method=False)
 def _full_strided(shape: Shape, strides: Strides, value: Any, dtype: DType, device: Device) -> Tensor:
     """As `_full`, lying in dense memory with *strides*."""
-    made = _allocated(shape, strides, dtype, device)
-    made._type.backend.fill(made._array, value)
-    return made
+    result = _allocated(shape, strides, dtype, device)
+    result._type.backend.fill(result._array, value)
+    return result
 
 
 @function(method=False)
@@ -225,12 +229,12 @@ def full_like(
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if strides == contiguous_strides(shape):
-        return _made_like(input, _full(shape, fill_value, dtype, where), requires_grad)
+        return _wrapped_like(input, _full(shape, fill_value, dtype, where), requires_grad)
     if fill_value:
         from ..memory.copying import check_fits
 
         check_fits("full_like", fill_value, dtype)
-    return _made_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad)
+    return _wrapped_like(input, _full_strided(shape, strides, fill_value, dtype, where), requires_grad)
 
 
 @function(method=False)
@@ -305,8 +309,8 @@ def empty_like(
     >>> polyad.empty_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    made = _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format))
-    return _made_like(input, made, requires_grad)
+    result = _allocate(*_place_like("empty_like", input, dtype, layout, device, memory_format))
+    return _wrapped_like(input, result, requires_grad)
 
 
 @function(method=False)
@@ -322,7 +326,7 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
 
-    Raises ValueError for a step of 0, one that leads away from *end*, and numbers that are not finite.
+    Raises ValueError for a step of 0, a step that leads away from *end*, and numbers that are not finite.
 
     >>> import polyad
     >>> polyad.arange(1, 6, 2)
@@ -344,7 +348,7 @@ def arange(
             if not all(isinstance(value, numbers.Integral) for value in (start, end, step))
             else dtype_of_number(int)
         )
-    return _made(
+    return _set_requires_grad(
         _arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad
     )
 
@@ -362,7 +366,7 @@ def range(
 ) -> Tensor:
     """start, start + step, ... up to and with *end*, in the default floating dtype; deprecated: use `arange`.
 
-    Raises RuntimeError for a step of 0 or one that leads away from *end*, TypeError without *end*.
+    Raises RuntimeError for a step of 0 or a step that leads away from *end*, TypeError without *end*.
 
     >>> import polyad
     >>> polyad.range(1, 2, 0.5)
@@ -380,8 +384,8 @@ def range(
             fix="give finite numbers and a step of the right sign that is not 0",
         )
     count = math.floor((end - start) / step) + 1
-    made = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))
-    return _made(made, requires_grad)
+    result = _arange(start, step, count, dtype or get_default_dtype(), registry.resolve_device(device))
+    return _set_requires_grad(result, requires_grad)
 
 
 @function(method=False)
@@ -399,11 +403,11 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     from ...interop.reading import host_data
 
     if isinstance(data, Tensor):
-        made = data.detach().to(dtype=dtype, device=device, copy=True)
-        return _made(made.clone() if made._storage is not None else made, requires_grad)
+        result = data.detach().to(dtype=dtype, device=device, copy=True)
+        return _set_requires_grad(result.clone() if result._storage is not None else result, requires_grad)
     where = registry.resolve_device(device)
     values, found = host_data(data, dtype, copy=bool(state.modes))  # what a mode sees is not the caller's memory
-    return _made(_bring(values, found, where), requires_grad)
+    return _set_requires_grad(_bring(values, found, where), requires_grad)
 
 
 def _bring(values: Any, dtype: DType, device: Device) -> Tensor:
@@ -414,8 +418,8 @@ def _bring(values: Any, dtype: DType, device: Device) -> Tensor:
 
 
 def _brought(values: Any, dtype: DType, device: Device) -> Tensor:
-    kind = registry.tensor_type(dtype, device, values.ndim == 0)
-    return Tensor._of(kind.backend.from_host(values, dtype, device), kind)
+    type_ = registry.tensor_type(dtype, device, values.ndim == 0)
+    return Tensor._of(type_.backend.from_host(values, dtype, device), type_)
 
 
 TENSOR = declare(Effect("tensor", _bring, _brought, result=Result.FRESH))
@@ -423,7 +427,7 @@ TENSOR = declare(Effect("tensor", _bring, _brought, result=Result.FRESH))
 
 @function(method=False)
 def scalar_tensor(s: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A 0-d tensor of one number, in the default dtype unless one is given.
+    """A 0-d tensor of a number, in the default dtype unless *dtype* is given.
 
     >>> import polyad
     >>> polyad.scalar_tensor(2)
@@ -458,9 +462,9 @@ def asarray(
     """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
 
     The memory of an object with Python's buffer protocol, such as ``bytes``, is read as *dtype* (the default dtype
-    unless one is given), not converted to it.
+    unless *dtype* is given), not converted to it.
 
-    Raises ValueError if copy is False and the conversion needs one.
+    Raises ValueError if copy is False and the conversion needs a copy.
 
     >>> import polyad
     >>> polyad.asarray([1, 2], dtype=polyad.float32)
@@ -484,10 +488,10 @@ def asarray(
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     if copy:
         return tensor(found, dtype=dtype, device=device, requires_grad=requires_grad)
-    made = found.to(dtype=dtype, device=device)
-    if copy is False and made is not found:
+    result = found.to(dtype=dtype, device=device)
+    if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
-    return _made(made.detach(), True) if requires_grad and not made.requires_grad else made
+    return _set_requires_grad(result.detach(), True) if requires_grad and not result.requires_grad else result
 
 
 @function(method=False)
@@ -514,12 +518,12 @@ def empty_strided(
     check_layout(layout, "empty_strided")
     shape = check_sizes(normalize_shape((size,), "empty_strided"), "empty_strided")
     strides = normalize_shape((stride,), "empty_strided")
-    if len(shape) != len(strides) or any(one < 0 for one in strides):
+    if len(shape) != len(strides) or any(step < 0 for step in strides):
         raise ShapeError(
-            f"empty_strided: stride {strides} does not fit size {shape}", fix="give one stride of 0 or more a size"
+            f"empty_strided: stride {strides} does not fit size {shape}", fix="give a stride of 0 or more for each size"
         )
     memory = empty((reach(shape, strides),), dtype=dtype, device=device)
-    return _made(as_strided(memory, shape, strides).detach(), requires_grad)
+    return _set_requires_grad(as_strided(memory, shape, strides).detach(), requires_grad)
 
 
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...
@@ -536,8 +540,8 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    made = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
-    return _made_like(self, made, requires_grad)
+    result = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    return _wrapped_like(self, result, requires_grad)
 
 
 @method()
@@ -545,7 +549,7 @@ def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _made_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
 @method()
@@ -553,7 +557,7 @@ def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _made_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
 @method()
@@ -561,7 +565,7 @@ def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _made_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
 
 
 @method()
@@ -576,7 +580,7 @@ def new_empty_strided(
     pin_memory: bool = False,
 ) -> Tensor:
     """`polyad.empty_strided` with this tensor's dtype and device unless others are given."""
-    made = empty_strided(
+    result = empty_strided(
         size,
         stride,
         dtype=dtype or self.dtype,
@@ -584,4 +588,4 @@ def new_empty_strided(
         device=device or self.device,
         pin_memory=pin_memory,
     )
-    return _made_like(self, made, requires_grad)
+    return _wrapped_like(self, result, requires_grad)

@@ -12,7 +12,7 @@ from ...dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
 from ...errors import ArgumentTypeError, OptionError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor
-from .factories import _arange, _full, _made
+from .factories import _arange, _full, _set_requires_grad
 
 if TYPE_CHECKING:
     from ...device import Device
@@ -73,7 +73,7 @@ def linspace(
     requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """*steps* evenly spaced numbers from *start* to *end*, both included; the default dtype unless one is given.
+    """*steps* evenly spaced numbers from *start* to *end*, both included; the default dtype unless *dtype* is given.
 
     Raises RuntimeError for negative steps.
 
@@ -81,8 +81,8 @@ def linspace(
     >>> polyad.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    start, end, count, kind = _checked("linspace", start, end, steps, dtype)
-    return _made(_linspace(start, end, count, kind, registry.resolve_device(device)), requires_grad)
+    start, end, count, dtype = _checked("linspace", start, end, steps, dtype)
+    return _set_requires_grad(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad)
 
 
 @function(method=False)
@@ -105,10 +105,10 @@ def logspace(
     >>> polyad.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    start, end, count, kind = _checked("logspace", start, end, steps, dtype)
-    wide = kind if kind.category >= FLOATING and kind.itemsize > 2 else float32
+    start, end, count, dtype = _checked("logspace", start, end, steps, dtype)
+    wide = dtype if dtype.category >= FLOATING and dtype.itemsize > 2 else float32
     exponents = _linspace(start, end, count, wide, registry.resolve_device(device))
-    return _made((_number("logspace", "base", base) ** exponents).to(kind), requires_grad)
+    return _set_requires_grad((_number("logspace", "base", base) ** exponents).to(dtype), requires_grad)
 
 
 def _square(rows: int, columns: int, *rest: Any) -> Shape:
@@ -146,4 +146,6 @@ def eye(
     from ...layout import check_sizes, normalize_shape
 
     rows, columns = check_sizes(normalize_shape((n, n if m is None else m), "eye"), "eye")
-    return _made(_eye(rows, columns, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad)
+    return _set_requires_grad(
+        _eye(rows, columns, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+    )

@@ -59,10 +59,10 @@ class _Promise:
     def _keep(self) -> None:
         if self.name in OPERATORS:
             path, form = OPERATORS[self.name]
-            made = form(self.name, OPS[path[1:]] if path.startswith("_") else PUBLIC[path])
+            attribute = form(self.name, OPS[path[1:]] if path.startswith("_") else PUBLIC[path])
         else:
-            made = ATTRIBUTES[self.name].make()
-        setattr(TensorMethods, self.name, made)
+            attribute = ATTRIBUTES[self.name].make()
+        setattr(TensorMethods, self.name, attribute)
 
     def __get__(self, tensor: Any, cls: type) -> Any:
         self._keep()

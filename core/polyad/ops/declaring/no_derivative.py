@@ -1,7 +1,7 @@
 """Gradients that do not exist: formulas that refuse.
 
-An op that has no derivative with respect to an operand says so when one is asked for, instead of leaving that part of a
-gradient out in silence.
+An op that has no derivative with respect to an operand says so when the gradient is asked for, instead of leaving that
+part of a gradient out in silence.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 ``python -m polyad.ops.declaring.stubs [--check]``.
 
     polyad/ops/index.py         which module declares which name: families are loaded by it
-    polyad/functions.pyi        for editors and type checkers, one import line a public function, so that ``polyad.exp``
-                                is the def in its family's module
+    polyad/functions.pyi        for editors and type checkers, an import line for each public function, so that
+                                ``polyad.exp`` is the def in its family's module
     polyad/linalg.pyi, fft.pyi, special.pyi, nn/functional.pyi   the same for the functions of a namespace
     polyad/tensor_methods.pyi   the methods, in-place forms and operators of Tensor, with their signatures
 

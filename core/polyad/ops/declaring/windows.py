@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...tensor import Tensor
 
 Sizes = tuple[int, ...]
-"""One number a spatial dimension, outermost first."""
+"""A number for each spatial dimension, outermost first."""
 
 AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 """What the spatial dimensions are called."""
@@ -26,31 +26,31 @@ IMAGES = {1: "(C, L)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
 def per_axis(value: Any, op: str, name: str, count: int, least: int = 0) -> Sizes:
-    """An int, or one or *count* of them, as *count* numbers; raises for other things and below *least*."""
+    """An int, or a tuple of 1 or *count* ints, as *count* numbers; raises for other things and below *least*."""
     if value.__class__ is int:
-        made = (value,) * count
+        numbers = (value,) * count
     else:
-        made = _ints(value, op, name, count)
-        if len(made) != count:
-            if len(made) != 1:
+        numbers = _ints(value, op, name, count)
+        if len(numbers) != count:
+            if len(numbers) != 1:
                 raise ShapeError(
-                    f"{op}: {name} {made} has {len(made)} numbers, not {'1' if count == 1 else f'1 or {count}'}",
-                    fix="give one number, or one for each spatial dimension",
+                    f"{op}: {name} {numbers} has {len(numbers)} numbers, not {'1' if count == 1 else f'1 or {count}'}",
+                    fix="give a number, or a number for each spatial dimension",
                 )
-            made *= count
-    if min(made) < least:
-        raise ShapeError(f"{op}: {name} {made} must be at least {least}", fix=f"choose {name} >= {least}")
-    return made
+            numbers *= count
+    if min(numbers) < least:
+        raise ShapeError(f"{op}: {name} {numbers} must be at least {least}", fix=f"choose {name} >= {least}")
+    return numbers
 
 
 def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
     given = value if isinstance(value, (tuple, list)) else (value,)
     try:
-        if any(isinstance(one, bool) for one in given):
+        if any(isinstance(number, bool) for number in given):
             raise TypeError
-        return tuple([operator.index(one) for one in given])
+        return tuple([operator.index(number) for number in given])
     except TypeError:
-        several = {1: "a tuple of one int", 2: "a pair of ints"}.get(count, f"{count} ints")
+        several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
         raise ArgumentTypeError(
             f"{op}: {name} is {value!r}, neither an int nor {several}",
             fix=f"write {name}=1" + (f" or {name}={(1,) * count}" if count > 1 else ""),
@@ -58,7 +58,7 @@ def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
 
 
 def window_count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> int:
-    """How many windows fit along one dimension; with *ceil_mode* one more that starts inside may reach out."""
+    """How many windows fit along a dimension; with *ceil_mode* a further window that starts inside may reach out."""
     free = size + 2 * padding - dilation * (kernel - 1) - 1
     if not ceil_mode:
         return free // stride + 1
@@ -67,7 +67,7 @@ def window_count(size: int, kernel: int, stride: int, padding: int, dilation: in
 
 
 def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
-    """*input* with a batch dimension, (N, C, *spatial): a single image becomes a batch of one.
+    """*input* with a batch dimension, (N, C, *spatial): a single image becomes a batch of 1.
 
     Raises RuntimeError for other ranks than *count* + 2 and *count* + 1.
     """
@@ -86,7 +86,7 @@ def batched(input: Tensor, op: str, count: int = 2) -> Tensor:
 
 
 def arranged(result: Tensor, *batches: Tensor) -> Tensor:
-    """*result* (N, C, *spatial) with channels innermost in memory if one of *batches* lies so, as PyTorch has it."""
+    """*result* (N, C, *spatial) with channels innermost in memory if any of *batches* lies so, as PyTorch has it."""
     for batch in batches:
         array = batch._array
         strides = array.strides
@@ -95,8 +95,8 @@ def arranged(result: Tensor, *batches: Tensor) -> Tensor:
             from ..shaping.reshape import _permute
 
             rank = len(strides)
-            made = _copy(_permute(result, (0, *range(2, rank), 1)))
-            return _permute(made, (0, rank - 1, *range(1, rank - 1)))
+            copied = _copy(_permute(result, (0, *range(2, rank), 1)))
+            return _permute(copied, (0, rank - 1, *range(1, rank - 1)))
     return result
 
 

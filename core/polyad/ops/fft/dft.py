@@ -1,16 +1,17 @@
-"""Discrete Fourier transforms: the three ops that everything in `polyad.fft` is made of.
+"""Discrete Fourier transforms: the three ops that everything in `polyad.fft` is computed with.
 
     _fft_c2c   complex to complex (or real to all of its spectrum), in either direction
     _fft_r2c   real to the first half of its spectrum
     _fft_c2r   the first half of a spectrum to the real numbers it belongs to
 
 Each transforms several dimensions at once. *norm* is PyTorch's: "backward" divides the inverse transform by the number
-of points, "forward" the forward one, "ortho" both by its square root. Where one dimension is halved it is the last of
-*dims*; sizes are already as wanted.
+of points, "forward" the forward transform, "ortho" both by its square root. Where one dimension is halved it is the
+last of *dims*; sizes are already as wanted.
 
-A backend without an FFT gets one from products with small DFT matrices: a length is split by the Cooley-Tukey rule
-(https://doi.org/10.1090/S0025-5718-1965-0178586-1) into factors of up to `DIRECT`; a longer prime becomes a circular
-convolution of a power of two (Bluestein's chirp transform, https://doi.org/10.1109/TAU.1970.1162132).
+A backend without an FFT gets its transforms from products with small DFT matrices: a length is split by the
+Cooley-Tukey rule (https://doi.org/10.1090/S0025-5718-1965-0178586-1) into factors of up to `DIRECT`; a longer prime
+becomes a circular convolution of a power of two (Bluestein's chirp transform,
+https://doi.org/10.1109/TAU.1970.1162132).
 
 A DFT matrix is symmetric, so a transform's adjoint is the transform in the other direction with the same factor, which
 is what gradients need.
@@ -47,10 +48,10 @@ if TYPE_CHECKING:
     from ...tensor import Tensor
 
 DIRECT = 32
-"""Up to this length a transform is one product with its DFT matrix."""
+"""Up to this length a transform is a single product with its DFT matrix."""
 
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-"""The norm of the other direction that divides as this norm does of this one."""
+"""By norm: the norm with which a transform in the other direction divides by the same factor."""
 
 
 def _check_dtype(dtype: DType) -> DType:
@@ -149,7 +150,7 @@ def _along(x: Tensor, dim: int, forward: bool) -> Tensor:
     size = shape[dim]
     if size == 1 or 0 in shape:
         return x
-    last_first = (*[one for one in range(len(shape)) if one != dim], dim)
+    last_first = (*[other for other in range(len(shape)) if other != dim], dim)
     moved = _permute(x, last_first)
     rows = _rows(_reshape(moved, (math.prod(shape) // size, size)), size, forward)
     back = tuple(sorted(range(len(shape)), key=last_first.__getitem__))
@@ -174,7 +175,7 @@ def _rows(x: Tensor, size: int, forward: bool) -> Tensor:
 
 
 def _factor(size: int) -> int:
-    """The largest divisor of *size* up to `DIRECT`, else the smallest one: *size* itself if it is prime."""
+    """The largest divisor of *size* up to `DIRECT`, else the smallest: *size* itself if it is prime."""
     for divisor in range(DIRECT, 1, -1):
         if size % divisor == 0:
             return divisor
@@ -208,8 +209,8 @@ def _products(rows: int, columns: int, device: Device) -> Tensor:
 
 def _unit_roots(numerator: Tensor, denominator: int, forward: bool, like: Tensor) -> Tensor:
     """exp(-+ 2 pi i numerator / denominator) in the dtype of *like*; in float64 on the way, where the device has it."""
-    kind = like._type
-    wide = float64 if float64 in kind.backend.capabilities(kind.device).dtypes else float32
+    type_ = like._type
+    wide = float64 if float64 in type_.backend.capabilities(type_.device).dtypes else float32
     turn = (-2 if forward else 2) * math.pi / denominator
     angle = _mul(numerator.remainder(denominator).to(wide), turn)
-    return _polar(_full((), 1.0, wide, kind.device), angle).to(kind.dtype)
+    return _polar(_full((), 1.0, wide, type_.device), angle).to(type_.dtype)

@@ -1,4 +1,4 @@
-"""The frequencies that a transform's points stand for, and putting the zero one in the middle."""
+"""The frequencies that a transform's points stand for, and moving frequency 0 to the middle."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ def fftfreq(
     >>> polyad.fft.fftfreq(5)
     tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
     """
-    count, step, kind, where = _spacing("fftfreq", n, d, dtype, layout, device)
+    count, step, dtype, where = _spacing("fftfreq", n, d, dtype, layout, device)
     below = (count + 1) // 2
-    made = _cat([_arange(0, 1, below, kind, where), _arange(below - count, 1, count - below, kind, where)], 0) * step
-    return made.requires_grad_() if requires_grad else made
+    frequencies = (
+        _cat([_arange(0, 1, below, dtype, where), _arange(below - count, 1, count - below, dtype, where)], 0) * step
+    )
+    return frequencies.requires_grad_() if requires_grad else frequencies
 
 
 @function(method=False, namespace="fft")
@@ -75,15 +77,15 @@ def rfftfreq(
     >>> polyad.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    count, step, kind, where = _spacing("rfftfreq", n, d, dtype, layout, device)
-    made = _arange(0, 1, count // 2 + 1, kind, where) * step
-    return made.requires_grad_() if requires_grad else made
+    count, step, dtype, where = _spacing("rfftfreq", n, d, dtype, layout, device)
+    frequencies = _arange(0, 1, count // 2 + 1, dtype, where) * step
+    return frequencies.requires_grad_() if requires_grad else frequencies
 
 
 def _shifted(op: str, input: Tensor, dim: Any, sign: int) -> Tensor:
     shape = check_tensor(input, op, "input")._array.shape
     named = range(len(shape)) if dim is None else normalize_shape((dim,), op)
-    dims = tuple([normalize_dim(one, len(shape), op) for one in named])  # one that is named twice is moved twice
+    dims = tuple([normalize_dim(at, len(shape), op) for at in named])  # a dimension named twice is moved twice
     if not shape:
         return input.clone()
     return _roll(input, tuple([shape[at] // 2 if sign > 0 else (shape[at] + 1) // 2 for at in dims]), dims)

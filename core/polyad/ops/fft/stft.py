@@ -101,7 +101,7 @@ def stft(
             fix="convert it to float, or flatten the dimensions in front of the last",
         )
     if center and align_to_window:
-        raise ShapeError("stft: align_to_window is for center=False", fix="leave one of them out")
+        raise ShapeError("stft: align_to_window is for center=False", fix="leave either out")
     whole = input._type.dtype.is_complex or (window is not None and window._type.dtype.is_complex)
     if return_complex is None:
         if not whole:
@@ -175,7 +175,7 @@ def istft(
             f"istft: (batch, frequencies, frames) are needed, and a hop_length {hop} of at most win_length "
             f"{window_length}",
             operands={"input": input},
-            fix="give a spectrogram that stft made",
+            fix="give a spectrogram that stft returned",
         )
     frequencies = shape[-2]
     half = onesided if onesided is not None else frequencies != points

@@ -32,7 +32,7 @@ def _norm(norm: Any, op: str) -> str:
     return str(norm)
 
 
-def _one(input: Tensor, n: int | None, dim: int, op: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _along_dim(input: Tensor, n: int | None, dim: int, op: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The dims and sizes of a transform along one dimension."""
     ndim = check_tensor(input, op, "input").ndim
     at = normalize_dim(dim, ndim, op)
@@ -54,7 +54,7 @@ def _several(input: Tensor, s: Any, dim: Any, op: str) -> tuple[tuple[int, ...],
     if dim is None:
         dims = tuple(range(len(shape) - len(given), len(shape))) if given is not None else tuple(range(len(shape)))
     else:
-        dims = tuple([normalize_dim(one, len(shape), op) for one in normalize_shape((dim,), op)])
+        dims = tuple([normalize_dim(named, len(shape), op) for named in normalize_shape((dim,), op)])
         if len(set(dims)) != len(dims):
             raise ShapeError(
                 f"{op}: dim {dim} names a dimension twice", operands={"input": input}, fix="name each dimension once"
@@ -101,7 +101,9 @@ def _check_real(input: Tensor, op: str) -> Tensor:
 
 def _check_some(dims: tuple[int, ...], input: Tensor, op: str) -> None:
     if not dims:
-        raise ShapeError(f"{op}: no dimension is named", operands={"input": input}, fix="name one or more in dim")
+        raise ShapeError(
+            f"{op}: no dimension is named", operands={"input": input}, fix="name a dimension or more in dim"
+        )
 
 
 def _c2c(op: str, input: Tensor, where: Any, norm: Any, forward: bool) -> Tensor:
@@ -112,21 +114,21 @@ def _c2c(op: str, input: Tensor, where: Any, norm: Any, forward: bool) -> Tensor
 def _r2c(op: str, input: Tensor, where: Any, norm: Any, forward: bool) -> Tensor:
     dims, sizes = where
     _check_some(dims, input, op)
-    kind = _norm(norm, op)
+    scaling = _norm(norm, op)
     fitted = _fitted(_check_real(input, op), dims, sizes, op)
-    return _fft_r2c(fitted, dims, kind) if forward else conjugate(_fft_r2c(fitted, dims, SWAPPED[kind]))
+    return _fft_r2c(fitted, dims, scaling) if forward else conjugate(_fft_r2c(fitted, dims, SWAPPED[scaling]))
 
 
 def _c2r(op: str, input: Tensor, where: Any, given: bool, norm: Any, forward: bool) -> Tensor:
     """*given* says whether the last size is the result's; else it is that of half a spectrum with an even whole."""
     dims, sizes = where
     _check_some(dims, input, op)
-    kind, last = _norm(norm, op), sizes[-1] if given else 2 * (sizes[-1] - 1)
+    scaling, last = _norm(norm, op), sizes[-1] if given else 2 * (sizes[-1] - 1)
     _check_points(last, dims[-1], input, op)
     fitted = _fitted(input, dims, (*sizes[:-1], last // 2 + 1), op)
     if forward:
-        return _fft_c2r(conjugate(fitted), dims, SWAPPED[kind], last)
-    return _fft_c2r(fitted, dims, kind, last)
+        return _fft_c2r(conjugate(fitted), dims, SWAPPED[scaling], last)
+    return _fft_c2r(fitted, dims, scaling, last)
 
 
 def _last_given(s: Any) -> bool:
@@ -158,7 +160,7 @@ def fft(
     >>> polyad.fft.fft(polyad.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
-    return _c2c("fft", input, _one(input, n, dim, "fft"), norm, True)
+    return _c2c("fft", input, _along_dim(input, n, dim, "fft"), norm, True)
 
 
 @function(namespace="fft")
@@ -171,7 +173,7 @@ def ifft(
     >>> polyad.fft.ifft(polyad.tensor([10 + 0j, -2 + 2j, -2 + 0j, -2 - 2j]))
     tensor([1.+0.j, 2.+0.j, 3.+0.j, 4.+0.j])
     """
-    return _c2c("ifft", input, _one(input, n, dim, "ifft"), norm, False)
+    return _c2c("ifft", input, _along_dim(input, n, dim, "ifft"), norm, False)
 
 
 @function(namespace="fft")
@@ -186,7 +188,7 @@ def rfft(
     >>> polyad.fft.rfft(polyad.tensor([1.0, 2.0, 3.0, 4.0]))
     tensor([10.+0.j, -2.+2.j, -2.+0.j])
     """
-    return _r2c("rfft", input, _one(input, n, dim, "rfft"), norm, True)
+    return _r2c("rfft", input, _along_dim(input, n, dim, "rfft"), norm, True)
 
 
 @function(namespace="fft")
@@ -201,7 +203,7 @@ def irfft(
     >>> polyad.fft.irfft(polyad.tensor([10 + 0j, -2 + 2j, -2 + 0j]))
     tensor([1., 2., 3., 4.])
     """
-    return _c2r("irfft", input, _one(input, n, dim, "irfft"), n is not None, norm, False)
+    return _c2r("irfft", input, _along_dim(input, n, dim, "irfft"), n is not None, norm, False)
 
 
 @function(namespace="fft")
@@ -216,7 +218,7 @@ def hfft(
     >>> polyad.fft.hfft(polyad.tensor([1.0, 2.0, 3.0]))
     tensor([ 8., -2.,  0., -2.])
     """
-    return _c2r("hfft", input, _one(input, n, dim, "hfft"), n is not None, norm, True)
+    return _c2r("hfft", input, _along_dim(input, n, dim, "hfft"), n is not None, norm, True)
 
 
 @function(namespace="fft")
@@ -231,7 +233,7 @@ def ihfft(
     >>> polyad.fft.ihfft(polyad.tensor([8.0, -2.0, 0.0, -2.0]))
     tensor([1.-0.j, 2.-0.j, 3.-0.j])
     """
-    return _r2c("ihfft", input, _one(input, n, dim, "ihfft"), norm, False)
+    return _r2c("ihfft", input, _along_dim(input, n, dim, "ihfft"), norm, False)
 
 
 # ---------------------------------------------------------------------------------------------- several dimensions

@@ -1,7 +1,7 @@
 """Windows: what a piece of a signal is multiplied with before its transform, so that its ends do not show.
 
-A *periodic* window is one point of a symmetric one short: it repeats smoothly. Values are computed in float32 for the
-half dtypes. Formulas as in https://en.wikipedia.org/wiki/Window_function.
+A *periodic* window is a symmetric window of one more point without its last: it repeats smoothly. Values are computed
+in float32 for the half dtypes. Formulas as in https://en.wikipedia.org/wiki/Window_function.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ def _window(
         raise DTypeError(f"{op}: windows are floating point numbers, not {dtype.name}", fix="use a float dtype")
     where = registry.resolve_device(device)
     if length <= 1:
-        made = _full((length,), 1.0, dtype, where)
+        window = _full((length,), 1.0, dtype, where)
     else:
         wide = float32 if dtype.itemsize == 2 else dtype
-        made = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
-    return made.requires_grad_() if requires_grad else made
+        window = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
+    return window.requires_grad_() if requires_grad else window
 
 
 def _cosines(*weights: float) -> Callable[[Tensor, int], Tensor]:
     """weights[0] - weights[1] cos(t) + weights[2] cos(2 t) ..., t going once around."""
 
     def formula(place: Tensor, last: int) -> Tensor:
-        made: Any = weights[0]
+        total: Any = weights[0]
         for order, weight in enumerate(weights[1:], 1):
             wave = (place * (2 * math.pi * order / last)).cos_()
-            made = wave.mul_(-weight if order % 2 else weight).add_(made)
-        whole: Tensor = made
-        return whole
+            total = wave.mul_(-weight if order % 2 else weight).add_(total)
+        window: Tensor = total
+        return window
 
     return formula
 

@@ -145,10 +145,10 @@ def scatter(
     reduce: str | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """*input* with *src* (or one *value*) written where *index* says along *dim*: at ``(i, index[i, j])`` for dim 1 of
+    """*input* with *src* (or a *value*) written where *index* says along *dim*: at ``(i, index[i, j])`` for dim 1 of
     two; with *reduce* "add" or "multiply" it changes what is there instead (`scatter_reduce` can do more).
 
-    Where one place is named twice the last write stays. Raises IndexError for an index out of range, RuntimeError for
+    Where a place is named twice the last write stays. Raises IndexError for an index out of range, RuntimeError for
     shapes that do not fit and for another name of a reduction.
 
     >>> import polyad
@@ -159,7 +159,9 @@ def scatter(
     at = check_index("scatter", input, dim, index)
     given = value if src is None else src
     if given is None:
-        raise ArgumentTypeError("scatter: neither src nor value is given", operands={"input": input}, fix="give one")
+        raise ArgumentTypeError(
+            "scatter: neither src nor value is given", operands={"input": input}, fix="give src or value"
+        )
     if isinstance(given, Tensor) and not given.ndim and index.ndim:
         given = _expand(given.to(input._type.dtype), index._array.shape)
     if isinstance(given, Tensor) and given._type.dtype is not input._type.dtype:

@@ -62,7 +62,7 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def _linear(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[list[int], Tensor, Shape]:
-    """The indexed dimensions, positions in them as if they were one, flat, and the index tensors' broadcast shape."""
+    """The indexed dimensions, flat positions in them together, and the index tensors' broadcast shape."""
     dims: list[int] = []
     parts: list[Tensor] = []
     dim = 0
@@ -210,7 +210,7 @@ def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor
             broadcast_shapes(*shapes)
         except ShapeError:
             raise IndexOutOfRange(
-                f"{op}: the index tensors {', '.join(str(tuple(one)) for one in shapes)} do not broadcast",
+                f"{op}: the index tensors {', '.join(str(tuple(shape)) for shape in shapes)} do not broadcast",
                 operands={"input": input},
                 fix="give index tensors whose shapes broadcast",
             ) from None
@@ -241,12 +241,12 @@ def place_ndim(input: Tensor, indices: Sequence[Tensor | None]) -> int:
     """How many dimensions ``input[indices]`` has."""
     taken = sum([0 if index is None else index.ndim if index._type.dtype is bool_ else 1 for index in indices])
     # A mask becomes one dimension.
-    made = [1 if index._type.dtype is bool_ else index.ndim for index in indices if index is not None]
-    return input.ndim - taken + max(made, default=0)
+    index_ndims = [1 if index._type.dtype is bool_ else index.ndim for index in indices if index is not None]
+    return input.ndim - taken + max(index_ndims, default=0)
 
 
 def _fills_a_mask(indices: Sequence[Tensor | None], values: Tensor) -> bool:
-    """Whether one value goes to where one mask holds, which PyTorch carries out as masked_fill, with any dtype."""
+    """Whether a value goes to where a single mask holds, which PyTorch carries out as masked_fill, with any dtype."""
     given = [index for index in indices if index is not None]
     return len(given) == 1 and given[0]._type.dtype is bool_ and values.numel() == 1
 

@@ -1,4 +1,4 @@
-"""Slices of one dimension by their indices: reading, adding, copying, filling and reducing them (``index_*``).
+"""Slices of a dimension by their indices: reading, adding, copying, filling and reducing them (``index_*``).
 
 Single elements are in gather_scatter.py, ``x[i, j]`` with tensors is in index_put.py; what all of them ask of an index
 is in operands.py.
@@ -75,7 +75,7 @@ def check_source(op: str, input: Tensor, index: Tensor, source: Tensor, dim: int
         raise ShapeError(
             f"{op}: source is {tuple(source.shape)}, not {wanted}",
             operands={"input": input, "index": index, "source": source},
-            fix=f"give one slice of source an index, along dimension {dim}",
+            fix=f"give a slice of source for each index, along dimension {dim}",
         )
 
 
@@ -162,7 +162,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
 
 @function(inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -> Tensor:
-    """*input* with one *value* (a number or a 0-d tensor) written at the positions *index* of *dim*; negative ones
+    """*input* with *value* (a number or a 0-d tensor) written at the positions *index* of *dim*; negative positions
     count from the end.
 
     Raises IndexError for an index out of range, RuntimeError for a value that input's dtype cannot hold.
@@ -182,7 +182,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
         check_fits("index_fill", value, input._type.dtype)
     elif value.ndim:
         raise ShapeError(
-            f"index_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give one number"
+            f"index_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give a number"
         )
     target = input if input.ndim else input.reshape(1)
     return _index_put(target, [*[None] * at, _check_vector("index_fill", index).to(int64)], value, False).reshape(
@@ -201,7 +201,7 @@ def index_reduce(
     include_self: bool = True,
     out: Tensor | None = None,
 ) -> Tensor:
-    """*input* with the slices of *source* that *index* (a vector) sends to one position of *dim* reduced to one:
+    """*input* with the slices of *source* that *index* (a vector) sends to the same position of *dim* reduced:
     *reduce* is "prod", "mean", "amax" or "amin". See `scatter_reduce`.
 
     Raises IndexError for an index out of range, RuntimeError for shapes or dtypes that do not fit and for another

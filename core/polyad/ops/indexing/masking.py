@@ -134,5 +134,5 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             fix="give an element for each",
         )
     values = _slice(_reshape(source, (source.numel(),)), 0, 0, count, 1)
-    made = _reshape(_expand(input, shape), (math.prod(shape),))
-    return _reshape(_scatter(made, places, values, 0), shape)
+    flat_input = _reshape(_expand(input, shape), (math.prod(shape),))
+    return _reshape(_scatter(flat_input, places, values, 0), shape)

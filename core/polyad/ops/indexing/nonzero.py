@@ -22,7 +22,7 @@ def _nonzero(input: Tensor) -> Tensor:
 
 @function()
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of all elements that are not zero: int64 (n, ndim), or with *as_tuple* one vector a dimension.
+    """The indices of all elements that are not zero: int64 (n, ndim), or with *as_tuple* a vector for each dimension.
 
     >>> import polyad
     >>> polyad.nonzero(polyad.tensor([[0, 1], [2, 0]]))

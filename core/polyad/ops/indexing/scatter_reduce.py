@@ -1,4 +1,4 @@
-"""Elements that an index tensor sends to one place, reduced to one: the op behind `scatter_reduce` and `index_reduce`.
+"""Elements that an index tensor sends to the same place, reduced: the op behind `scatter_reduce` and `index_reduce`.
 
 To add a reduction: its name in `_REDUCTIONS`, what it does in `_scatter_reduce` and the gradient below it.
 """
@@ -49,18 +49,18 @@ def _scattered(input: Shape, index: Shape, src: Shape, dim: int, reduce: str, in
     dtype=_reduced_values, structure=Indexing("dim", writes=True), shape=_scattered, keyed=("reduce",), method=False
 )
 def _scatter_reduce(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> Tensor:
-    """*input* with what *src* scatters to each place reduced to one, together with what is there if *include_self*."""
-    kind = input._type.dtype
-    if kind.category >= FLOATING and kind.itemsize == 2:
-        made = _scatter_reduce(input.to(float32), index, src.to(float32), dim, reduce, include_self)
-        return made.to(kind)
+    """*input* with what *src* scatters to each place reduced, together with what is there if *include_self*."""
+    dtype = input._type.dtype
+    if dtype.category >= FLOATING and dtype.itemsize == 2:
+        result = _scatter_reduce(input.to(float32), index, src.to(float32), dim, reduce, include_self)
+        return result.to(dtype)
     if reduce in ("sum", "mean"):
         base = input if include_self else _scatter(input, index, 0, dim)
         total = _scatter_add(base, index, src, dim)
         if reduce == "sum":
             return total
         count = _counts(input, index, dim, include_self)
-        return total / count if kind.category >= FLOATING else total.div(count, rounding_mode="floor").to(kind)
+        return total / count if dtype.category >= FLOATING else total.div(count, rounding_mode="floor").to(dtype)
     return _folded(input, index, _leading(src, index._array.shape), dim, reduce, include_self)
 
 
@@ -100,11 +100,11 @@ def _folded(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, in
 
     folded, _ = _doubled((values, places), 0, _within_places(fold))
     flat = _reshape(input, (size,))
-    made = _scatter(flat, places, folded, 0)
+    result = _scatter(flat, places, folded, 0)
     if include_self:
         hit = _scatter(_full((size,), False, bool_, input._type.device), places, True, 0)
-        made = _where(hit, fold(flat, made), flat)
-    return _reshape(made, shape)
+        result = _where(hit, fold(flat, result), flat)
+    return _reshape(result, shape)
 
 
 def _within_places(fold: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., tuple[Tensor, ...]]:
@@ -157,20 +157,20 @@ def _src_gradient(
 ) -> Tensor:
     given = _leading(src, index._array.shape)
     if reduce == "sum":
-        made = _gather(g, index, dim)
+        result = _gather(g, index, dim)
     elif reduce == "mean":
-        made = _gather(g / _counts(input, index, dim, include_self), index, dim)
+        result = _gather(g / _counts(input, index, dim, include_self), index, dim)
     elif reduce == "prod":
-        made = _gather(g, index, dim) * conjugate(_product_of_others(input, index, given, dim, include_self))
+        result = _gather(g, index, dim) * conjugate(_product_of_others(input, index, given, dim, include_self))
     else:
         share = g / _winners(input, index, src, dim, include_self, out)
-        made = (given == _gather(out, index, dim)) * _gather(share, index, dim)
-    return _padded(made, src._array.shape)
+        result = (given == _gather(out, index, dim)) * _gather(share, index, dim)
+    return _padded(result, src._array.shape)
 
 
 def _product_of_others(input: Tensor, index: Tensor, src: Tensor, dim: int, include_self: bool) -> Tensor:
     """For each element of *src* the product of all others that meet at its place: of those before it in the order of
-    places times those after it, made without dividing, so that zeros are no exception.
+    places times those after it, computed without dividing, so that zeros are no exception.
     """
     count = index.numel()
     places, order = _sort(_reshape(_places(index, input._array.shape, dim), (count,)), 0, False)
@@ -190,8 +190,8 @@ def _running_product_before(values: Tensor, places: Tensor) -> Tensor:
     products, _ = _doubled((values, places), 0, _within_places(_times))
     last = values._array.shape[0] - 1
     same = _slice(places, 0, 0, last, 1) == _slice(places, 0, 1, last, 1)
-    one = _full((1,), 1, values._type.dtype, values._type.device)
-    return _cat([one, _where(same, _slice(products, 0, 0, last, 1), 1)], 0)
+    first = _full((1,), 1, values._type.dtype, values._type.device)
+    return _cat([first, _where(same, _slice(products, 0, 0, last, 1), 1)], 0)
 
 
 gradient(_scatter_reduce, input=_self_gradient, src=_src_gradient)
@@ -212,7 +212,7 @@ def scatter_reduce(
     include_self: bool = True,
     out: Tensor | None = None,
 ) -> Tensor:
-    """*input* with the elements of *src* that *index* sends to one place along *dim* reduced to one: *reduce* is "sum",
+    """*input* with the elements of *src* that *index* sends to the same place along *dim* reduced: *reduce* is "sum",
     "prod", "mean", "amax" or "amin".
 
     What is there takes part if *include_self*; places that no index names stay. Means of integers round down. Equal

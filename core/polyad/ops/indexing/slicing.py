@@ -1,4 +1,4 @@
-"""Views of a part: one position of a dimension, a range of it, or windows that slide along it."""
+"""Views of a part: a position of a dimension, a range of it, or windows that slide along it."""
 
 from __future__ import annotations
 

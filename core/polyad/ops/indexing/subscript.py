@@ -2,13 +2,13 @@
 
     int, 0-d integer tensor     that position; the dimension goes
     slice with positive step    a range
-    ...                         all dimensions not named otherwise; a second one stands for none
+    ...                         all dimensions not named otherwise; a second ellipsis names none
     None                        a new dimension of size 1
     integer tensor, list        those positions; several of them broadcast together
     mask (bool, or old uint8)   the positions where it holds; stands for as many dimensions as it has
     True, False                 a new dimension of size 1 or 0
 
-Everything in the first four rows is one view. Tensors and masks then index that view (index_put.py), so that an
+Everything in the first four rows is a single view. Tensors and masks then index that view (index_put.py), so that an
 int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
 """
 
@@ -73,8 +73,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             [3, 5]]), tensor([[2, 0],
             [5, 3]]))
     """
-    kind = index.__class__
-    if kind is int:
+    index_class = index.__class__
+    if index_class is int:
         shape = self._array.shape
         if shape and -shape[0] <= index < shape[0]:
             if index < 0:
@@ -86,7 +86,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
                 offset = index * first // size if place is None else place.offset + index * first // size
                 return alias(self, shape[1:], tuple([stride // size for stride in rest]), offset)
             return _select(self, 0, index)
-    elif kind is slice and self._array.shape:
+    elif index_class is slice and self._array.shape:
         return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
     seen, indices = _read(self, index)
     return seen if indices is None else _index(seen, indices)
@@ -198,14 +198,14 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
     from ..creation.factories import tensor
 
     try:
-        made = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
+        result = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
     except (TypeError, ValueError, ShapeError, DTypeError) as error:
         raise ArgumentTypeIndexError(
             f"index: {item!r} cannot be read as an index tensor",
             operands={"input": operand},
             fix="a list holds ints or bools; for several indices use a tuple: x[0, :]",
         ) from error
-    return made.to(int64) if not made.numel() and made.dtype is not bool_ else made
+    return result.to(int64) if not result.numel() and result.dtype is not bool_ else result
 
 
 def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
@@ -234,7 +234,7 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
 
     for item in items:
         if item is Ellipsis:
-            # PyTorch lets each ellipsis stand for all that is not named; after a second one there is nothing left.
+            # In PyTorch an ellipsis names all dimensions not named otherwise; a second ellipsis finds none left.
             spent = ellipsis_seen and kept > 0
             if not ellipsis_seen:
                 keep(kept)

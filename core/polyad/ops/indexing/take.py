@@ -29,7 +29,7 @@ def counted_from_front(index: Tensor, size: int) -> Tensor:
 
 @function()
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements of the flattened *input* at *index*, in its shape; negative ones count from the end.
+    """The elements of the flattened *input* at *index*, in its shape; negative positions count from the end.
 
     Raises IndexError for an index out of range.
 
@@ -46,9 +46,9 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 @function(inplace=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """*input* with the elements of *source* written at the flat positions *index*, or added there with *accumulate*;
-    negative ones count from the end.
+    negative positions count from the end.
 
-    Raises IndexError for an index out of range or a source with another number of elements, RuntimeError for one of
+    Raises IndexError for an index out of range or a source with another number of elements, RuntimeError for
     another dtype.
 
     >>> import polyad

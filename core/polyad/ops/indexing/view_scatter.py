@@ -1,9 +1,9 @@
 """Views with other contents: a copy of a tensor in which a view's elements are replaced.
 
-Each function makes the view's layout and calls one op, `polyad.ops.shaping.strided._window_write`. The copy lies in
+Each function makes the view's layout and calls the op `polyad.ops.shaping.strided._window_write`. The copy lies in
 memory as its input does, if that is dense.
 
-To add one, take the layout arithmetic of a view op.
+To add a function, take the layout arithmetic of a view op.
 """
 
 from __future__ import annotations

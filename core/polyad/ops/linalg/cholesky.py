@@ -33,7 +33,7 @@ def _cholesky_shape(input: Shape, upper: bool) -> tuple[Shape, Shape]:
 
 @primitive(dtype=with_info, structure=Rowwise(Last(2)), shape=_cholesky_shape, outputs=("L", "info"), method=False)
 def _linalg_cholesky_ex(input: Tensor, upper: bool) -> Any:
-    """The Cholesky factor of each matrix, made from its lower (or upper) triangle; info is the order of the first
+    """The Cholesky factor of each matrix, computed from its lower (or upper) triangle; info is the order of the first
     leading minor that is not positive definite, 0 if all are.
     """
 
@@ -82,8 +82,9 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     """The Cholesky factor of symmetric (Hermitian) positive-definite matrices (*, n, n): lower triangular L with
     A = L L^H, or its adjoint with *upper*.
 
-    Only one triangle of A is read. Raises polyad.linalg.LinAlgError (a RuntimeError) for a matrix that is not
-    positive-definite, RuntimeError for matrices that are not square, integers, bool and 16-bit floats.
+    Only the lower triangle of A is read, or with *upper* the upper. Raises polyad.linalg.LinAlgError (a RuntimeError)
+    for a matrix that is not positive-definite, RuntimeError for matrices that are not square, integers, bool and 16-bit
+    floats.
 
     >>> import polyad
     >>> polyad.linalg.cholesky(polyad.tensor([[4.0, 2.0], [2.0, 5.0]]))

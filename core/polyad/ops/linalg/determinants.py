@@ -83,19 +83,19 @@ def _adjugate(A: Tensor) -> Tensor:
     """
     n = A._array.shape[-1]
     unit = eye(n, dtype=A.dtype, device=A.device)
-    made = unit.expand(*A._array.shape)
+    adjugate = unit.expand(*A._array.shape)
     for k in range(1, n):
-        product = times(A, made)
-        made = product - (diagonal_of(product).sum(-1) / k).unsqueeze(-1).unsqueeze(-1) * unit
-    return made if n % 2 else -made
+        product = times(A, adjugate)
+        adjugate = product - (diagonal_of(product).sum(-1) / k).unsqueeze(-1).unsqueeze(-1) * unit
+    return adjugate if n % 2 else -adjugate
 
 
 def _others(values: Tensor) -> Tensor:
     """The product of all elements but the i-th along the last dimension, without division."""
     n = values._array.shape[-1]
-    one = values.new_ones((*values._array.shape[:-1], 1))
-    before = _cat([one, cumprod(narrow(values, -1, 0, n - 1), -1)], values.ndim - 1)
-    after = _cat([one, cumprod(narrow(values, -1, 1, n - 1).flip(-1), -1)], values.ndim - 1).flip(-1)
+    ones = values.new_ones((*values._array.shape[:-1], 1))
+    before = _cat([ones, cumprod(narrow(values, -1, 0, n - 1), -1)], values.ndim - 1)
+    after = _cat([ones, cumprod(narrow(values, -1, 1, n - 1).flip(-1), -1)], values.ndim - 1).flip(-1)
     return before * after
 
 

@@ -41,12 +41,12 @@ def check_phase(op: str, phase: Tensor, *products: Tensor) -> None:
     if not phase.numel():
         return
     largest = products[0].abs().max()
-    for one in products[1:]:
-        largest = maximum(largest, one.abs().max())
+    for product in products[1:]:
+        largest = maximum(largest, product.abs().max())
     if anywhere(phase.abs() > largest * 1e-3):
         raise AutogradError(
             f"{op}: the function to differentiate depends on the phase of the vectors, which is arbitrary",
-            fix="use the vectors in a way that multiplying one by exp(i phi) does not change, such as v v^H",
+            fix="use the vectors in a way that multiplying a vector by exp(i phi) does not change, such as v v^H",
         )
 
 
@@ -121,7 +121,9 @@ def _linalg_eigvalsh(input: Tensor, upper: bool) -> Tensor:
 
 def _is_upper(op: str, UPLO: Any) -> bool:
     if UPLO not in ("L", "U", "l", "u"):
-        raise OptionError(f"{op}: UPLO is {UPLO!r}", fix='choose "L" for the lower triangle or "U" for the upper one')
+        raise OptionError(
+            f"{op}: UPLO is {UPLO!r}", fix='choose "L" for the lower triangle or "U" for the upper triangle'
+        )
     return UPLO in ("U", "u")
 
 

@@ -255,7 +255,7 @@ def lu_solve(
 ) -> Tensor:
     """X of A X = B from the factors of A that `polyad.linalg.lu_factor` gave; B is (*, n, k), batches broadcast.
 
-    With ``left=False`` X of X A = B for B (*, k, n); with *adjoint* A^H stands in A's place. Raises RuntimeError for
+    With ``left=False`` X of X A = B for B (*, k, n); with *adjoint* A^H takes A's place. Raises RuntimeError for
     shapes that do not agree, different dtypes, integers, bool and 16-bit floats.
 
     >>> import polyad
@@ -311,7 +311,7 @@ def _refuse_gradient(op: str, **operands: Tensor) -> None:
     """PyTorch raises when the gradient is asked for; to return a result without history would hide it."""
     if differentiated(*operands.values()):
         raise NotSupported(
-            f"{op}: it has no gradient, and an operand requires one or has a tangent",
+            f"{op}: it has no gradient, and an operand requires a gradient or has a tangent",
             operands=operands,
             fix="work under polyad.no_grad() or on detached tensors; cholesky, lu_factor and solve have gradients",
         )
@@ -338,7 +338,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     definite, in the compact form that `ldl_solve` takes: a named tuple (LD, pivots).
 
     Only A's lower triangle is read. The form is that of LAPACK's sytrf: a negative pivot marks a 2 by 2 block of D.
-    There is no gradient: NotImplementedError if A requires one. Raises RuntimeError (polyad.linalg.LinAlgError) for a
+    There is no gradient: NotImplementedError if A requires grad. Raises RuntimeError (polyad.linalg.LinAlgError) for a
     singular D, RuntimeError for matrices that are not square, integers, bool and 16-bit floats.
 
     >>> import polyad
@@ -367,7 +367,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
     """X of A X = B from the factors of A that `polyad.linalg.ldl_factor` gave; B is (*, n, k), batches broadcast.
 
-    There is no gradient: NotImplementedError if an operand requires one. Raises RuntimeError for shapes that do not
+    There is no gradient: NotImplementedError if an operand requires grad. Raises RuntimeError for shapes that do not
     agree, different dtypes, integers, bool and 16-bit floats.
 
     >>> import polyad
@@ -540,7 +540,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """The QR factorization of matrices (*, m, n) in LAPACK's compact form: a named tuple (a, tau).
 
     R is the upper triangle of a; below it are the vectors of the reflections whose product is Q (see
-    `polyad.linalg.householder_product`). There is no gradient: NotImplementedError if *input* requires one. Raises
+    `polyad.linalg.householder_product`). There is no gradient: NotImplementedError if *input* requires grad. Raises
     RuntimeError for integers, bool and 16-bit floats.
 
     >>> import polyad

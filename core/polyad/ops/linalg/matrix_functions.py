@@ -56,7 +56,7 @@ def _linalg_matrix_exp(A: Tensor) -> Tensor:
 
 
 def _rational(A: Tensor, degree: int) -> Tensor:
-    """The Pade approximant (V - U)^-1 (V + U), U the odd part and V the even one, by Horner's rule in A^2."""
+    """The Pade approximant (V - U)^-1 (V + U), U the odd part and V the even part, by Horner's rule in A^2."""
     c = _pade(degree)
     unit = eye(A._array.shape[-1], dtype=A.dtype, device=A.device)
     square = times(A, A)

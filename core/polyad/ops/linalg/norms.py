@@ -86,16 +86,16 @@ reduction(_norm2)
 
 
 def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
-    """*x* in the dtype that the user wants computed in, which must be of x's kind and not narrower."""
+    """*x* in the dtype that the user wants computed in, which must be of x's category and not narrower."""
     if dtype is None:
         return x
     if not isinstance(dtype, DType):
         raise ArgumentTypeError(f"{op}: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.float64")
     if dtype.category != x.dtype.category or dtype.category < FLOATING or promote_types(x.dtype, dtype) is not dtype:
         raise DTypeError(
-            f"{op}: dtype is {dtype.name}, which is no wider dtype of the kind of {x.dtype.name}",
+            f"{op}: dtype is {dtype.name}, which is no wider dtype of the category of {x.dtype.name}",
             operands={"input": x},
-            fix="pass a dtype of the same kind that has no fewer digits",
+            fix="pass a dtype of the same category that has no fewer digits",
         )
     return x.to(dtype)
 
@@ -113,8 +113,9 @@ def vector_norm(
     """The *ord*-norm of all elements, or over *dim*: (sum of abs(x) ** ord) ** (1 / ord); inf and -inf take the
     extremes.
 
-    ``ord=0`` counts the elements that are not 0. Of complex x it is real. *dtype*, a wider one of the same kind, is
-    converted to first. Raises RuntimeError for integers and bool, and for no elements if ord is inf or negative.
+    ``ord=0`` counts the elements that are not 0. Of complex x it is real. *dtype*, which must be wider and of x's
+    category, is converted to first. Raises RuntimeError for integers and bool, and for no elements if ord is inf or
+    negative.
 
     >>> import polyad
     >>> from polyad.linalg import vector_norm
@@ -189,9 +190,9 @@ def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, 
         A = _converted(op, A, dtype)
     matrices(op, A, name, half=not by_values)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
-        kind = ShapeError if isinstance(dim, (tuple, list)) else ArgumentTypeError
-        raise kind(f"{op}: dim is {dim!r}, not a pair", operands={name: A}, fix="pass two dimensions")
-    rows, columns = (normalize_dim(one, A.ndim, op) for one in dim)
+        error = ShapeError if isinstance(dim, (tuple, list)) else ArgumentTypeError
+        raise error(f"{op}: dim is {dim!r}, not a pair", operands={name: A}, fix="pass two dimensions")
+    rows, columns = (normalize_dim(axis, A.ndim, op) for axis in dim)
     if rows == columns:
         raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", operands={name: A}, fix="name two")
     both = (rows, columns) if rows < columns else (columns, rows)
@@ -297,7 +298,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
             f"renorm: input has {input.ndim} dimensions, fewer than two", operands=operands, fix="unsqueeze it"
         )
     at = normalize_dim(dim, input.ndim, "renorm")
-    length = norm_over(input, order, tuple([one for one in range(input.ndim) if one != at]), True)
+    length = norm_over(input, order, tuple([other for other in range(input.ndim) if other != at]), True)
     # PyTorch's guard against division by zero, which also keeps a result from exceeding maxnorm by rounding.
     factor = _where(length > maxnorm, _div(maxnorm, _add(length, 1e-7)), 1.0)
     return _mul(input, factor).contiguous()

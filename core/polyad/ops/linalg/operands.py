@@ -1,8 +1,8 @@
 """What linear algebra asks of its operands, how it reports matrices it cannot work with, and products in short.
 
 Functions check here, once, before they call an op; the ops themselves trust them. An op that can fail on the values of
-a matrix gives an ``info`` besides its results: int32, one a matrix, 0 for success, as LAPACK does. `check_info` makes
-an error of it.
+a matrix gives an ``info`` besides its results: int32, a number for each matrix, 0 for success, as LAPACK does.
+`check_info` raises what it says.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..reductions.any_all import anywhere
 
 
 def matrices(op: str, A: Any, name: str = "A", *, square: bool = False, half: bool = False) -> Tensor:
-    """*A* itself if it is a batch of matrices of a dtype that LAPACK has (or, with *half*, of a 16-bit one).
+    """*A* itself if it is a batch of matrices of a dtype that LAPACK has (or, with *half*, of 16-bit floats).
 
     Raises TypeError if it is no tensor, RuntimeError for another rank, shape or dtype.
     """
@@ -58,7 +58,7 @@ def lapack_dtype(op: str, A: Tensor, name: str, *, half: bool = False) -> None:
 
 
 def same_dtype(op: str, **operands: Tensor) -> None:
-    """Raise RuntimeError unless all *operands* have one dtype, as PyTorch's linear algebra wants."""
+    """Raise RuntimeError unless all *operands* have the same dtype, as PyTorch's linear algebra wants."""
     first = next(iter(operands.values()))._type.dtype
     for name, tensor in operands.items():
         if tensor._type.dtype is not first:
@@ -92,7 +92,7 @@ def check_info(op: str, info: Tensor, message: str, fix: str, **operands: Any) -
 
 
 def batch_element(number: int, batch: Shape) -> str:
-    """How a message names matrix *number* of a batch, with a colon; empty if there is but one."""
+    """How a message names matrix *number* of a batch, with a colon; empty if there is no batch."""
     place: list[int] = []
     for size in reversed(batch):
         number, at = divmod(number, size)

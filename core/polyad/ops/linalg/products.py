@@ -52,7 +52,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     at = normalize_dim(dim, len(shape), "vecdot")
     if not shape:
         return _mul(conjugate(x), y)
-    left, right = (_last(_expand(one, shape), at) for one in (conjugate(x), y))
+    left, right = (_last(_expand(operand, shape), at) for operand in (conjugate(x), y))
     result = _gemm(_unsqueeze(left, left.ndim - 1), _unsqueeze(right, right.ndim), False, False)
     return _reshape(result, (*shape[:at], *shape[at + 1 :]))
 
@@ -67,7 +67,7 @@ def _last(tensor: Tensor, dim: int) -> Tensor:
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices, by default those of the last two dimensions; see ``polyad.diagonal``.
 
-    Raises RuntimeError if the two dimensions are the same, IndexError if one is out of range.
+    Raises RuntimeError if the two dimensions are the same, IndexError if either is out of range.
 
     >>> import polyad
     >>> polyad.linalg.diagonal(polyad.arange(8).reshape(2, 2, 2))
@@ -79,9 +79,9 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 @function(namespace="linalg")
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 of each element, in a new last dimension; N is the size of x's last one unless given.
+    """The powers 0 to N - 1 of each element, in a new last dimension; N is the size of x's last dimension unless given.
 
-    A 0-d x counts as one element. Integers become int64. Raises RuntimeError for a bool tensor or an N below 2.
+    A 0-d x counts as a single element. Integers become int64. Raises RuntimeError for a bool tensor or an N below 2.
 
     >>> import polyad
     >>> polyad.linalg.vander(polyad.tensor([2, 3]), N=3)

@@ -299,7 +299,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     *p* None and 2, the other way round for -2, else the *p*-norm of A times that of its inverse.
 
     *p* is one of None, 2, -2, 1, -1, inf, -inf, "fro", "nuc" (see `polyad.linalg.matrix_norm`); all but the first three
-    need square matrices (*, n, n) and give inf for a singular one. Raises RuntimeError for another p, integers, bool
+    need square matrices (*, n, n) and give inf for a singular matrix. Raises RuntimeError for another p, integers, bool
     and 16-bit floats.
 
     >>> import polyad

@@ -27,7 +27,7 @@ def powers_of(x: Tensor, count: int) -> Tensor:
 
 @function(method=False)
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers N - 1 to 0 of each element of a vector, one row an element; with *increasing*, 0 to N - 1.
+    """The powers N - 1 to 0 of each element of a vector, a row for each element; with *increasing*, 0 to N - 1.
 
     N is the vector's size unless given. Integers and bool become int64. Raises RuntimeError unless x is 1-d and N is 0
     or more.

@@ -93,10 +93,12 @@ def to(
 
 
 def _lies_as(input: Tensor, memory_format: MemoryFormat) -> bool:
-    """Whether ``to`` sees nothing to do for a format: everything that is not channels-last passes for row-major."""
+    """Whether ``to`` has nothing to do for a format: everything that is not channels-last passes for row-major."""
     shape, strides, _ = layout_of(input)
     if memory_format is contiguous_format and not is_contiguous(shape, strides):
-        return not any(is_contiguous_in(shape, strides, one) for one in (channels_last, channels_last_3d))
+        return not any(
+            is_contiguous_in(shape, strides, channels_format) for channels_format in (channels_last, channels_last_3d)
+        )
     if is_contiguous_in(shape, strides, memory_format):
         return True
     format_strides(shape, memory_format, "to")  # raises for another number of dimensions
@@ -111,13 +113,13 @@ def to_device(input: Tensor, device: Device) -> Tensor:
 
 
 def _to_device(input: Tensor, device: Device) -> Tensor:
-    kind = input._type
-    made_type = registry.tensor_type(kind.dtype, device, kind.zero_dim)
-    backend = made_type.backend
-    shown = "shared_host_memory" in kind.backend.capabilities(kind.device).features
+    source_type = input._type
+    result_type = registry.tensor_type(source_type.dtype, device, source_type.zero_dim)
+    backend = result_type.backend
+    shown = "shared_host_memory" in source_type.backend.capabilities(source_type.device).features
     bring = backend.from_host if shown else backend.adopt
-    array = bring(kind.backend.to_host(input._array), kind.dtype, device)
-    out = Tensor._of(array, made_type)
+    array = bring(source_type.backend.to_host(input._array), source_type.dtype, device)
+    out = Tensor._of(array, result_type)
     if input._node is not None and state.grad_enabled:
         record_copy(input, out)
     return out
@@ -182,7 +184,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 @method("type")
 def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
     """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
-    with one (or such a name), the tensor in it.
+    with a dtype (or such a name), the tensor in it.
 
     Raises ValueError for an unknown name.
 

@@ -43,10 +43,10 @@ gradient(_copy, input=lambda g: g)
 @composite(structure=pointwise, grad_name="CloneBackward0", method=False)
 def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
     """A copy that lies in dense memory with *strides*."""
-    kind = input._type
-    array = strided_array(kind, input._array.shape, strides)
-    kind.backend.copy(array, input._array)
-    return Tensor._of(array, kind)
+    type_ = input._type
+    array = strided_array(type_, input._array.shape, strides)
+    type_.backend.copy(array, input._array)
+    return Tensor._of(array, type_)
 
 
 gradient(_copy_strided, input=lambda g: g)
@@ -116,7 +116,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
     gradients flow to it.
 
-    Raises RuntimeError if its shape does not broadcast to this one's.
+    Raises RuntimeError if its shape does not broadcast to this tensor's.
     """
     if state.modes:
         return COPY.through_modes(self, src)  # type: ignore[no-any-return]
@@ -162,7 +162,7 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
 
 @method()
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one number (or a 0-d tensor's value) into every element."""
+    """Write a number (or a 0-d tensor's value) into every element."""
     if state.modes:
         return FILL.through_modes(self, value)  # type: ignore[no-any-return]
     return _fill(self, value)
@@ -248,5 +248,5 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> polyad.fill(polyad.zeros(2), 3)
     tensor([3., 3.])
     """
-    made = clone(check_tensor(input, "fill", "input"))
-    return (value._made_like(made) if isinstance(value, Wrapped) else made).fill_(value)
+    result = clone(check_tensor(input, "fill", "input"))
+    return (value._made_like(result) if isinstance(value, Wrapped) else result).fill_(value)

@@ -1,4 +1,4 @@
-"""What other libraries ask of a tensor: the DLPack and array API protocols. NumPy's own stand in tensor.py.
+"""What other libraries ask of a tensor: the DLPack and array API protocols. NumPy's own protocols are in tensor.py.
 
 The work is done in `polyad.interop.dlpack` and `polyad.array_api`, which are imported when they are asked for.
 """

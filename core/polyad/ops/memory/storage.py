@@ -1,8 +1,8 @@
 """The memory behind a tensor: looking at it, and giving a tensor other memory.
 
 `set_` and `resize_` change what a tensor object shows; other tensors over the old memory keep it. PyTorch's ``resize_``
-grows the storage itself, so that aliases share the new memory; here a tensor that outgrows its storage gets one of its
-own, with the old contents in front.
+grows the storage itself, so that aliases share the new memory; here a tensor that outgrows its storage gets a new
+storage, with the old contents in front.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ..shaping.strided import reach
 class UntypedStorage:
     """The memory behind a tensor, without a dtype: what all tensors that share it have in common.
 
-    Two are equal if they are the same memory. Made by ``Tensor.untyped_storage()``.
+    Two are equal if they are the same memory. Returned by ``Tensor.untyped_storage()``.
     """
 
-    __slots__ = ("_kind", "_storage")
+    __slots__ = ("_storage", "_type")
 
-    def __init__(self, storage: Storage, kind: Any) -> None:
-        self._storage, self._kind = storage, kind
+    def __init__(self, storage: Storage, type_: Any) -> None:
+        self._storage, self._type = storage, type_
 
     @property
     def device(self) -> Any:
         """Where the memory is."""
-        return self._kind.device
+        return self._type.device
 
     def nbytes(self) -> int:
         """The size of the memory in bytes."""
@@ -47,7 +47,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first byte; 0 if there is none."""
-        return self._kind.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0
+        return self._type.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0
 
     def resize_(self, size: int) -> None:
         """Not supported: raises NotImplementedError."""
@@ -91,7 +91,8 @@ def set_(
     size: Sequence[int] | None = None,
     stride: Sequence[int] | None = None,
 ) -> Tensor:
-    """Let this tensor show the memory of *source*, a tensor or a storage: all of it, or a layout; nothing without one.
+    """Let this tensor show the memory of *source*, a tensor or a storage: all of it, or a layout. Without *source* it
+    becomes empty.
 
     Raises RuntimeError for another dtype or device, or a layout that leaves the storage; on a leaf that requires a
     gradient.
@@ -103,23 +104,23 @@ def set_(
     >>> x
     tensor([0., 2., 4.])
     """
-    kind = check_tensor(self, "set_", "self")._type
+    type_ = check_tensor(self, "set_", "self")._type
     if isinstance(source, UntypedStorage):
-        room = source.nbytes() // kind.dtype.itemsize
+        room = source.nbytes() // type_.dtype.itemsize
         shape = normalize_shape((size,), "set_") if size is not None else (room - storage_offset,)
-        whole = _over(source._storage, kind, (room,), (1,), 0)
+        whole = _over(source._storage, type_, (room,), (1,), 0)
         return _set(self, _window(whole, shape, stride, storage_offset))
     if source is None:
         from ..creation.factories import empty
 
-        return _set(self, empty(0, dtype=kind.dtype, device=kind.device))
-    if check_tensor(source, "set_", "source")._type.dtype is not kind.dtype:
+        return _set(self, empty(0, dtype=type_.dtype, device=type_.device))
+    if check_tensor(source, "set_", "source")._type.dtype is not type_.dtype:
         raise DTypeError(
-            f"set_: a tensor of {kind.dtype.name} cannot show memory of {source.dtype.name}",
+            f"set_: a tensor of {type_.dtype.name} cannot show memory of {source.dtype.name}",
             operands={"self": self, "source": source},
             fix="set_(source.view(dtype)) reads it as another dtype",
         )
-    if source._type.device != kind.device:
+    if source._type.device != type_.device:
         raise DeviceError(
             "set_: self and source are on different devices",
             operands={"self": self, "source": source},
@@ -134,8 +135,8 @@ def _window(whole: Tensor, shape: Shape, stride: Sequence[int] | None, offset: i
     return whole.as_strided(shape, contiguous_strides(shape) if stride is None else stride, offset)
 
 
-def _over(storage: Storage, kind: Any, shape: Shape, strides: Strides, offset: int) -> Tensor:
-    out = Tensor._of(kind.backend.as_strided(storage.root, kind.dtype, shape, strides, offset), kind.nd)
+def _over(storage: Storage, type_: Any, shape: Shape, strides: Strides, offset: int) -> Tensor:
+    out = Tensor._of(type_.backend.as_strided(storage.root, type_.dtype, shape, strides, offset), type_.nd)
     out._storage, out._view = storage, ViewOf(None, offset)
     return out
 
@@ -182,7 +183,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_
     check_tensor(self, "resize_", "self")
     shape = check_sizes(normalize_shape(sizes, "resize_"), "resize_")
     if check_format(memory_format, "resize_") is preserve_format:
-        raise ShapeError("resize_: preserve_format is not for another size", operands={"self": self}, fix="name one")
+        raise ShapeError(
+            "resize_: preserve_format is not for another size", operands={"self": self}, fix="name a format"
+        )
     strides = format_strides(shape, memory_format, "resize_")
     return _resize(self, shape, strides)
 
@@ -203,27 +206,27 @@ def _resized(self: Tensor, shape: Shape, strides: Strides) -> Tensor:
         )
     if shape == self._array.shape and strides == layout_of(self).strides:
         return self
-    kind = self._type.nd if shape else self._type.zd
+    type_ = self._type.nd if shape else self._type.zd
     storage = self._storage or self._make_storage()
     offset = self.storage_offset()
-    backend, needed = kind.backend, offset + reach(shape, strides)
-    if needed * kind.dtype.itemsize > storage.nbytes:
-        old = storage.nbytes // kind.dtype.itemsize
-        memory = backend.empty((needed,), kind.dtype, kind.device)
+    backend, needed = type_.backend, offset + reach(shape, strides)
+    if needed * type_.dtype.itemsize > storage.nbytes:
+        old = storage.nbytes // type_.dtype.itemsize
+        memory = backend.empty((needed,), type_.dtype, type_.device)
         root = backend.root(memory)
         backend.copy(
-            backend.as_strided(root, kind.dtype, (old,), (1,), 0),
-            backend.as_strided(storage.root, kind.dtype, (old,), (1,), 0),
+            backend.as_strided(root, type_.dtype, (old,), (1,), 0),
+            backend.as_strided(storage.root, type_.dtype, (old,), (1,), 0),
         )
-        storage = Storage(memory, backend, kind.dtype.itemsize)
-    array = backend.as_strided(storage.root, kind.dtype, shape, strides, 0 if 0 in shape else offset)
-    return _show(self, _shown(array, kind, storage, offset))
+        storage = Storage(memory, backend, type_.dtype.itemsize)
+    array = backend.as_strided(storage.root, type_.dtype, shape, strides, 0 if 0 in shape else offset)
+    return _show(self, _shown(array, type_, storage, offset))
 
 
-def _shown(array: Any, kind: Any, storage: Storage, offset: int) -> Tensor:
-    made = Tensor._of(array, kind)
-    made._storage, made._view = storage, ViewOf(None, offset)
-    return made
+def _shown(array: Any, type_: Any, storage: Storage, offset: int) -> Tensor:
+    tensor = Tensor._of(array, type_)
+    tensor._storage, tensor._view = storage, ViewOf(None, offset)
+    return tensor
 
 
 RESIZE_ = declare(Effect("resize_", _resize, _resized, reads=(0,), rebinds=0, result=Result.RESIZED))
@@ -260,15 +263,15 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
             operands={"self": self},
             fix="derive the class from Tensor",
         )
-    made = check_tensor(self, "as_subclass", "self")._alias(cls)
-    made._node = self._node
+    alias = check_tensor(self, "as_subclass", "self")._alias(cls)
+    alias._node = self._node
     if self._node is not None:
         from ...history.node import Leaf, make_node
 
         if isinstance(self._node, Leaf):
             # The leaf's node stays the leaf's alone.
-            made._node = make_node("AliasBackward0", [(self._node, _same, ())], self._array.shape, self._type)
-    return made
+            alias._node = make_node("AliasBackward0", [(self._node, _same, ())], self._array.shape, self._type)
+    return alias
 
 
 def _same(gradient: Tensor) -> Tensor:

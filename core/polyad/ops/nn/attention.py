@@ -1,8 +1,8 @@
 """Attention: weighted averages of values, with weights from how queries and keys agree (Vaswani et al. 2017).
 
-`_attention` is one op, so that a backend need not hold the scores of all heads at once; it returns the logarithms of
-the sums beside the averages, and from these the gradient makes the weights again. A query that may attend to no key
-gets 0, here as in PyTorch.
+`_attention` is a single op, so that a backend need not hold the scores of all heads at once; it returns the logarithms
+of the sums beside the averages, and from these the gradient computes the weights again. A query that may attend to no
+key gets 0, here as in PyTorch.
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ def _check_operands(op: str, query: Tensor, key: Tensor, value: Tensor) -> dict[
         check_tensor(tensor, op, name)
     dtype = query._type.dtype
     if not dtype == key._type.dtype == value._type.dtype:
-        raise DTypeError(f"{op}: query, key and value differ in dtype", operands=operands, fix="convert them to one")
+        raise DTypeError(
+            f"{op}: query, key and value differ in dtype", operands=operands, fix="convert them to the same dtype"
+        )
     if dtype.category != FLOATING:
         raise UnsupportedDType(
             f"{op}: query is {dtype.name}, not floating point", operands=operands, fix="convert it: query.float()"
@@ -219,7 +221,7 @@ def scaled_dot_product_attention(
         broadcast_shapes(*lead)
     except ShapeError as error:
         raise ShapeError(
-            f"{op}: batches {', '.join(str(tuple(one)) for one in lead)} do not broadcast",
+            f"{op}: batches {', '.join(str(tuple(batch)) for batch in lead)} do not broadcast",
             operands=operands,
             fix="make them agree, or use enable_gqa=True for fewer heads in key and value",
         ) from error
@@ -227,10 +229,10 @@ def scaled_dot_product_attention(
     factor = float(scale) if scale is not None else 1 / math.sqrt(size) if size else 1.0
     if dropout_p or (attn_mask is not None and attn_mask.requires_grad):
         weights, _ = _weights(_scores(query, key, attn_mask, is_causal, factor))
-        made = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
+        result = matmul(dropout(weights, dropout_p), _wide(value)).to(query.dtype).contiguous()
     else:
-        made = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
-    return made.flatten(-4, -3) if grouped else made
+        result = _attention(query, key, value, attn_mask, bool(is_causal), factor)[0]
+    return result.flatten(-4, -3) if grouped else result
 
 
 def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dict[str, Any]) -> None:
@@ -337,7 +339,7 @@ def _check_inputs(
 def _projected(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor, ...], bias: Tensor | None, size: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The three inputs times the weights, of which there is one of all three or one each."""
+    """The three inputs times the weights: a single weight for all three, or a weight for each."""
     if len(weights) == 1 and query is key and key is value:
         first, second, third = linear(query, weights[0], bias).chunk(3, -1)
         return first, second, third
@@ -383,8 +385,8 @@ def multi_head_attention_forward(
     Shapes: query (L, N, E), key and value (S, N, *), or all without N; the result is as query. in_proj_weight (3 E, E)
     holds the projections of query, key and value, or with *use_separate_proj_weight* q_proj_weight (E, E),
     k_proj_weight (E, *) and v_proj_weight (E, *) do; in_proj_bias (3 E,), out_proj_weight (E, E), out_proj_bias (E,).
-    bias_k and bias_v (1, 1, E) are one more key and value, and *add_zero_attn* adds one of zeros. static_k and static_v
-    (N * heads, S, E / heads) stand in for the projected key and value. attn_mask (L, S) or (N * heads, L, S) and
+    bias_k and bias_v (1, 1, E) are a further key and value, and *add_zero_attn* adds another of zeros. static_k and
+    static_v (N * heads, S, E / heads) replace the projected key and value. attn_mask (L, S) or (N * heads, L, S) and
     key_padding_mask (N, S) are True, or minus infinity, where there is no attention. The weights are (N, L, S), or
     without *average_attn_weights* (N, heads, L, S). *is_causal* says that attn_mask is causal.
 
@@ -421,7 +423,7 @@ def multi_head_attention_forward(
     weights: tuple[Tensor | None, ...] = (in_proj_weight,)
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        missing = [name for name, one in zip("qkv", weights, strict=True) if one is None]
+        missing = [name for name, weight in zip("qkv", weights, strict=True) if weight is None]
         if missing:
             raise _refused(f"use_separate_proj_weight needs {missing[0]}_proj_weight", "pass it", query=query)
     elif in_proj_weight is None:
@@ -472,7 +474,7 @@ def multi_head_attention_forward(
         if padding._array.shape != (count, length - further):
             raise _refused(
                 f"key_padding_mask {tuple(padding.shape)} is not {(count, length - further)}",
-                "give one number a key",
+                "give a number for each key",
                 key_padding_mask=key_padding_mask,
             )
         padding = padding.reshape(count, 1, 1, -1).expand(count, num_heads, 1, length - further)

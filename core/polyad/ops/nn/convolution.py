@@ -8,7 +8,7 @@ weight.
     convolution_weight_grad  what convolution's gradient with respect to its weight is
 
 They have one to three spatial dimensions. Public functions validate and normalise: inside, everything is
-(N, C, *spatial), settings are one number a spatial dimension, padding is symmetric.
+(N, C, *spatial), settings have a number for each spatial dimension, padding is symmetric.
 """
 
 from __future__ import annotations
@@ -101,12 +101,12 @@ def _transposed_shape(
             fix="make them a multiple of groups",
         )
     _check_bias(weight, bias, weight[1] * groups)
-    for name, extent, made in zip(AXES[len(size)], weight[2:], size, strict=True):
+    for name, extent, length in zip(AXES[len(size)], weight[2:], size, strict=True):
         if extent < 1:
             raise ShapeError(f"convolution: weight {weight} has an empty kernel", fix="kernel sizes are at least 1")
-        if made < 1:
+        if length < 1:
             raise ShapeError(
-                f"convolution: the result would have a {name} of {made}", fix="use a larger input or less padding"
+                f"convolution: the result would have a {name} of {length}", fix="use a larger input or less padding"
             )
     return (input[0], weight[1] * groups, *size)
 
@@ -321,8 +321,8 @@ def conv2d(
     """Convolution of images.
 
     Shapes: input (N, C, H, W) or (C, H, W), weight (O, C / groups, KH, KW), bias (O,) -> (N, O, OH, OW) or (O, OH, OW),
-    where OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1, and OW likewise. All of one dtype, any but
-    bool; float16 and bfloat16 are added up in float32. *stride*, *padding* and *dilation* are an int or (vertical,
+    where OH = (H + 2 * padding - dilation * (KH - 1) - 1) // stride + 1, and OW likewise. All of the same dtype, any
+    but bool; float16 and bfloat16 are added up in float32. *stride*, *padding* and *dilation* are an int or (vertical,
     horizontal); *padding* may be ``"valid"`` (none) or ``"same"`` (OH = H, stride 1; an odd rest goes below and to the
     right). *groups* splits the channels into independent convolutions.
 
@@ -392,7 +392,7 @@ def _transpose(
                 fix="use less output_padding",
             )
         size.append((have - 1) * s - 2 * p + d * (extent - 1) + o + 1)
-        # A result longer by whole strides is one of an input with zeros at its end.
+        # A result longer by whole strides is that of an input with zeros at its end.
         ends.append(o // s)
     shapes = batch._array.shape, weight._array.shape, None if bias is None else bias._array.shape
     try:
@@ -447,8 +447,8 @@ def conv_transpose2d(
 
     Shapes: input (N, C, H, W) or (C, H, W), weight (C, O / groups, KH, KW), bias (O,) -> (N, O, OH, OW) or (O, OH, OW),
     where OH = (H - 1) * stride - 2 * padding + dilation * (KH - 1) + output_padding + 1, and OW likewise.
-    *output_padding*, less than stride or dilation, is one of the sizes that a convolution makes H of. Dtypes and other
-    settings as in `conv2d`; *padding* takes numbers only.
+    *output_padding*, less than stride or dilation, chooses among the sizes OH that `conv2d` brings to H. Dtypes and
+    other settings as in `conv2d`; *padding* takes numbers only.
 
     Raises RuntimeError for shapes, dtypes, devices or settings that do not fit, TypeError for arguments of another
     type.

@@ -66,7 +66,7 @@ gradient(
 
 @composite(dtype=same_dtype("cdist"), structure=opaque, shape=_pairs, method=False)
 def _euclidean_cdist(x1: Tensor, x2: Tensor) -> Tensor:
-    """The Euclidean distances of all pairs of rows, as one product of matrices: |a|**2 + |b|**2 - 2 a.b.
+    """The Euclidean distances of all pairs of rows, as a product of matrices: |a|**2 + |b|**2 - 2 a.b.
 
     Fast, but as inexact as the squares are large against the distance.
     """
@@ -100,7 +100,7 @@ _MODES = {
     "use_mm_for_euclid_dist": 0,
     "donot_use_mm_for_euclid_dist": math.inf,
 }
-"""By compute mode: above how many rows Euclidean distances are made by a product of matrices."""
+"""By compute mode: above how many rows Euclidean distances are computed by a product of matrices."""
 
 
 @function(method=False)
@@ -109,7 +109,7 @@ def cdist(
 ) -> Tensor:
     """The *p*-norms of the differences of all pairs of rows: x1 (*, n, m) and x2 (*, r, m) give (*, n, r).
 
-    Euclidean distances of more than 25 rows are made by a product of matrices, which is fast but inexact where a
+    Euclidean distances of more than 25 rows are computed by a product of matrices, which is fast but inexact where a
     distance is small against the vectors; ``compute_mode="donot_use_mm_for_euclid_dist"`` is exact, and
     ``"use_mm_for_euclid_dist"`` always uses it. Batches broadcast. Raises RuntimeError for vectors of two sizes, a
     negative p, and other than floating dtypes.

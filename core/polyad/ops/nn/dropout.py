@@ -81,8 +81,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         return input
     if inplace:
         check_writable("dropout_", input)
-    made = _dropout(input, p, default_generator)[0] if p < 1 else input * input.new_zeros(())
-    return write("dropout_", input, made) if inplace else made
+    result = _dropout(input, p, default_generator)[0] if p < 1 else input * input.new_zeros(())
+    return write("dropout_", input, result) if inplace else result
 
 
 # ------------------------------------------------------------------------------------------------ whole channels
@@ -90,14 +90,16 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 def _noise(op: str, input: Tensor, shape: Shape, p: float) -> Tensor:
     """0 with probability p, else 1, in the dtype of *input*."""
-    kind = input._type
-    if kind.dtype.category < FLOATING:
-        raise DTypeError(f"{op}: input is {kind.dtype.name}, not floating point", fix="convert it first: input.float()")
-    return _chances(shape, 1 - p, default_generator, kind.device).to(kind.dtype)
+    type_ = input._type
+    if type_.dtype.category < FLOATING:
+        raise DTypeError(
+            f"{op}: input is {type_.dtype.name}, not floating point", fix="convert it first: input.float()"
+        )
+    return _chances(shape, 1 - p, default_generator, type_.device).to(type_.dtype)
 
 
 def _channels(op: str, input: Tensor, batched: bool) -> Shape:
-    """The shape of one number for each channel of each sample, beside *input*."""
+    """The shape of a number for each channel of each sample, beside *input*."""
     shape = input._array.shape
     lead = 2 if batched else 1
     if len(shape) < lead:

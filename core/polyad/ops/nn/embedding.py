@@ -160,10 +160,10 @@ def _bags(offsets: Tensor, count: int) -> Tensor:
 
 
 def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> tuple[Tensor, int]:
-    """Where bags start and the last one ends; raises unless they begin at 0 and go up within *input*."""
+    """Where bags start and the last bag ends; raises unless they begin at 0 and go up within *input*."""
     if not isinstance(offsets, Tensor) or offsets.ndim != 1:
         raise ArgumentError(
-            f"{op}: offsets must be a vector beside an input of one dimension",
+            f"{op}: offsets must be a vector beside an input of 1 dimension",
             operands={"input": input, "offsets": offsets},
             fix="say where each bag starts, or give input as (bags, size)",
         )
@@ -176,7 +176,7 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
     places, count = offsets._array.shape[0], input.numel()
     operands = {"input": input, "offsets": offsets}
     if include_last and not places:
-        raise ShapeError(f"{op}: offsets without the last one", operands=operands, fix="end them with input's length")
+        raise ShapeError(f"{op}: offsets without the last", operands=operands, fix="end them with input's length")
     offsets = offsets.to(int64)
     if not places:
         return offsets, 0
@@ -288,7 +288,7 @@ def embedding_bag(
 ) -> Tensor:
     """The ``"sum"``, ``"mean"`` or ``"max"`` of the rows of *weight* (rows, size) in each bag of indices: (bags, size).
 
-    Shapes: input (bags, size of a bag), or all bags in one row with *offsets* (bags,) to say where each starts (and
+    Shapes: input (bags, size of a bag), or all bags in a row with *offsets* (bags,) to say where each starts (and
     with *include_last_offset* where the last ends); per_sample_weights as input, factors for a sum. Indices equal to
     *padding_idx* are left out. An empty bag gives 0. The rest as in `embedding`.
 
@@ -320,7 +320,7 @@ def embedding_bag(
             raise ArgumentError(
                 f"{op}: per_sample_weights {tuple(per_sample_weights.shape)} are not of input's shape",
                 operands={**operands, "per_sample_weights": per_sample_weights},
-                fix="give one for each index",
+                fix="give a weight for each index",
             )
         if mode != "sum":
             raise NotSupported(f'{op}: per_sample_weights go with mode="sum", not {mode!r}', fix='use mode="sum"')
@@ -365,7 +365,7 @@ def embedding_bag(
 @function(namespace="nn.functional")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros of shape (*, num_classes) with a 1 where the integers *tensor* (*) say; -1 takes the largest of them
-    plus one.
+    plus 1.
 
     Raises IndexError, which is a RuntimeError too, for a class out of range; RuntimeError if there is nothing to count
     classes from.

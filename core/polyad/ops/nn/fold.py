@@ -30,7 +30,7 @@ _HALF = 2
 
 
 def _counts(size: Shape, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
-    return tuple([window_count(*one) for one in zip(size, kernel, stride, padding, dilation, strict=True)])
+    return tuple([window_count(*settings) for settings in zip(size, kernel, stride, padding, dilation, strict=True)])
 
 
 def _columns_shape(input: Shape, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Shape:

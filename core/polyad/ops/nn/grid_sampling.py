@@ -144,7 +144,7 @@ multilinear(_rows_dot, "grad", "rows")
 Pad = Callable[[Tensor, int], Tensor]
 """What brings positions inside an image of some size."""
 Taps = tuple[Sequence[Tensor], Sequence[Tensor | None]]
-"""Places along one dimension, each (images, points), and their weights; None is 1."""
+"""Places along a dimension, each (images, points), and their weights; None is 1."""
 
 
 def _nearest_taps(position: Tensor, size: int, pad: Pad) -> Taps:
@@ -176,7 +176,7 @@ def _offset(place: Tensor, size: int, pitch: int) -> tuple[Tensor, Tensor]:
 
 
 def _sampled(input: Tensor, positions: Sequence[Tensor], taps_of: Callable[..., Taps], pad: Pad) -> Tensor:
-    """The samples (images * points, C) at positions (images, points), one tensor a dimension, outermost first."""
+    """The samples (images * points, C) at positions (images, points), a tensor for each dimension, outermost first."""
     from ..creation.factories import arange
     from ..pointwise.where import _where
     from ..shaping.joining import stack
@@ -210,7 +210,7 @@ def _sampled(input: Tensor, positions: Sequence[Tensor], taps_of: Callable[..., 
 
 
 _TAPS = {"bilinear": _linear_taps, "nearest": _nearest_taps, "bicubic": _cubic_taps}
-"""What finds the neighbours of positions along one dimension."""
+"""What finds the neighbours of positions along a dimension."""
 
 
 def _check_samples(input: Tensor, grid: Tensor, mode: str) -> None:
@@ -230,7 +230,7 @@ def _check_samples(input: Tensor, grid: Tensor, mode: str) -> None:
         raise ShapeError(
             f"grid_sample: the last dimension of grid is {places[-1]}, not {len(shape) - 2}",
             operands=operands,
-            fix="give one coordinate for each spatial dimension",
+            fix="give a coordinate for each spatial dimension",
         )
     if shape[0] != places[0]:
         raise ShapeError(
@@ -333,7 +333,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
               [ 1.,  0.]]]])
     """
     check_tensor(theta, "affine_grid", "theta")
-    if not isinstance(size, (tuple, list)) or not all(isinstance(one, int) for one in size):
+    if not isinstance(size, (tuple, list)) or not all(isinstance(extent, int) for extent in size):
         raise ArgumentTypeError(f"affine_grid: size is {size!r}, not ints", fix="give (N, C, H, W) or (N, C, D, H, W)")
     operands = {"theta": theta}
     if not theta._type.dtype.is_floating_point:

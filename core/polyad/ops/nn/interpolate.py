@@ -120,8 +120,8 @@ class _Axis(NamedTuple):
         """0, 1, 2, ... of the result, plus *offset*."""
         from ..creation.factories import arange
 
-        made = arange(self.want, dtype=self.dtype, device=self.device)
-        return made + offset if offset else made
+        places = arange(self.want, dtype=self.dtype, device=self.device)
+        return places + offset if offset else places
 
     def sources(self) -> Tensor:
         """Where the result's elements lie in the input."""
@@ -277,7 +277,7 @@ def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: A
         raise ArgumentError(
             f"interpolate: {'neither size nor' if size is None else 'both size and'} scale_factor given",
             operands=operands,
-            fix="give one of them",
+            fix="give size or scale_factor",
         )
     name, given = ("size", size) if size is not None else ("scale_factor", scale_factor)
     values = list(given) if isinstance(given, (tuple, list)) else [given] * count
@@ -285,11 +285,11 @@ def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: A
         raise ArgumentError(
             f"interpolate: {name} {given!r} has {len(values)} numbers for {count} spatial dimensions",
             operands=operands,
-            fix="give one number, or one for each spatial dimension",
+            fix="give a number, or a number for each spatial dimension",
         )
     factors: list[float | None] = [None] * count
-    kinds: tuple[type, ...] = (int,) if size is not None else (int, float)
-    if not all(isinstance(one, kinds) and not isinstance(one, bool) for one in values):
+    allowed: tuple[type, ...] = (int,) if size is not None else (int, float)
+    if not all(isinstance(value, allowed) and not isinstance(value, bool) for value in values):
         raise ArgumentTypeError(
             f"interpolate: {name} is {given!r}, not numbers", operands=operands, fix=f"write {name}=2"
         )
@@ -332,7 +332,7 @@ def interpolate(
     """*input* brought to another *size*, or to *scale_factor* times its size, rounded down.
 
     Shapes: input (N, C, L), (N, C, H, W) or (N, C, D, H, W) -> the same with other spatial sizes. *size* and
-    *scale_factor* are a number, or one a spatial dimension. *mode*:
+    *scale_factor* are a number, or a number for each spatial dimension. *mode*:
 
         "nearest"         the element at floor(i * scale), as older programs have it
         "nearest-exact"   the element whose centre is nearest

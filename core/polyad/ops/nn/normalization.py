@@ -61,10 +61,10 @@ def _check_dtypes(op: str, input: Tensor, **others: Tensor | None) -> None:
     """Raise unless all of *others* that are given have the dtype of *input* or, beside a half type, all float32."""
     dtypes = {name: other._type.dtype for name, other in others.items() if other is not None}
     dtype = input._type.dtype
-    if any(one is not dtype for one in dtypes.values()) and not (
-        dtype in _HALF and all(one is float32 for one in dtypes.values())
+    if any(other is not dtype for other in dtypes.values()) and not (
+        dtype in _HALF and all(other is float32 for other in dtypes.values())
     ):
-        name = next(name for name, one in dtypes.items() if one is not dtype)
+        name = next(name for name, other in dtypes.items() if other is not dtype)
         raise DTypeError(
             f"{op}: {name} is {dtypes[name].name} beside an input of {dtype.name}",
             operands={"input": input, **{name: other for name, other in others.items() if other is not None}},
@@ -235,8 +235,8 @@ def batch_norm(
     ones, if given, move towards them in place: ``running = (1 - momentum) * running + momentum * batch``, with the
     unbiased variance. An empty batch leaves them as they are. In evaluation the running ones are used.
 
-    Raises ValueError in training on one value a channel, and for an eps that is not positive; RuntimeError for shapes
-    and dtypes that do not fit, a dtype that is not floating point, or without running statistics in evaluation.
+    Raises ValueError in training on a single value per channel, and for an eps that is not positive; RuntimeError for
+    shapes and dtypes that do not fit, a dtype that is not floating point, or without running statistics in evaluation.
 
     >>> import polyad
     >>> x = polyad.tensor([[1.0], [3.0]])
@@ -450,8 +450,8 @@ def instance_norm(
     running ones, if given, move towards their averages over the batch as in `batch_norm`; without, the running ones
     are used.
 
-    Raises ValueError for one value a channel and for one running statistic without the other; RuntimeError for shapes
-    and dtypes that do not fit, or without running statistics where they are used.
+    Raises ValueError for a single value per channel and for a running statistic without the other; RuntimeError for
+    shapes and dtypes that do not fit, or without running statistics where they are used.
 
     >>> import polyad
     >>> polyad.nn.functional.instance_norm(polyad.tensor([[[1.0, 3.0], [2.0, 6.0]]]))
@@ -464,7 +464,7 @@ def instance_norm(
         raise ArgumentError(
             f"instance_norm: input {tuple(shape)} has one value a channel, which has no variance",
             operands={"input": input},
-            fix="give (N, C, L) with more than one position",
+            fix="give (N, C, L) with 2 or more positions",
         )
     if (running_mean is None) != (running_var is None):
         raise ArgumentError(
@@ -483,7 +483,7 @@ def instance_norm(
         scale, shift = _beside(weight, len(shape)), _beside(bias, len(shape))
         return _affine(_wide(input), scale, shift).to(input.dtype)
     rows = input.reshape(1, count * shape[1], *shape[2:])
-    scales, shifts = (None if one is None else one.repeat(count) for one in (weight, bias))
+    scales, shifts = (None if tensor is None else tensor.repeat(count) for tensor in (weight, bias))
     out, mean, variance = _batch_norm(rows, scales, shifts, eps)
     if running_mean is not None and running_var is not None:
         average = mean.detach().reshape(count, shape[1]).mean(0)
@@ -522,7 +522,7 @@ def _backward_of_rows_once(grad: Shape, input: Shape, weight: Any, inverse: Shap
     grad_name="FusedRmsNormBackward0",
 )
 def _rms_norm(input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Tensor, Tensor]:
-    """The last *count* dimensions divided by their root mean square, then scaled; and one over that."""
+    """The last *count* dimensions divided by their root mean square, then scaled; and 1 over that."""
     ndim = len(input._array.shape)
     wide = _wide(input)
     inverse = ((wide * wide).mean(tuple(range(ndim - count, ndim)), keepdim=True) + eps).rsqrt()

@@ -1,4 +1,4 @@
-"""Padding: more elements around a tensor, constant or made of its own.
+"""Padding: more elements around a tensor, constant or copies of its own.
 
 `pad` takes the amounts as PyTorch does, last dimension first; `_pad_constant` takes them dimension by dimension, and
 `_pad_repeated` for one dimension. Negative amounts crop, so that the gradient of a constant padding by p is a padding
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
-    made = tuple(size + before + after for size, before, after in zip(shape, pads[::2], pads[1::2], strict=True))
-    for dim, size in enumerate(made):
+    padded = tuple(size + before + after for size, before, after in zip(shape, pads[::2], pads[1::2], strict=True))
+    for dim, size in enumerate(padded):
         if size < 0 or shape[dim] + min(pads[2 * dim], 0) + min(pads[2 * dim + 1], 0) < 0:
             raise ShapeError(
                 f"pad: dimension {dim} of input {shape} has {shape[dim]} elements, fewer than are cropped",
                 fix="crop less",
             )
-    return made
+    return padded
 
 
 @composite(structure=shaping, shape=_padded_shape, method=False, grad_name="ConstantPadNdBackward0")
@@ -153,7 +153,7 @@ _MODES = ("reflect", "replicate", "circular")
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """*input* with more elements around it.
 
-    *pad* holds (before, after) of the last dimension, then of the one before it, and so on; negative numbers crop.
+    *pad* holds (before, after) of the last dimension, then of that before it, and so on; negative numbers crop.
     *mode*:
 
         "constant"   filled with *value* (0)
@@ -161,8 +161,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         "replicate"  the edge repeated
         "circular"   the other side's elements; amounts up to the dimension's size
 
-    Any shape and dtype. The three modes that repeat elements take amounts for the last one, two or three dimensions of
-    an input with one or two dimensions more. Raises RuntimeError for amounts that do not fit and for a value with these
+    Any shape and dtype. The three modes that repeat elements take amounts for the last 1, 2 or 3 dimensions of
+    an input with 1 or 2 dimensions more. Raises RuntimeError for amounts that do not fit and for a value with these
     modes, NotImplementedError for an unknown mode, TypeError for amounts that are no ints.
 
     >>> import polyad
@@ -198,8 +198,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
         if max(by_dim, default=0) <= 0:
             return _cropped(input, by_dim)
-        made = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
-        return arranged(made, input) if len(shape) > 3 else made
+        result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
+        return arranged(result, input) if len(shape) > 3 else result
     if mode not in _MODES:
         raise NotSupported(
             f"pad: mode {mode!r} is unknown",

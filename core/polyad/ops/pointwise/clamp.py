@@ -32,7 +32,7 @@ def _check_bounds(op: str, input: Tensor, *bounds: Tensor | Number | None) -> No
 
 def _bounded(types: Signature, params: Mapping[str, Any]) -> Typing:
     if types[1] is types[2] is type(None):
-        raise OptionError("clamp: neither min nor max is given", fix="give at least one bound")
+        raise OptionError("clamp: neither min nor max is given", fix="give min, max or both")
     return promoted(types, params)
 
 

@@ -114,7 +114,7 @@ greater_equal = alias("greater_equal", ge)
 
 @composite(dtype=to_bool, structure=pointwise)
 def isnan(input: Tensor) -> Tensor:
-    """Whether each element (either part of a complex one) is nan.
+    """Whether each element (either part of a complex number) is nan.
 
     >>> import polyad
     >>> polyad.isnan(polyad.tensor([1.0, float("nan"), float("inf")]))
@@ -125,7 +125,7 @@ def isnan(input: Tensor) -> Tensor:
 
 @composite(dtype=to_bool, structure=pointwise)
 def isinf(input: Tensor) -> Tensor:
-    """Whether each element (either part of a complex one) is infinite.
+    """Whether each element (either part of a complex number) is infinite.
 
     >>> import polyad
     >>> polyad.isinf(polyad.tensor([1.0, float("nan"), float("-inf")]))
@@ -136,7 +136,7 @@ def isinf(input: Tensor) -> Tensor:
 
 @composite(dtype=to_bool, structure=pointwise)
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element (both parts of a complex one) is neither infinite nor nan.
+    """Whether each element (both parts of a complex number) is neither infinite nor nan.
 
     >>> import polyad
     >>> polyad.isfinite(polyad.tensor([1.0, float("nan"), float("inf")]))

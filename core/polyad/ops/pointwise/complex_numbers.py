@@ -1,7 +1,7 @@
-"""Parts of complex numbers: seen as real numbers, made from them.
+"""Parts of complex numbers: seen as real numbers, and complex numbers from their parts.
 
 `real`, `imag`, `view_as_real` and `view_as_complex` are views: they read complex memory as pairs of real numbers or the
-other way round, and a write through one reaches the other.
+other way round, and a write through either reaches the other.
 
 `conj` computes at once here, where PyTorch puts it off: no tensor has a conjugate or negative bit, so `is_conj` and
 `is_neg` are always False and `resolve_conj` and `resolve_neg` return their input.
@@ -79,8 +79,8 @@ gradient(_imag, input=lambda g: _complex(_zeros(g), g))
 def _zeros(like: Tensor) -> Tensor:
     from ..creation.factories import _full
 
-    kind = like._type
-    return _full((), 0, kind.dtype, kind.device)
+    type_ = like._type
+    return _full((), 0, type_.dtype, type_.device)
 
 
 @function(method=False)
@@ -155,7 +155,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     return _view_as_complex(input)
 
 
-# ------------------------------------------------------------------------------------------------- made from parts
+# ---------------------------------------------------------------------------------------------------- from parts
 
 
 @composite(dtype=_whole, structure=pointwise, method=False)
@@ -163,14 +163,14 @@ def _complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag i: tier 0's allocate and two copies, which broadcast."""
     shape = broadcast_shapes(real._array.shape, imag._array.shape)
     part = real._type
-    kind = tensor_type(part.dtype.to_complex(), part.device, not shape)
-    array = kind.backend.empty(shape, kind.dtype, kind.device)
-    made = Tensor._of(array, kind)
-    layout, root = layout_of(made), kind.backend.root(array)
+    type_ = tensor_type(part.dtype.to_complex(), part.device, not shape)
+    array = type_.backend.empty(shape, type_.dtype, type_.device)
+    result = Tensor._of(array, type_)
+    layout, root = layout_of(result), type_.backend.root(array)
     strides = tuple([2 * stride for stride in layout.strides])
     for place, values in enumerate((real, imag) if 0 not in shape else ()):
-        kind.backend.copy(kind.backend.as_strided(root, part.dtype, shape, strides, place), values._array)
-    return made
+        type_.backend.copy(type_.backend.as_strided(root, part.dtype, shape, strides, place), values._array)
+    return result
 
 
 gradient(_complex, real=lambda g: _real(g), imag=lambda g: _imag(g))
@@ -178,15 +178,15 @@ linear_in(_complex, "real", "imag")
 
 
 def _check_parts(op: str, **parts: Tensor) -> None:
-    (name, one), (other_name, other) = parts.items()
-    check_tensor(one, op, name)
+    (name, part), (other_name, other) = parts.items()
+    check_tensor(part, op, name)
     check_tensor(other, op, other_name)
-    if one._type.dtype is not other._type.dtype:
+    if part._type.dtype is not other._type.dtype:
         raise DTypeError(f"{op}: {name} and {other_name} differ in dtype", operands=parts, fix="convert one of them")
-    if one._type.dtype not in (float32, float64):
-        half = one._type.dtype is float16
+    if part._type.dtype not in (float32, float64):
+        half = part._type.dtype is float16
         raise DTypeError(
-            f"{op}: there are no complex numbers with parts of {one.dtype.name}",
+            f"{op}: there are no complex numbers with parts of {part.dtype.name}",
             operands=parts,
             fix="convert to float32 or float64" + (", for there is no complex32" if half else ""),
         )
@@ -240,7 +240,7 @@ def _angle(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 @composite(dtype=_angle, structure=pointwise)
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of each element in the complex plane, in radians: 0 or pi for a real one, nan for nan.
+    """The angle of each element in the complex plane, in radians: 0 or pi for a real number, nan for nan.
 
     >>> import polyad
     >>> polyad.angle(polyad.tensor([1j, -1 + 0j]))

@@ -249,7 +249,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
     """
     if isinstance(other, Tensor):
         return _where((input == 0) & (other == other), 0.0, _mul(input, log(other)))
-    # The dtype rule has refused complex numbers, and of two numbers dispatch has made the first a tensor.
+    # The dtype rule has refused complex numbers, and dispatch has turned the first of two numbers into a tensor.
     assert isinstance(input, Tensor)
     assert not isinstance(other, complex)
     product = _mul(input, math.log(other) if other > 0 else -math.inf if other == 0 else math.nan)

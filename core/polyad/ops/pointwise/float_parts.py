@@ -37,7 +37,7 @@ _BITS = {float16: int16, bfloat16: int16, float32: int32, float64: int64}
 
 @composite(dtype=not_complex("signbit", to_bool), structure=pointwise)
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether the element has a minus sign; -0.0 has one. Raises NotImplementedError for complex tensors.
+    """Whether the element has a minus sign; -0.0 has it too. Raises NotImplementedError for complex tensors.
 
     >>> import polyad
     >>> polyad.signbit(polyad.tensor([1.0, -0.0, -2.0]))
@@ -159,7 +159,7 @@ def _frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     whole = (abs(x) > 0) & (abs(x) < math.inf)
     small = abs(x) < limits.smallest_normal
     normal = _where(whole, _where(small, _mul(x, 2.0**digits), x), 1.0)
-    # The logarithm may be rounded up to a whole number, or down below one: then the mantissa tells.
+    # The logarithm may be rounded up to a whole number, or down below 1: then the mantissa tells.
     exponent = _add(floor(log2(abs(normal))), 1)
     mantissa = _ldexp(normal, _neg(exponent))
     large, low = abs(mantissa) >= 1, abs(mantissa) < 0.5
@@ -176,7 +176,7 @@ symmetric(copysign, nextafter, _ldexp)
 @function()
 def frexp(input: Tensor, *, out: Any = None) -> return_types.frexp:
     """Each element as ``mantissa * 2 ** exponent`` with a mantissa between 1/2 and 1 (or their negatives), as a named
-    tuple of a tensor of input's dtype and one of int32.
+    tuple of a tensor of input's dtype and a tensor of int32.
 
     Zeros, infinities and nan are their own mantissa, with exponent 0. Raises RuntimeError unless input is floating
     point.

@@ -31,8 +31,8 @@ def _one_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where *input* is negative or nan, 1 where it is positive, and the element of *values* where it is 0.
 
-    Shapes broadcast. It has no derivative: asking for one raises NotImplementedError. Raises RuntimeError unless the
-    operands have one dtype, for complex ones and when shapes do not broadcast.
+    Shapes broadcast. It has no derivative: asking for it raises NotImplementedError. Raises RuntimeError unless the
+    operands have one dtype, for complex operands and when shapes do not broadcast.
 
     >>> import polyad
     >>> polyad.heaviside(polyad.tensor([-2.0, 0.0, 3.0]), polyad.tensor([0.5]))

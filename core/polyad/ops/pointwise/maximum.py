@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @composite(structure=pointwise, method=False)
 def _share(grad: Tensor, loses: Tensor, ties: Tensor) -> Tensor:
-    """The gradient of the extreme for one operand: nothing where it loses, half where both are equal."""
+    """The gradient of the extreme for an operand: nothing where it loses, half where both are equal."""
     return _where(loses, 0, _where(ties, grad * 0.5, grad))
 
 
@@ -29,7 +29,7 @@ gradient(_share, grad=lambda g, loses, ties: _share(g, loses, ties))
 
 @primitive(dtype=not_complex("maximum"), structure=pointwise)
 def maximum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The larger of each pair of elements, nan if one is nan. Equal elements share the gradient.
+    """The larger of each pair of elements, nan if either is nan. Equal elements share the gradient.
 
     Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and when shapes do not broadcast.
 
@@ -48,7 +48,7 @@ gradient(
 
 @primitive(dtype=not_complex("minimum"), structure=pointwise)
 def minimum(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """The smaller of each pair of elements, nan if one is nan. Equal elements share the gradient.
+    """The smaller of each pair of elements, nan if either is nan. Equal elements share the gradient.
 
     Shapes broadcast; dtypes promote. Raises RuntimeError for complex operands and when shapes do not broadcast.
 

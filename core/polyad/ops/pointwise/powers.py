@@ -108,11 +108,11 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
         value._type.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex) for value in operands
     )
     dtype = complex128 if is_complex else float64
-    made = [
+    base, power = [
         value.to(dtype) if isinstance(value, Tensor) else complex(value) if is_complex else float(value)
         for value in operands
     ]
-    return _pow(made[0], made[1])
+    return _pow(base, power)
 
 
 def _at_least_int(types: Signature, params: Mapping[str, Any]) -> Typing:

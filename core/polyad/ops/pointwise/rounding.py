@@ -69,7 +69,7 @@ fix = alias("fix", trunc)
 
 @primitive(dtype=_roundable("round"), structure=pointwise)
 def _round(input: Tensor) -> Tensor:
-    """The nearest whole number; of two, the even one."""
+    """The nearest whole number; of two, the even number."""
 
 
 gradient(_round, input=_no_slope)
@@ -77,7 +77,7 @@ gradient(_round, input=_no_slope)
 
 @function(inplace=True, fronts=_round)
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """The nearest number with *decimals* decimals (tens, hundreds, ... if negative); halfway cases go to the even one.
+    """The nearest number with *decimals* decimals (tens, hundreds, ... if negative); halfway cases go to the even.
 
     Raises RuntimeError for bool and complex tensors, and for *decimals* of integers.
 

@@ -1,4 +1,4 @@
-"""Elements of one operand or the other, as a condition says: `where`."""
+"""Elements of either operand, as a condition says: `where`."""
 
 from __future__ import annotations
 

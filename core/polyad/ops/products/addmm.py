@@ -35,7 +35,7 @@ def _onto(op: str, input: Shape, product: Shape) -> Shape:
     if not fits:
         raise ShapeError(
             f"{op}: input {input} does not broadcast to the product {product}",
-            fix="give input the shape of the product, or one that expands to it",
+            fix="give input the shape of the product, or a shape that expands to it",
         )
     return product
 
@@ -54,7 +54,7 @@ def _addmv_shape(input: Shape, mat: Shape, vec: Shape, beta: Number, alpha: Numb
 
 def _sum_of(input: Tensor, product: Callable[[], Tensor], shape: Shape, beta: Number, alpha: Number) -> Tensor:
     """beta * input + alpha * product(), *shape*; a term whose factor is 0 is left out."""
-    kind = input._type
+    type_ = input._type
     if alpha:
         result = product()
         if alpha != 1:
@@ -62,7 +62,7 @@ def _sum_of(input: Tensor, product: Callable[[], Tensor], shape: Shape, beta: Nu
         if not beta:
             return result
     else:
-        result = _full(shape, 0, kind.dtype, kind.device)
+        result = _full(shape, 0, type_.dtype, type_.device)
     return _add(input if beta == 1 else _mul(input, beta), result) if beta else result
 
 
@@ -94,18 +94,18 @@ def _addmv(input: Tensor, mat: Tensor, vec: Tensor, beta: Number, alpha: Number)
 def _change(
     product: Callable[[Tensor, Tensor], Tensor],
     of_input: Tensor | None,
-    one: Tensor,
-    of_one: Tensor | None,
-    other: Tensor,
-    of_other: Tensor | None,
+    left: Tensor,
+    of_left: Tensor | None,
+    right: Tensor,
+    of_right: Tensor | None,
     beta: Number,
     alpha: Number,
 ) -> Tensor | None:
-    """The tangent of beta * input + alpha * product(one, other)."""
+    """The tangent of beta * input + alpha * product(left, right)."""
     total = None if of_input is None or not beta else _mul(of_input, beta)
-    for left, right in ((of_one, other), (one, of_other)) if alpha else ():
-        if left is not None and right is not None:
-            part = _mul(product(left, right), alpha)
+    for first, second in ((of_left, right), (left, of_right)) if alpha else ():
+        if first is not None and second is not None:
+            part = _mul(product(first, second), alpha)
             total = part if total is None else _add(total, part)
     return total
 
@@ -147,7 +147,7 @@ forward(
 
 
 def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False) -> Number:
-    """beta or alpha as a number of *dtype*'s kind. Of integers the fraction is dropped, or refused if *exact*."""
+    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*."""
     if isinstance(value, Tensor) and not value.ndim:
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
@@ -243,7 +243,7 @@ def addbmm(
     except ShapeError as error:
         error.add_operands({"input": input, "batch1": batch1, "batch2": batch2})
         raise
-    # The batch is one more summed dimension: a single product of matrices.
+    # The batch becomes a summed dimension too: a single product of matrices.
     inner = count * batch1._array.shape[2]
     wide = _reshape(_permute(batch1, (1, 0, 2)), (rows, inner))
     return _addmm(input, wide, _reshape(batch2, (inner, columns)), beta, alpha)
@@ -274,6 +274,8 @@ def addr(
         error.add_operands({"input": input, "vec1": vec1, "vec2": vec2})
         raise
     dtype = common_dtype((input._type, vec1._type, vec2._type))
-    beta, alpha = (_factor("addr", name, one, dtype, exact=True) for name, one in (("beta", beta), ("alpha", alpha)))
+    beta, alpha = (
+        _factor("addr", name, value, dtype, exact=True) for name, value in (("beta", beta), ("alpha", alpha))
+    )
     result = _sum_of(input, lambda: _mul(_unsqueeze(vec1, 1), vec2), shape, beta, alpha)
     return result if result._type.dtype is dtype else result.to(dtype)

@@ -24,7 +24,7 @@ def _cross(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """The cross products of the vectors along *dim*, which has size 3 in both; the others broadcast."""
     from ..shaping.joining import _cat
 
-    a, b = ([_slice(one, dim, at, 1, 1) for at in range(3)] for one in (input, other))
+    a, b = ([_slice(operand, dim, at, 1, 1) for at in range(3)] for operand in (input, other))
     return _cat([_sub(_mul(a[i], b[j]), _mul(a[j], b[i])) for i, j in ((1, 2), (2, 0), (0, 1))], dim)
 
 

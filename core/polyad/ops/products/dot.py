@@ -49,7 +49,7 @@ multilinear(dot, "input", "tensor")
 
 @composite(dtype=same_dtype("vdot"), structure=contraction, shape=_vdot_shape)
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product of two vectors: `dot` with the first one conjugated.
+    """The inner product of two vectors: `dot` with the first vector conjugated.
 
     Raises RuntimeError unless both are 1-d, of one length and one dtype.
 
@@ -86,13 +86,13 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         return dot(input, other)
     if len(right) == 1 and len(left) == 2:
         return mv(input, other)
-    rows, columns = (one if one.ndim == 2 else _reshape(one, _flat(one)) for one in (input, other))
+    rows, columns = (tensor if tensor.ndim == 2 else _reshape(tensor, _flat(tensor)) for tensor in (input, other))
     product = mm(rows, _permute(columns, (1, 0)))
     return product if len(left) == len(right) == 2 else _reshape(product, (*left[:-1], *right[:-1]))
 
 
 def _flat(tensor: Tensor) -> Shape:
-    """The shape of *tensor* with all but the last dimension as one."""
+    """The shape of *tensor* with all but the last dimension joined."""
     shape = tensor._array.shape
     count = 1
     for size in shape[:-1]:

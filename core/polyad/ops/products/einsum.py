@@ -1,9 +1,9 @@
-"""Einstein summation: `einsum`, and the contraction of two tensors over labelled dimensions that it is made of.
+"""Einstein summation: `einsum`, and its step, the contraction of two tensors over labelled dimensions.
 
 A call is planned once for its labels and shapes, and the plan is kept: each operand is prepared (diagonals of repeated
 labels, sizes of 1 that broadcast dropped, labels that nobody else has summed), then operands are contracted two at a
 time, the order chosen by the number of multiplications: the best order for up to `EXHAUSTIVE` operands, found over all
-their subsets, and the cheapest next step beyond. A contraction is one ``gemm``, or one product of elements where
+their subsets, and the cheapest next step beyond. A contraction is a ``gemm``, or a product of elements where
 nothing is summed; transposes go to ``gemm`` as flags, so that operands are copied only where their dimensions
 interleave.
 
@@ -35,15 +35,15 @@ EXHAUSTIVE = 7
 """Up to so many operands all orders of contraction are weighed; their subsets number 3 to this power."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-"""What the numbers 0 to 51 of the sublist format stand for, in order."""
+"""The letters for the numbers 0 to 51 of the sublist format, in order."""
 
 _DOTS = -1
 """In parsed labels: the place of an ellipsis."""
 
 
 class Preparation(NamedTuple):
-    """What is done to one operand by itself: squeeze *ones*, take *diagonals* (pairs of dimensions, each diagonal
-    becoming the last one), sum over *sums*.
+    """What is done to an operand by itself: squeeze *ones*, take *diagonals* (pairs of dimensions, each diagonal
+    becoming the last dimension), sum over *sums*.
     """
 
     ones: tuple[int, ...]
@@ -52,9 +52,9 @@ class Preparation(NamedTuple):
 
 
 class Contraction(NamedTuple):
-    """How two tensors become one: they are permuted and reshaped, multiplied, and the result is reshaped.
+    """How two tensors are contracted: they are permuted and reshaped, multiplied, and the result is reshaped.
 
-    None stands for nothing to do. *transposes* are the flags of ``gemm``; None where elements are multiplied.
+    None where there is nothing to do. *transposes* are the flags of ``gemm``; None where elements are multiplied.
     """
 
     left: int
@@ -85,7 +85,7 @@ def _failed(what: str, fix: str) -> ShapeError:
 
 
 def _term(text: str, where: str) -> Labels:
-    """The labels of one operand's subscripts, `_DOTS` for the ellipsis."""
+    """The labels of an operand's subscripts, `_DOTS` for the ellipsis."""
     labels: list[int] = []
     position = 0
     while position < len(text):
@@ -93,7 +93,7 @@ def _term(text: str, where: str) -> Labels:
         if letter == ".":
             if text[position : position + 3] != "..." or _DOTS in labels:
                 raise _failed(
-                    f"the '.' in {where} {text!r} belongs to no ellipsis, or to a second one", "write one ..."
+                    f"the '.' in {where} {text!r} belongs to no ellipsis, or to a second ellipsis", "write one ..."
                 )
             labels.append(_DOTS)
             position += 3
@@ -124,15 +124,19 @@ def _numbered(subscripts: Any) -> Labels:
             fix="give einsum(operand, [0, 1], ...), or an equation",
         )
     labels = []
-    for one in subscripts:
-        if one is Ellipsis:
+    for subscript in subscripts:
+        if subscript is Ellipsis:
             labels.append(_DOTS)
-        elif isinstance(one, bool) or not isinstance(one, int):
-            raise ArgumentTypeError(f"einsum: the subscript {one!r} is no int", fix="number subscripts from 0 to 51")
-        elif not 0 <= one < len(LETTERS):
-            raise ArgumentError(f"einsum: the subscript {one} is not in [0, 52)", fix="number subscripts from 0 to 51")
+        elif isinstance(subscript, bool) or not isinstance(subscript, int):
+            raise ArgumentTypeError(
+                f"einsum: the subscript {subscript!r} is no int", fix="number subscripts from 0 to 51"
+            )
+        elif not 0 <= subscript < len(LETTERS):
+            raise ArgumentError(
+                f"einsum: the subscript {subscript} is not in [0, 52)", fix="number subscripts from 0 to 51"
+            )
         else:
-            labels.append(ord(LETTERS[one]))
+            labels.append(ord(LETTERS[subscript]))
     if labels.count(_DOTS) > 1:
         raise _failed("a list of subscripts has more than one Ellipsis", "give one")
     return tuple(labels)
@@ -142,7 +146,7 @@ def _numbered(subscripts: Any) -> Labels:
 
 
 def _with_dots(labels: Labels, ndim: int, operand: int) -> Labels:
-    """The labels of each dimension, those of the ellipsis negative: -2 for the last, -3 for the one before, ..."""
+    """The labels of each dimension, those of the ellipsis negative: -2 for its last, -3 for its last but one, ..."""
     named = len(labels) - (_DOTS in labels)
     if named > ndim or (named < ndim and _DOTS not in labels):
         raise _failed(
@@ -233,14 +237,14 @@ def plan(given: tuple[Labels, ...], output: Labels | None, shapes: tuple[Shape, 
     alive = set(range(len(left)))
     for a, b in order:
         alive -= {a, b}
-        kept = set(out).union(*[left[one] for one in alive])
+        kept = set(out).union(*[left[place] for place in alive])
         step, labels = _contraction(a, b, left[a], left[b], kept, sizes, None if alive else out)
         alive.add(len(left))
         steps.append(step)
         left.append(labels)
     final = left[-1]
     permute = None if final == out else tuple([final.index(label) for label in out])
-    return Program(tuple([one for _, one in prepared]), tuple(steps), permute)
+    return Program(tuple([preparation for _, preparation in prepared]), tuple(steps), permute)
 
 
 def _prepare(at: int, terms: Sequence[Labels], ones: tuple[int, ...], out: Labels) -> tuple[Labels, Preparation | None]:
@@ -331,10 +335,10 @@ def _greedy_order(terms: list[frozenset[int]], sizes: dict[int, int], out: froze
 
         places = sorted(alive)
         a, b = min(((a, b) for at, a in enumerate(places) for b in places[at + 1 :]), key=score)
-        made = _rest(alive[a], alive[b], uses, out)
+        result = _rest(alive[a], alive[b], uses, out)
         order.append((a, b))
         del alive[a], alive[b]
-        alive[len(terms) + len(order) - 1] = made
+        alive[len(terms) + len(order) - 1] = result
     return order
 
 
@@ -367,15 +371,15 @@ def _contraction(
         return math.prod([sizes[label] for label in labels])
 
     transposes = (bool(rows) and left[-1] in rows, bool(columns) and right[-1] not in columns)
-    # The summed labels in the order in which the larger operand has them: the other one may be copied.
+    # The summed labels in the order in which the larger operand has them: the other operand may be copied.
     summed.sort(key=(left if size(rows) >= size(columns) else right).index)
     order_left = [*batch, *summed, *rows] if transposes[0] else [*batch, *rows, *summed]
     order_right = [*batch, *columns, *summed] if transposes[1] else [*batch, *summed, *columns]
     lead = [sizes[label] for label in batch]
     ends_left = (size(summed), size(rows)) if transposes[0] else (size(rows), size(summed))
     ends_right = (size(columns), size(summed)) if transposes[1] else (size(summed), size(columns))
-    made = (*batch, *rows, *columns)
-    shape_made = tuple([sizes[label] for label in made])
+    result = (*batch, *rows, *columns)
+    result_shape = tuple([sizes[label] for label in result])
     step = Contraction(
         a,
         b,
@@ -384,26 +388,26 @@ def _contraction(
         _permutation(right, order_right),
         None if len(columns) == len(summed) == 1 else (*lead, *ends_right),
         transposes,
-        None if len(rows) == len(columns) == 1 else shape_made,
+        None if len(rows) == len(columns) == 1 else result_shape,
     )
-    return step, made
+    return step, result
 
 
 def _elementwise(
     a: int, b: int, left: Labels, right: Labels, sizes: dict[int, int], out: Labels | None
 ) -> tuple[Contraction, Labels]:
     """A contraction that sums nothing: the operands are aligned and multiplied."""
-    made = out if out is not None else (*left, *[label for label in right if label not in left])
+    result = out if out is not None else (*left, *[label for label in right if label not in left])
 
     def aligned(labels: Labels) -> tuple[Labels | None, Shape | None]:
-        order = [label for label in made if label in labels]
+        order = [label for label in result if label in labels]
         # Ones are needed only behind the first label: broadcasting supplies those in front.
-        behind = made[made.index(order[0]) :] if order else ()
+        behind = result[result.index(order[0]) :] if order else ()
         shape = tuple([sizes[label] if label in labels else 1 for label in behind])
         return _permutation(labels, order), None if len(shape) == len(order) else shape
 
     step = Contraction(a, b, *aligned(left), *aligned(right), None, None)
-    return step, made
+    return step, result
 
 
 def _permutation(labels: Labels, order: Sequence[int]) -> Labels | None:
@@ -490,7 +494,7 @@ def einsum(*args: Any) -> Tensor:
         _check_operands(operands)
         shapes = tuple([operand._array.shape for operand in operands])
         output = _numbered(args[-1]) if len(args) % 2 else None
-        planned, given = plan, (tuple([_numbered(one) for one in args[1::2]]), output, shapes)
+        planned, given = plan, (tuple([_numbered(subscripts) for subscripts in args[1::2]]), output, shapes)
     try:
         program = planned(*given)
     except ShapeError as error:

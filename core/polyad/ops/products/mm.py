@@ -34,8 +34,9 @@ def same_dtype(op: str) -> Rule:
         dtype = types[0].dtype
         for entry in types:
             if entry.dtype is not dtype:
+                names = " and ".join(operand.dtype.name for operand in types)
                 raise DTypeError(
-                    f"{op}: the operands are {' and '.join(one.dtype.name for one in types)}, not of the same dtype",
+                    f"{op}: the operands are {names}, not of the same dtype",
                     fix="convert them to one dtype, or use matmul, which promotes",
                 )
         if dtype.category == BOOL:

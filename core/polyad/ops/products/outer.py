@@ -1,4 +1,4 @@
-"""Products of each element of one operand with each of the other: outer, kron. These promote dtypes."""
+"""Products of each element of the first operand with each of the second: outer, kron. These promote dtypes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .mm import check_rank
 
 @function()
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The products of each element of one vector with each of another: (n,) and (m,) give (n, m).
+    """The products of each element of a vector with each of another: (n,) and (m,) give (n, m).
 
     Dtypes promote. Raises RuntimeError unless both are 1-d.
 
@@ -47,6 +47,6 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     right = check_tensor(other, "kron", "other")._array.shape
     ndim = max(len(left), len(right))
     left, right = (1,) * (ndim - len(left)) + left, (1,) * (ndim - len(right)) + right
-    spaced = _reshape(input, tuple([size for one in left for size in (one, 1)]))
-    blocks = _reshape(other, tuple([size for one in right for size in (1, one)]))
+    spaced = _reshape(input, tuple([part for size in left for part in (size, 1)]))
+    blocks = _reshape(other, tuple([part for size in right for part in (1, size)]))
     return owned(_reshape(_mul(spaced, blocks), tuple([a * b for a, b in zip(left, right, strict=True)])))

@@ -72,7 +72,7 @@ def _dims_of(dims: Any, a: Tensor, b: Tensor) -> list[tuple[int, int]]:
         raise ArgumentTypeError(
             f"tensordot: dims is {dims!r}", fix="give an int, or two lists of dimensions, one for each operand"
         )
-    first, second = ([one] if isinstance(one, int) else list(one) for one in dims)
+    first, second = ([given] if isinstance(given, int) else list(given) for given in dims)
     if len(first) != len(second):
         raise ShapeError(
             f"tensordot: dims names {len(first)} dimensions of a and {len(second)} of b",
@@ -80,6 +80,6 @@ def _dims_of(dims: Any, a: Tensor, b: Tensor) -> list[tuple[int, int]]:
             fix="name as many of each",
         )
     return [
-        (normalize_dim(one, a.ndim, "tensordot"), normalize_dim(other, b.ndim, "tensordot"))
-        for one, other in zip(first, second, strict=True)
+        (normalize_dim(dim_a, a.ndim, "tensordot"), normalize_dim(dim_b, b.ndim, "tensordot"))
+        for dim_a, dim_b in zip(first, second, strict=True)
     ]

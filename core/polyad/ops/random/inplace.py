@@ -36,7 +36,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     check_writable("uniform_", self)
     if from_ > to:
         raise ShapeError(f"uniform_: from {from_} is above to {to}", operands={"self": self}, fix="exchange them")
-    kind = self._type
+    type_ = self._type
     return write(
         "uniform_",
         self,
@@ -46,8 +46,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
             from_,
             to,
             generator_or_default("uniform_", generator),
-            kind.dtype,
-            kind.device,
+            type_.dtype,
+            type_.device,
         ),
     )
 
@@ -58,7 +58,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
     check_writable("normal_", self)
     if std < 0:
         raise ShapeError(f"normal_: std {std} is negative", operands={"self": self}, fix="pass 0 or more")
-    kind = self._type
+    type_ = self._type
     return write(
         "normal_",
         self,
@@ -68,8 +68,8 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
             mean,
             std,
             generator_or_default("normal_", generator),
-            kind.dtype,
-            kind.device,
+            type_.dtype,
+            type_.device,
         ),
     )
 
@@ -85,7 +85,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
         raise ShapeError(
             f"exponential_: lambd {lambd} must be above 0", operands={"self": self}, fix="pass a rate above 0"
         )
-    kind = self._type
+    type_ = self._type
     return write(
         "exponential_",
         self,
@@ -93,8 +93,8 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
             self._array.shape,
             lambd,
             generator_or_default("exponential_", generator),
-            _floating("exponential_", kind.dtype),
-            kind.device,
+            _floating("exponential_", type_.dtype),
+            type_.device,
         ),
     )
 
@@ -111,10 +111,10 @@ def random_(
     Raises RuntimeError unless from_ < to and the dtype holds both.
     """
     check_writable("random_", self)
-    kind = self._type
+    type_ = self._type
     low, high = (0, from_) if to is None else (from_, to)
     if high is None:
-        dtype = kind.dtype
+        dtype = type_.dtype
         signed = dtype.name.startswith("int")
         high = (
             2 ** _EXACT_BITS[dtype] + 1
@@ -124,14 +124,14 @@ def random_(
             else 2 ** (8 * dtype.itemsize - signed)
         )
     bounds = _range("random_", low, high)
-    made = _integers(
+    numbers = _integers(
         self._array.shape,
         *bounds,
         generator_or_default("random_", generator),
-        _fits("random_", *bounds, kind.dtype),
-        kind.device,
+        _fits("random_", *bounds, type_.dtype),
+        type_.device,
     )
-    return write("random_", self, made)
+    return write("random_", self, numbers)
 
 
 @method()
@@ -141,14 +141,16 @@ def bernoulli_(self: Tensor, p: float | Tensor = 0.5, *, generator: Generator | 
     Raises RuntimeError for p outside [0, 1].
     """
     check_writable("bernoulli_", self)
-    kind = self._type
+    type_ = self._type
     source = generator_or_default("bernoulli_", generator)
     if isinstance(p, Tensor):
-        return write("bernoulli_", self, _chances_of(p.detach().expand(self.shape).contiguous(), source).to(kind.dtype))
+        return write(
+            "bernoulli_", self, _chances_of(p.detach().expand(self.shape).contiguous(), source).to(type_.dtype)
+        )
     return write(
         "bernoulli_",
         self,
-        _chances(self._array.shape, _probability("bernoulli_", p), source, kind.device).to(kind.dtype),
+        _chances(self._array.shape, _probability("bernoulli_", p), source, type_.device).to(type_.dtype),
     )
 
 
@@ -167,12 +169,12 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     Raises RuntimeError unless self is floating point and sigma above 0.
     """
     check_writable("cauchy_", self)
-    kind = self._type
+    type_ = self._type
     _positive("cauchy_", "sigma", sigma, self)
-    wide = float64 if _floating("cauchy_", kind.dtype) is float64 else float32
+    wide = float64 if _floating("cauchy_", type_.dtype) is float64 else float32
     source = generator_or_default("cauchy_", generator)
-    u = _uniform(self._array.shape, 0.0, 1.0, source, wide, kind.device)
-    return write("cauchy_", self, (((u - 0.5) * math.pi).tan() * sigma + median).to(kind.dtype))
+    u = _uniform(self._array.shape, 0.0, 1.0, source, wide, type_.device)
+    return write("cauchy_", self, (((u - 0.5) * math.pi).tan() * sigma + median).to(type_.dtype))
 
 
 @method()
@@ -182,11 +184,11 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     Raises RuntimeError unless self is floating point and std above 0.
     """
     check_writable("log_normal_", self)
-    kind = self._type
+    type_ = self._type
     _positive("log_normal_", "std", std, self)
     source = generator_or_default("log_normal_", generator)
-    dtype = _floating("log_normal_", kind.dtype)
-    return write("log_normal_", self, _normal(self._array.shape, mean, std, source, dtype, kind.device).exp())
+    dtype = _floating("log_normal_", type_.dtype)
+    return write("log_normal_", self, _normal(self._array.shape, mean, std, source, dtype, type_.device).exp())
 
 
 @method()
@@ -196,14 +198,14 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     Raises RuntimeError unless 0 < p < 1, and for complex and bool tensors.
     """
     check_writable("geometric_", self)
-    kind = self._type
+    type_ = self._type
     if not 0 < p < 1:
         raise ShapeError(f"geometric_: p {p} is not in (0, 1)", operands={"self": self}, fix="pass a probability")
-    if kind.dtype.category not in (INTEGER, FLOATING):
+    if type_.dtype.category not in (INTEGER, FLOATING):
         raise DTypeError(
-            f"geometric_: {kind.dtype.name} cannot hold counts", operands={"self": self}, fix="use integers or floats"
+            f"geometric_: {type_.dtype.name} cannot hold counts", operands={"self": self}, fix="use integers or floats"
         )
     source = generator_or_default("geometric_", generator)
-    wide = float64 if kind.dtype in (float64, int64) else float32
-    made = _exponential(self._array.shape, -math.log1p(-p), source, wide, kind.device).floor() + 1
-    return write("geometric_", self, made.to(kind.dtype))
+    wide = float64 if type_.dtype in (float64, int64) else float32
+    numbers = _exponential(self._array.shape, -math.log1p(-p), source, wide, type_.device).floor() + 1
+    return write("geometric_", self, numbers.to(type_.dtype))

@@ -1,7 +1,7 @@
 """Counts of random events: `poisson` and `binomial`.
 
-Small means are inverted: one uniform number an element, and as many terms of the distribution as it takes to reach it.
-Large ones are drawn by transformed rejection (W. Hörmann, "The transformed rejection method for generating Poisson
+Small means are inverted: a uniform number for each element, and as many terms of the distribution as it takes to reach
+it. Large ones are drawn by transformed rejection (W. Hörmann, "The transformed rejection method for generating Poisson
 random variables", Insurance: Mathematics and Economics 12, 1993, algorithm PTRS; "The generation of binomial random
 variates", J. Stat. Comput. Simul. 46, 1993, algorithm BTRS): every round draws two uniform numbers for each element,
 and an element takes the first round that accepts. So what an element gets follows from the generator's state and its
@@ -101,8 +101,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     >>> polyad.poisson(polyad.tensor([0.0, 0.0]))
     tensor([0., 0.])
     """
-    kind = check_tensor(input, "poisson", "input")._type
-    _floating("poisson", kind.dtype)
+    type_ = check_tensor(input, "poisson", "input")._type
+    _floating("poisson", type_.dtype)
     rate = input.detach()
     if anywhere(~((rate >= 0) & (rate < float("inf")))):
         raise ShapeError("poisson: means must be 0 or more", operands={"input": input}, fix="pass finite means")
@@ -121,7 +121,7 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator) -> Tensor:
     u = _draw(shape, generator, count)
     result = _inverted(u, (few * (-rare).log1p()).exp(), lambda k: odds * (few - k + 1) / k, few)
     if anywhere(~small):
-        # Where the mean is small these stand in, so that no logarithm is taken of nothing.
+        # Where the mean is small, 40 and 0.5 replace the operands, so that no logarithm of 0 is taken.
         m, q = n.where(~small, 40.0), p.where(~small, 0.5)
         spread = (m * q * (1 - q)).sqrt()
         b = spread * 2.53 + 1.15
@@ -168,7 +168,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         raise ShapeError(
             f"binomial: count and prob differ in dtype: {count.dtype} and {prob.dtype}",
             operands={"count": count, "prob": prob},
-            fix="convert one of them",
+            fix="convert prob to the dtype of count",
         )
     n, p = count.detach(), prob.detach()
     if anywhere(~((n >= 0) & (n < float("inf")))):

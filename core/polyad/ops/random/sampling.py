@@ -1,8 +1,9 @@
 """Random numbers: uniform, normal, integers, permutations, draws with given probabilities.
 
-`_philox_bits` is the one primitive. Everything else is a composite that takes words from a generator and turns them
-into numbers as `polyad.random.philox` lays down; a backend that fuses one must give the same bits. The generator is a
-parameter of the op, and it is the op's run that moves it on: a captured graph that is replayed draws anew.
+`_philox_bits` is the only primitive. Everything else is a composite that takes words from a generator and turns them
+into numbers as `polyad.random.philox` lays down; a backend that fuses a composite must give the same bits. The
+generator is a parameter of the op, and it is the op's run that moves it on: a captured graph that is replayed draws
+anew.
 """
 
 from __future__ import annotations
@@ -84,13 +85,13 @@ def _uniform(shape: Shape, low: float, high: float, generator: Generator, dtype:
     """Numbers in [low, high), all equally likely."""
     count = math.prod(shape)
     if dtype is float64:
-        made = _53_bits(*_pairs(count, generator, device)) * 2.0**-53
+        numbers = _53_bits(*_pairs(count, generator, device)) * 2.0**-53
     else:
         used = _USED_BITS[dtype]
-        made = (_words(count, generator, device) >> (32 - used)).to(float32) * 2.0**-used
+        numbers = (_words(count, generator, device) >> (32 - used)).to(float32) * 2.0**-used
     if (low, high) != (0, 1):
-        made = made * (high - low) + low
-    return made.to(dtype).reshape(shape)
+        numbers = numbers * (high - low) + low
+    return numbers.to(dtype).reshape(shape)
 
 
 @composite(dtype=keyed_dtype, structure=random, shape=_shape_given, keyed=("dtype", "device"), method=False)
@@ -108,10 +109,10 @@ def _normal(shape: Shape, mean: float, std: float, generator: Generator, dtype: 
     from ..shaping.joining import stack
 
     radius, angle = (u.log() * -2).sqrt(), v * (2 * math.pi)
-    made = stack([radius * angle.cos(), radius * angle.sin()], 1).reshape(2 * pairs).narrow(0, 0, count)
+    numbers = stack([radius * angle.cos(), radius * angle.sin()], 1).reshape(2 * pairs).narrow(0, 0, count)
     if (mean, std) != (0, 1):
-        made = made * std + mean
-    return made.to(dtype).reshape(shape)
+        numbers = numbers * std + mean
+    return numbers.to(dtype).reshape(shape)
 
 
 @composite(dtype=keyed_dtype, structure=random, shape=_shape_given, keyed=("dtype", "device"), method=False)
@@ -119,12 +120,12 @@ def _integers(shape: Shape, low: int, high: int, generator: Generator, dtype: DT
     """Integers in [low, high), all (nearly) equally likely."""
     count, span = math.prod(shape), high - low
     if span <= ONE_WORD_RANGE:
-        made = _words(count, generator, device) * span >> 32
+        numbers = _words(count, generator, device) * span >> 32
     else:
-        made = _keys(count, generator, device)
+        numbers = _keys(count, generator, device)
         if span < 2**63:
-            made = made % span
-    return (made + low if low else made).to(dtype).reshape(shape)
+            numbers = numbers % span
+    return (numbers + low if low else numbers).to(dtype).reshape(shape)
 
 
 def _keys(count: int, generator: Generator, device: Device) -> Tensor:
@@ -156,10 +157,10 @@ def _exponential(shape: Shape, rate: float, generator: Generator, dtype: DType, 
     count = math.prod(shape)
     if dtype is float64:
         high, low = _pairs(count, generator, device)
-        made = ((high >> 6) * 2**26 + (low >> 6)).to(float64) * 2.0**-52 + 2.0**-53
+        numbers = ((high >> 6) * 2**26 + (low >> 6)).to(float64) * 2.0**-52 + 2.0**-53
     else:
-        made = (_words(count, generator, device) >> 9).to(float32) * 2.0**-23 + 2.0**-24
-    return (made.log() / -rate).to(dtype).reshape(shape)
+        numbers = (_words(count, generator, device) >> 9).to(float32) * 2.0**-23 + 2.0**-24
+    return (numbers.log() / -rate).to(dtype).reshape(shape)
 
 
 def _permuted(n: int, *rest: Any) -> Shape:
@@ -197,16 +198,16 @@ def _normal_numbers(
     """Normal numbers of a floating dtype, or complex ones whose parts have half of the variance each."""
     if dtype is None or not dtype.is_complex:
         return _normal(shape, mean, std, generator, _floating(op, dtype), device)
-    made = _of_parts(_normal((*shape, 2), 0, std * math.sqrt(0.5), generator, dtype.to_real(), device))
-    return made + mean if mean else made
+    numbers = _of_parts(_normal((*shape, 2), 0, std * math.sqrt(0.5), generator, dtype.to_real(), device))
+    return numbers + mean if mean else numbers
 
 
 def _of_parts(parts: Tensor) -> Tensor:
     """The complex numbers whose real and imaginary parts lie along the last dimension, in the same memory."""
     from ..pointwise.complex_numbers import view_as_complex
 
-    made: Tensor = view_as_complex(parts).detach()
-    return made
+    numbers: Tensor = view_as_complex(parts).detach()
+    return numbers
 
 
 def _size(op: str, size: Any) -> Shape:
@@ -214,8 +215,8 @@ def _size(op: str, size: Any) -> Shape:
 
 
 def _like(op: str, input: Any, dtype: DType | None, device: Any) -> tuple[Shape, DType, Device]:
-    kind = check_tensor(input, op, "input")._type
-    return input._array.shape, dtype or kind.dtype, kind.device if device is None else registry.resolve_device(device)
+    type_ = check_tensor(input, op, "input")._type
+    return input._array.shape, dtype or type_.dtype, type_.device if device is None else registry.resolve_device(device)
 
 
 def _finished_like(op: str, tensor: Tensor, input: Tensor, memory_format: MemoryFormat, requires_grad: bool) -> Tensor:
@@ -253,7 +254,7 @@ def rand(
     >>> polyad.rand(2)
     tensor([0.3990, 0.8805])
     """
-    made = _uniform_numbers(
+    numbers = _uniform_numbers(
         "rand",
         _size("rand", size),
         0,
@@ -262,7 +263,7 @@ def rand(
         dtype,
         registry.resolve_device(device),
     )
-    return _finished(made, requires_grad)
+    return _finished(numbers, requires_grad)
 
 
 @function(method=False)
@@ -283,8 +284,8 @@ def randn(
     polyad.Size([2, 3])
     """
     source = generator_or_default("randn", generator)
-    made = _normal_numbers("randn", _size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
-    return _finished(made, requires_grad)
+    numbers = _normal_numbers("randn", _size("randn", size), 0, 1, source, dtype, registry.resolve_device(device))
+    return _finished(numbers, requires_grad)
 
 
 def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
@@ -343,14 +344,14 @@ def randint(
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(f"randint: size is {size!r}, not a tuple", fix="write randint(low, high, (2, 3))")
     bounds = _range("randint", low, high)
-    made = _integers(
+    numbers = _integers(
         _size("randint", size),
         *bounds,
         generator_or_default("randint", generator),
         _fits("randint", *bounds, dtype or int64),
         registry.resolve_device(device),
     )
-    return _finished(made, requires_grad)
+    return _finished(numbers, requires_grad)
 
 
 @function(method=False)
@@ -374,9 +375,9 @@ def randperm(
     if n.__index__() < 0:
         raise ShapeError(f"randperm: n {n} is negative", fix="pass 0 or more")
     count = n.__index__()
-    kind = _fits("randperm", 0, max(count, 1), dtype or int64)
+    dtype = _fits("randperm", 0, max(count, 1), dtype or int64)
     return _finished(
-        _permutation(count, generator_or_default("randperm", generator), kind, registry.resolve_device(device)),
+        _permutation(count, generator_or_default("randperm", generator), dtype, registry.resolve_device(device)),
         requires_grad,
     )
 
@@ -397,10 +398,10 @@ def rand_like(
     >>> polyad.rand_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    shape, kind, where = _like("rand_like", input, dtype, device)
+    shape, dtype, where = _like("rand_like", input, dtype, device)
     source = generator_or_default("rand_like", generator)
-    made = _uniform_numbers("rand_like", shape, 0, 1, source, kind, where)
-    return _finished_like("rand_like", made, input, memory_format, requires_grad)
+    numbers = _uniform_numbers("rand_like", shape, 0, 1, source, dtype, where)
+    return _finished_like("rand_like", numbers, input, memory_format, requires_grad)
 
 
 @function(method=False)
@@ -419,10 +420,10 @@ def randn_like(
     >>> polyad.randn_like(polyad.zeros(2, 3)).shape
     polyad.Size([2, 3])
     """
-    shape, kind, where = _like("randn_like", input, dtype, device)
+    shape, dtype, where = _like("randn_like", input, dtype, device)
     source = generator_or_default("randn_like", generator)
-    made = _normal_numbers("randn_like", shape, 0, 1, source, kind, where)
-    return _finished_like("randn_like", made, input, memory_format, requires_grad)
+    numbers = _normal_numbers("randn_like", shape, 0, 1, source, dtype, where)
+    return _finished_like("randn_like", numbers, input, memory_format, requires_grad)
 
 
 @function(method=False)
@@ -443,12 +444,12 @@ def randint_like(
     >>> polyad.randint_like(polyad.zeros(2, 3), 5).dtype
     polyad.float32
     """
-    shape, kind, where = _like("randint_like", input, dtype, device)
+    shape, dtype, where = _like("randint_like", input, dtype, device)
     bounds = _range("randint_like", 0 if high is None else low, low if high is None else high)
-    made = _integers(
-        shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, kind), where
+    numbers = _integers(
+        shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, dtype), where
     )
-    return _finished_like("randint_like", made, input, memory_format, requires_grad)
+    return _finished_like("randint_like", numbers, input, memory_format, requires_grad)
 
 
 @function(method=False)
@@ -480,8 +481,8 @@ def normal(
                 "normal: size is given by mean and std", operands={"mean": mean, "std": std}, fix="drop size"
             )
         scaled = mean + std * 0
-        shape, kind, where = _like("normal", scaled, dtype, device)
-        return _normal_numbers("normal", shape, 0, 1, source, kind, where) * std + mean
+        shape, dtype, where = _like("normal", scaled, dtype, device)
+        return _normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean
     if size is None:
         raise ArgumentTypeError(
             "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
@@ -503,11 +504,11 @@ def bernoulli(
     >>> polyad.bernoulli(polyad.tensor([0.0, 1.0]))
     tensor([0., 1.])
     """
-    kind = check_tensor(input, "bernoulli", "input")._type
+    type_ = check_tensor(input, "bernoulli", "input")._type
     source = generator_or_default("bernoulli", generator)
     if p is not None:
-        return _chances(input._array.shape, _probability("bernoulli", p), source, kind.device).to(kind.dtype)
-    _floating("bernoulli", kind.dtype)
+        return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(type_.dtype)
+    _floating("bernoulli", type_.dtype)
     return _chances_of(input.detach(), source)
 
 
@@ -539,8 +540,8 @@ def multinomial(
     >>> polyad.multinomial(polyad.tensor([0.0, 3.0, 0.0]), 4, replacement=True)
     tensor([1, 1, 1, 1])
     """
-    kind = check_tensor(input, "multinomial", "input")._type
-    _floating("multinomial", kind.dtype)
+    type_ = check_tensor(input, "multinomial", "input")._type
+    _floating("multinomial", type_.dtype)
     source = generator_or_default("multinomial", generator)
     shape = input._array.shape
     if len(shape) not in (1, 2) or not shape[-1]:
@@ -560,7 +561,7 @@ def multinomial(
         )
     if replacement:
         steps = weights.cumsum(-1)
-        height = _uniform((*shape[:-1], num_samples), 0, 1, source, float64, kind.device) * steps.narrow(
+        height = _uniform((*shape[:-1], num_samples), 0, 1, source, float64, type_.device) * steps.narrow(
             -1, shape[-1] - 1, 1
         )
         from ..sorting.searchsorted import searchsorted
@@ -568,5 +569,5 @@ def multinomial(
         drawn: Tensor = searchsorted(steps, height, right=True)
         return drawn
     # The first to arrive of C exponential clocks are a sample without replacement (Efraimidis and Spirakis 2006).
-    clocks = _exponential(shape, 1.0, source, float64, kind.device) / weights
+    clocks = _exponential(shape, 1.0, source, float64, type_.device) / weights
     return clocks.argsort(-1, stable=True).narrow(-1, 0, num_samples)

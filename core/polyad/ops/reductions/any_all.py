@@ -106,7 +106,7 @@ ANYWHERE = declare(Effect("anywhere", anywhere, reads=(0,), result=Result.COMMON
 
 @function()
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element of *input* is not zero: ``bool(input)``.
+    """Whether the only element of *input* is not zero: ``bool(input)``.
 
     Raises RuntimeError unless there is exactly one element.
 

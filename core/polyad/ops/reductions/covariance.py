@@ -1,4 +1,4 @@
-"""Covariances and correlations of variables, one a row, over observations, one a column."""
+"""Covariances and correlations of variables, which are rows, over observations, which are columns."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _weights(name: str, weights: Tensor | None, input: Tensor, count: int) -> Te
         raise ShapeError(f"cov: {name} has {weights.ndim} dimensions, not one", operands=operands, fix="flatten it")
     category = weights._type.dtype.category
     if (name == "fweights") != (BOOL < category < FLOATING) or category > FLOATING or category == BOOL:
-        kind = "an integer" if name == "fweights" else "a floating point"
-        raise DTypeError(f"cov: {name} is {weights.dtype.name}", operands=operands, fix=f"give it {kind} dtype")
+        wanted = "an integer" if name == "fweights" else "a floating point"
+        raise DTypeError(f"cov: {name} is {weights.dtype.name}", operands=operands, fix=f"give it {wanted} dtype")
     if weights.numel() != count:
         raise ShapeError(
             f"cov: {name} has {weights.numel()} elements for {count} observations",
             operands=operands,
-            fix="give one weight an observation",
+            fix="give a weight for each observation",
         )
     if count and anywhere(weights < 0):
         raise ShapeError(f"cov: {name} has negative elements", operands=operands, fix="give weights of 0 or more")
@@ -45,7 +45,7 @@ def cov(
 ) -> Tensor:
     """The covariances of variables (rows) over observations (columns): (n, m) gives (n, n), a vector its variance.
 
-    Sums are divided by m - *correction*. *fweights* says how often each observation was made, *aweights* how much it
+    Sums are divided by m - *correction*. *fweights* says how often each observation occurred, *aweights* how much it
     counts. Integers give the default dtype. Raises RuntimeError for bool, more than two dimensions, and weights of
     another number or dtype (integer, floating) or below 0.
 

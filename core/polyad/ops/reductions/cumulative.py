@@ -1,11 +1,11 @@
 """Running sums, products, extremes and sums of exponentials along a dimension.
 
-What NumPy calls accumulate. Where no backend brings a kernel, the running extreme and log-sum-exp are made by doubling:
-after round k each element has taken in the 2**k elements up to itself (Hillis and Steele, "Data parallel algorithms",
-1986).
+What NumPy calls accumulate. Where no backend brings a kernel, the running extreme and log-sum-exp are computed by
+doubling: after round k each element has taken in the 2**k elements up to itself (Hillis and Steele, "Data parallel
+algorithms", 1986).
 
-To add one: `_doubled` combines any associative function; declare a composite over it with a gradient, and front it with
-a function that normalises *dim*.
+To add a running reduction: `_doubled` combines any associative function; declare a composite over it with a
+gradient, and front it with a function that normalises *dim*.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def _shifted(input: Tensor, dim: int, by: int, value: float) -> Tensor:
     """``input[i + by]`` at i along *dim*, and *value* where there is no such element."""
     from ..creation.factories import _full
 
-    kind, shape = input._type, input._array.shape
+    type_, shape = input._type, input._array.shape
     size = shape[dim]
     empty = min(abs(by), size)
-    filled = _full((*shape[:dim], empty, *shape[dim + 1 :]), value, kind.dtype, kind.device)
+    filled = _full((*shape[:dim], empty, *shape[dim + 1 :]), value, type_.dtype, type_.device)
     if by > 0:
         return _cat([_slice(input, dim, empty, size - empty, 1), filled], dim)
     return _cat([filled, _slice(input, dim, 0, size - empty, 1)], dim)
@@ -128,7 +128,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None, out: Tensor 
 
 @composite(structure=Rowwise(Last(1)), shape=same, method=False)
 def _product_of_others(input: Tensor) -> Tensor:
-    """For each element the product of all others along the last dimension, made without dividing by zeros."""
+    """For each element the product of all others along the last dimension, computed without dividing by zeros."""
     last = input.ndim - 1
     before = _cumprod(_shifted(input, last, -1, 1), last)
     after = _flip(_cumprod(_shifted(_flip(input, (last,)), last, -1, 1), last), (last,))
@@ -144,9 +144,9 @@ def _doubled(values: tuple[Tensor, ...], dim: int, combine: Callable[..., tuple[
     while step < size:
         earlier = [_slice(value, dim, 0, size - step, 1) for value in values]
         later = [_slice(value, dim, step, size - step, 1) for value in values]
-        made = combine(*earlier, *later)
+        combined = combine(*earlier, *later)
         values = tuple(
-            [_cat([_slice(value, dim, 0, step, 1), new], dim) for value, new in zip(values, made, strict=True)]
+            [_cat([_slice(value, dim, 0, step, 1), new], dim) for value, new in zip(values, combined, strict=True)]
         )
         step *= 2
     return values
@@ -188,9 +188,7 @@ def _running_extreme(input: Tensor, dim: int, wins: Callable[[Tensor, Tensor], T
     method=False,
 )
 def _cummax(input: Tensor, dim: int) -> Any:
-    """The largest element up to each along *dim* and where it is: the last of equal ones, the last nan if there is
-    one.
-    """
+    """The largest element up to each along *dim* and where it is: the last of equal ones, the last nan if any is."""
     return _running_extreme(input, dim, lambda new, value: new >= value)
 
 
@@ -202,9 +200,7 @@ def _cummax(input: Tensor, dim: int) -> Any:
     method=False,
 )
 def _cummin(input: Tensor, dim: int) -> Any:
-    """The smallest element up to each along *dim* and where it is: the last of equal ones, the last nan if there is
-    one.
-    """
+    """The smallest element up to each along *dim* and where it is: the last of equal ones, the last nan if any is."""
     return _running_extreme(input, dim, lambda new, value: new <= value)
 
 
@@ -212,8 +208,8 @@ def _chosen(g: Any, input_shape: Shape, dim: int, indices: Tensor) -> Tensor:
     from ..creation.factories import _full
     from ..indexing.gather_scatter import _scatter_add
 
-    kind = g[0]._type
-    return _scatter_add(_full(input_shape, 0, kind.dtype, kind.device), indices, g[0], dim)
+    type_ = g[0]._type
+    return _scatter_add(_full(input_shape, 0, type_.dtype, type_.device), indices, g[0], dim)
 
 
 gradient(_cummax, input=_chosen)
@@ -223,11 +219,11 @@ forward(_cummin, lambda input_t, dim, indices: (_gather(input_t, indices, dim), 
 
 
 def _with_0d(op: Callable[..., Any], input: Tensor, at: int) -> Any:
-    """``op(input, at)``, a 0-d tensor being one element along its dimension."""
+    """``op(input, at)``, a 0-d tensor counting as a vector of one element."""
     if input._array.shape:
         return op(input, at)
-    made = op(input.reshape(1), 0)
-    return tuple([one.reshape(()) for one in made]) if isinstance(made, tuple) else made.reshape(())
+    result = op(input.reshape(1), 0)
+    return tuple([tensor.reshape(()) for tensor in result]) if isinstance(result, tuple) else result.reshape(())
 
 
 @function()
@@ -270,15 +266,15 @@ def _log_add(a: Tensor, b: Tensor) -> tuple[Tensor]:
 @composite(dtype=floating_only("logcumsumexp", first), structure=Rowwise("dim"), shape=same, method=False)
 def _logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the sum of exp of all elements up to each, along *dim*, without overflow."""
-    kind = input._type.dtype
-    wide = input.to(float32) if kind.itemsize == 2 else input
+    dtype = input._type.dtype
+    wide = input.to(float32) if dtype.itemsize == 2 else input
     (result,) = _doubled((wide,), dim, _log_add)
-    return result.to(kind) if result is not input else result.clone()
+    return result.to(dtype) if result is not input else result.clone()
 
 
 def _logcumsumexp_grad(g: Tensor, input: Tensor, dim: int, out: Tensor) -> Tensor:
     """exp(input[i]) times the sum of g[j] * exp(-out[j]) from i on. Each of these sums is kept as (factor, top), which
-    stand for factor * exp(top) with the largest -out[j] as top, so that nothing overflows; and it stays linear in g,
+    means factor * exp(top) with the largest -out[j] as top, so that nothing overflows; and it stays linear in g,
     whose logarithm would have no derivative at 0.
     """
     wide = g.to(float32) if g._type.dtype.itemsize == 2 else g
@@ -290,7 +286,9 @@ def _logcumsumexp_grad(g: Tensor, input: Tensor, dim: int, out: Tensor) -> Tenso
         return a * _lowered(top_a, top) + b * _lowered(top_b, top), top
 
     factor = wide * _where(top.abs() == math.inf, 0.0, logs - top).exp()
-    factor, top = (_flip(one, (dim,)) for one in _doubled((_flip(factor, (dim,)), _flip(top, (dim,))), dim, added))
+    factor, top = (
+        _flip(tensor, (dim,)) for tensor in _doubled((_flip(factor, (dim,)), _flip(top, (dim,))), dim, added)
+    )
     # Before the first element that is not -inf, out is -inf and has no gradient, unless nothing comes in there.
     nothing = (factor == 0) & (top == math.inf)
     return factor * _where(nothing, 0.0, top + conjugate(input)).exp()

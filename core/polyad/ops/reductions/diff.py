@@ -74,23 +74,23 @@ def _spacings(spacing: Any, dims: tuple[int, ...], input: Tensor) -> list[Any]:
         raise ArgumentTypeError(
             "gradient: spacing is a tensor", operands=operands, fix="give a number, or a list with a tensor a dimension"
         )
-    for one in spacing if isinstance(spacing, (tuple, list)) else (spacing,):
-        if not isinstance(one, (int, float, complex, Tensor)):
-            raise wrong_type("gradient", "spacing", one, "a number, or a list of numbers or tensors")
+    for step in spacing if isinstance(spacing, (tuple, list)) else (spacing,):
+        if not isinstance(step, (int, float, complex, Tensor)):
+            raise wrong_type("gradient", "spacing", step, "a number, or a list of numbers or tensors")
     if not isinstance(spacing, (tuple, list)):
         return [spacing] * len(dims)
     if len(spacing) != len(dims):
         raise ShapeError(
             f"gradient: spacing has {len(spacing)} entries for {len(dims)} dimensions",
             operands=operands,
-            fix="give a number, or one entry for each of dim",
+            fix="give a number, or an entry for each of dim",
         )
-    for one, dim in zip(spacing, dims, strict=True):
-        if isinstance(one, Tensor) and one._array.shape != (input._array.shape[dim],):
+    for step, dim in zip(spacing, dims, strict=True):
+        if isinstance(step, Tensor) and step._array.shape != (input._array.shape[dim],):
             raise ShapeError(
-                f"gradient: the coordinates of dimension {dim} have shape {one._array.shape}",
+                f"gradient: the coordinates of dimension {dim} have shape {step._array.shape}",
                 operands=operands,
-                fix=f"give {input._array.shape[dim]} coordinates in one dimension",
+                fix=f"give {input._array.shape[dim]} coordinates in a 1-d tensor",
             )
     return list(spacing)
 
@@ -102,7 +102,7 @@ def gradient(
     """The derivatives of a sampled function along each of *dim* (all by default): central differences of second order
     inside, one-sided differences of *edge_order* 1 or 2 at both ends.
 
-    *spacing* is the distance of samples, a list with one a dimension, or a list of tensors with the coordinates.
+    *spacing* is the distance of samples, a list of distances by dimension, or a list of tensors with the coordinates.
     Integers give the default dtype. Raises RuntimeError for bool and uint8, too few samples, or a spacing that does not
     fit; IndexError for a dim out of range.
 
@@ -122,24 +122,24 @@ def gradient(
         dims = tuple(range(input.ndim))
     else:
         given = dim if isinstance(dim, (tuple, list)) else (dim,)
-        dims = tuple([normalize_dim(one, input.ndim, "gradient") for one in given])
+        dims = tuple([normalize_dim(at, input.ndim, "gradient") for at in given])
     if len(set(dims)) != len(dims):
         raise ShapeError(f"gradient: dim {dims} names a dimension twice", operands=operands, fix="name each once")
     steps = _spacings(spacing, dims, input)
-    for one in dims:
-        if not input.ndim or input._array.shape[one] <= edge_order:
+    for at in dims:
+        if not input.ndim or input._array.shape[at] <= edge_order:
             raise ShapeError(
-                f"gradient: dimension {one} has fewer than {edge_order + 1} samples",
+                f"gradient: dimension {at} has fewer than {edge_order + 1} samples",
                 operands=operands,
                 fix="give at least edge_order + 1 samples",
             )
     wide = input if input._type.dtype.category >= FLOATING else input.to(get_default_dtype())
     return tuple(
         [
-            _slopes(wide, one, step, edge_order)
+            _slopes(wide, at, step, edge_order)
             if isinstance(step, Tensor)
-            else _even_slopes(wide, one, step, edge_order)
-            for one, step in zip(dims, steps, strict=True)
+            else _even_slopes(wide, at, step, edge_order)
+            for at, step in zip(dims, steps, strict=True)
         ]
     )
 

@@ -1,6 +1,6 @@
 """Counting values by bins: bincount, histc, histogram, histogramdd.
 
-All of them come down to a position for each element and one ``bincount``. A value lies in bin i if
+All of them come down to a position for each element and a ``bincount``. A value lies in bin i if
 ``edges[i] <= value < edges[i + 1]``; the last bin includes its right edge; what lies outside, and nan, is not counted.
 """
 
@@ -52,10 +52,10 @@ def _bincount(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
     """How often each of 0 to *size* - 1 is in *input* (1-d), or the sums of *weights* there."""
     from ..indexing.gather_scatter import _scatter_add
 
-    kind = input._type
+    type_ = input._type
     if weights is None:
-        weights = _full(input._array.shape, 1, int64, kind.device)
-    return _scatter_add(_full((size,), 0, weights._type.dtype, kind.device), input, weights, 0)
+        weights = _full(input._array.shape, 1, int64, type_.device)
+    return _scatter_add(_full((size,), 0, weights._type.dtype, type_.device), input, weights, 0)
 
 
 @composite(structure=opaque, shape=same, method=False)
@@ -66,7 +66,7 @@ def _bincount_of(counts: Tensor, weights: Tensor) -> Tensor:
 
 @composite(structure=opaque, shape=same, method=False)
 def _histogram_of(result: Tensor, input: Tensor) -> Tensor:
-    """A histogram's counts or edges, which have no derivative with respect to the values they are made of."""
+    """A histogram's counts or edges, which have no derivative with respect to the counted values."""
     return result
 
 
@@ -101,7 +101,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise ShapeError(f"bincount: minlength is {minlength}, below 0", operands=operands, fix="choose 0 or more")
     if weights is not None and weights._array.shape != input._array.shape:
-        raise ShapeError("bincount: weights has not the shape of input", operands=operands, fix="give one an element")
+        raise ShapeError(
+            "bincount: weights has not the shape of input", operands=operands, fix="give a weight for each element"
+        )
     size = minlength
     if input._array.shape[0]:
         if dtype.is_signed and _amin(input, (0,), False).item() < 0:
@@ -177,7 +179,7 @@ def _extent(x: Tensor) -> tuple[float, float]:
 
 
 def _widened(op: str, low: float, high: float, operands: Mapping[str, Any]) -> tuple[float, float]:
-    """The range of bins: a range of one value is widened by 1/2 to both sides."""
+    """The range of bins: a range of a single value is widened by 1/2 to both sides."""
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ShapeError(
             f"{op}: the range [{low}, {high}] is not finite",
@@ -252,18 +254,18 @@ def _bins_of(
             fix="give a number of bins, or edges, for each dimension",
         )
     result: list[tuple[Tensor, tuple[float, float] | None]] = []
-    for place, (x, one) in enumerate(zip(columns, bins, strict=True)):
-        if isinstance(one, Tensor):
-            if one.ndim != 1 or one._array.shape[0] < 2:
+    for place, (x, given) in enumerate(zip(columns, bins, strict=True)):
+        if isinstance(given, Tensor):
+            if given.ndim != 1 or given._array.shape[0] < 2:
                 raise ShapeError(
-                    f"{op}: the edges of dimension {place} have shape {one._array.shape}",
+                    f"{op}: the edges of dimension {place} have shape {given._array.shape}",
                     operands=operands,
                     fix="give at least two edges in one dimension",
                 )
-            check_same_dtype(op, input=x, bins=one)
-            result.append((one, None))
+            check_same_dtype(op, input=x, bins=given)
+            result.append((given, None))
             continue
-        number = _check_bins(op, one, operands)
+        number = _check_bins(op, given, operands)
         if range is not None:
             low, high = float(range[2 * place]), float(range[2 * place + 1])
         else:
@@ -287,33 +289,33 @@ def _histogram(
     dtype = input._type.dtype
     if not columns:
         raise ShapeError(f"{op}: input has no dimensions to count over", operands=operands, fix="give points")
-    edges = _bins_of(op, columns, bins, range, operands)
-    shape = tuple([one._array.shape[0] - 1 for one, _ in edges])
+    grid = _bins_of(op, columns, bins, range, operands)
+    shape = tuple([edges._array.shape[0] - 1 for edges, _ in grid])
     if len(columns) == 1 and weight is None:
-        one, even = edges[0]
-        hist = _bin_counts(columns[0], one, *(even or (0.0, 0.0)), even is not None).to(dtype)
+        edges, even = grid[0]
+        hist = _bin_counts(columns[0], edges, *(even or (0.0, 0.0)), even is not None).to(dtype)
     else:
-        hist = _reshape(_counts_of_points(columns, edges, shape, weight), shape).to(dtype)
+        hist = _reshape(_counts_of_points(columns, grid, shape, weight), shape).to(dtype)
     if density:
         hist = _div(hist, _sum(hist, _dims(hist), False))
-        for at, (one, _) in enumerate(edges):
-            width = _sub(_slice(one, 0, 1, shape[at], 1), _slice(one, 0, 0, shape[at], 1))
+        for at, (edges, _) in enumerate(grid):
+            width = _sub(_slice(edges, 0, 1, shape[at], 1), _slice(edges, 0, 0, shape[at], 1))
             hist = _div(hist, _reshape(width, (shape[at],) + (1,) * (len(shape) - 1 - at)))
-    made = [one if even is None else _histogram_of(one, input) for one, even in edges]
-    return _histogram_of(hist, input), tuple(made)
+    bin_edges = [edges if even is None else _histogram_of(edges, input) for edges, even in grid]
+    return _histogram_of(hist, input), tuple(bin_edges)
 
 
 def _counts_of_points(
     columns: Sequence[Tensor],
-    edges: Sequence[tuple[Tensor, tuple[float, float] | None]],
+    grid: Sequence[tuple[Tensor, tuple[float, float] | None]],
     shape: Shape,
     weight: Tensor | None,
 ) -> Tensor:
-    """The flat counts of points in a grid of *shape*: the bins of all dimensions are one number."""
+    """The flat counts of points in a grid of *shape*: the bins of all dimensions joined into a single index."""
     total = math.prod(shape)
     place, outside = None, None
-    for x, (one, even), size in zip(columns, edges, shape, strict=True):
-        found = _position(x, one, even)
+    for x, (edges, even), size in zip(columns, grid, shape, strict=True):
+        found = _position(x, edges, even)
         missed = found == size
         place = found if place is None else place * size + found
         outside = missed if outside is None else outside | missed
@@ -340,7 +342,7 @@ def _checked(op: str, input: Tensor, weight: Tensor | None, points: Shape) -> di
             raise ShapeError(
                 f"{op}: weight {weight._array.shape} has not the shape {points}",
                 operands=operands,
-                fix="give one weight for each counted value",
+                fix="give a weight for each counted value",
             )
     return operands
 
@@ -359,7 +361,7 @@ def histogram(
 
     *bins* is a number of bins of equal width, from the smallest element to the largest or over *range*, or a tensor of
     rising edges. *weight* gives each element a weight; *density* scales so that the integral is 1. Values outside, and
-    nan, are not counted. There is no gradient: asking for one raises NotImplementedError. Raises RuntimeError for a
+    nan, are not counted. There is no gradient: asking for it raises NotImplementedError. Raises RuntimeError for a
     range that is empty or not finite, edges or weights of another dtype or shape, and other than floating inputs.
 
     >>> import polyad

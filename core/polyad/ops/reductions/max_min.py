@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @primitive(dtype=not_complex("amax", first), structure=Reduction("dims", "max"), method=False)
 def _amax(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The largest element over *dims*; nan if one is nan."""
+    """The largest element over *dims*; nan if any is nan."""
 
 
 @primitive(dtype=not_complex("amin", first), structure=Reduction("dims", "min"), method=False)
 def _amin(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The smallest element over *dims*; nan if one is nan."""
+    """The smallest element over *dims*; nan if any is nan."""
 
 
 def evenly(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool, out: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def _all_of(dim: Any) -> bool:
 
 @function()
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The largest element of all, or over *dim*; nan if one is nan. Equal largest elements share the gradient evenly.
+    """The largest element of all, or over *dim*; nan if any is nan. Equal largest elements share the gradient evenly.
 
     Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
 
@@ -79,7 +79,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | 
 
 @function()
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The smallest element of all, or over *dim*; nan if one is nan. Equal smallest elements share the gradient evenly.
+    """The smallest element of all, or over *dim*; nan if any is nan. Equal smallest elements share the gradient evenly.
 
     Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
 
@@ -160,7 +160,7 @@ def _position(op: Any, name: str, input: Tensor, dim: int | None, keepdim: bool)
     method=False,
 )
 def _max_all(input: Tensor) -> Tensor:
-    """The largest of all elements; nan if one is nan."""
+    """The largest of all elements; nan if any is nan."""
     return _amax(input, tuple(range(input.ndim)), False)
 
 
@@ -171,12 +171,12 @@ def _max_all(input: Tensor) -> Tensor:
     method=False,
 )
 def _min_all(input: Tensor) -> Tensor:
-    """The smallest of all elements; nan if one is nan."""
+    """The smallest of all elements; nan if any is nan."""
     return _amin(input, tuple(range(input.ndim)), False)
 
 
 def among_equals(g: Tensor, input: Tensor, out: Tensor) -> Tensor:
-    """The gradient of one chosen element: shared evenly by those that equal it, by the nans if it is nan."""
+    """The gradient of a chosen element: shared evenly by those that equal it, by the nans if it is nan."""
     from ..pointwise.where import _where
 
     same = (input == out) | ((input != input) & (out != out))
@@ -222,11 +222,11 @@ def placed(g: Any, input_shape: Shape, dim: int, keepdim: bool, indices: Tensor)
     from ..creation.factories import _full
     from ..indexing.gather_scatter import _scatter
 
-    kind = g[0]._type
+    type_ = g[0]._type
     index, values = kept(indices, input_shape, (dim,), keepdim), kept(g[0], input_shape, (dim,), keepdim)
     if len(input_shape) == 1 and not keepdim:
         index, values = index.unsqueeze(0), values.unsqueeze(0)
-    return _scatter(_full(input_shape, 0, kind.dtype, kind.device), index, values, dim)
+    return _scatter(_full(input_shape, 0, type_.dtype, type_.device), index, values, dim)
 
 
 def chosen(tangent: Tensor, dim: int, keepdim: bool, indices: Tensor) -> Tensor:
@@ -272,12 +272,12 @@ def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: A
         )
     keepdim = keepdim or (len(rest) == 2 and rest[1])
     at = normalize_dim(rest[0], input.ndim, name)
-    made = getattr(return_types, name)
+    named_tuple = getattr(return_types, name)
     op = _max_dim if name == "max" else _min_dim
     if input.ndim:
-        return made(*op(input, at, keepdim))
+        return named_tuple(*op(input, at, keepdim))
     values, indices = op(input.reshape(1), 0, False)
-    return made(values, indices)
+    return named_tuple(values, indices)
 
 
 @function()

@@ -1,10 +1,10 @@
 """What stands at a rank of the sorted elements: k-th values, medians; and modes. Quantiles are in quantile.py.
 
 nan counts as the largest element; the nan forms leave it out. Ranks are taken from a stable sort, so that of equal
-elements the same one is named on every backend.
+elements every backend names the same.
 
-To add one: declare a composite over `_sort` with a named result in return_types.py; `placed` is the gradient of an
-element that was chosen along a dimension.
+To add a rank statistic: declare a composite over `_sort` with a named result in return_types.py; `placed` is the
+gradient of an element that was chosen along a dimension.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def _with_positions(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 
 def _along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: bool, *first: Any) -> Any:
-    """The named tuple that ``op(input, *first, dim, keepdim)`` gives, a 0-d tensor being one element."""
+    """The named tuple that ``op(input, *first, dim, keepdim)`` gives, a 0-d tensor counting as one element."""
     ndim = check_tensor(input, name, "input").ndim
     at = normalize_dim(dim, ndim, name)
-    made = getattr(return_types, name)
+    named_tuple = getattr(return_types, name)
     if not ndim:
-        return made(*[one.reshape(()) for one in op(input.reshape(1), *first, 0, False)])
+        return named_tuple(*[tensor.reshape(()) for tensor in op(input.reshape(1), *first, 0, False)])
     if not input._array.shape[at]:
         raise IndexOutOfRange(
             f"{name}: dimension {at} has no elements", operands={"input": input}, fix="reduce another dimension"
         )
-    return made(*op(input, *first, at, bool(keepdim)))
+    return named_tuple(*op(input, *first, at, bool(keepdim)))
 
 
 # ---------------------------------------------------------------------------------------------------- ranks
@@ -89,7 +89,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
 
 @composite(dtype=not_complex("median", first), structure=Reduction(ALL), method=False)
 def _median(input: Tensor) -> Tensor:
-    """The lower median of all elements, nan if one is nan."""
+    """The lower median of all elements, nan if any is nan."""
     values = _sorted(input.reshape(-1), 0, False)
     size = values._array.shape[0]
     middle, last = _select(values, 0, (size - 1) // 2), _select(values, 0, size - 1)
@@ -124,7 +124,7 @@ def _middle(number: Tensor) -> Tensor:
     method=False,
 )
 def _median_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The lower median along *dim* and where it is; the first nan if there is one."""
+    """The lower median along *dim* and where it is; the first nan if there is any."""
     size = input._array.shape[dim]
     number = _sum(input == input, (dim,), True)
     return _at_rank(input, _where(number == size, (size - 1) // 2, number), dim, keepdim)
@@ -144,8 +144,8 @@ def _nanmedian_dim(input: Tensor, dim: int, keepdim: bool) -> Any:
 def _at_rank(input: Tensor, rank: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     from ..indexing.gather_scatter import _gather
 
-    chosen = [_gather(one, rank, dim) for one in _sort(input, dim, False)]
-    values, indices = chosen if keepdim else [one.squeeze(dim) for one in chosen]
+    chosen = [_gather(tensor, rank, dim) for tensor in _sort(input, dim, False)]
+    values, indices = chosen if keepdim else [tensor.squeeze(dim) for tensor in chosen]
     return values, indices
 
 
@@ -167,8 +167,8 @@ def _of_nothing(input: Tensor) -> Tensor:
 
 @function()
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
-    """The lower of the two middle elements: of all, or along *dim* with where it is, as (values, indices). nan if one
-    is nan.
+    """The lower of the two middle elements: of all, or along *dim* with where it is, as (values, indices). nan if
+    any is nan.
 
     Raises IndexError for a dim out of range or without elements, RuntimeError for complex tensors.
 
@@ -217,8 +217,8 @@ def _mode(input: Tensor, dim: int, keepdim: bool) -> Any:
     # from its beginning.
     begins = _cat([_slice(at, dim, 0, 1, 1), _where(same, 0, _slice(at, dim, 1, size - 1, 1))], dim)
     rank = _argmax(at - _cummax(begins, dim)[0], dim, True)
-    chosen = [_gather(one, rank, dim) for one in (values, indices)]
-    return tuple(chosen if keepdim else [one.squeeze(dim) for one in chosen])
+    chosen = [_gather(tensor, rank, dim) for tensor in (values, indices)]
+    return tuple(chosen if keepdim else [tensor.squeeze(dim) for tensor in chosen])
 
 
 gradient(_mode, input=placed)

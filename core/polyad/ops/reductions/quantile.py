@@ -143,7 +143,7 @@ def _at_quantiles(lines: Tensor, q: Tensor, interpolation: str, skips_nan: bool)
     if skips_nan:
         ranks = _where(number > 0, q * (number - 1), 0)
     else:
-        # Where there is a nan the last one is taken, which is nan.
+        # Where there is a nan the last element is taken, which is nan.
         ranks = _where(number == size, q * (size - 1), float(size - 1))
     if interpolation == "lower":
         ranks = ranks.floor()

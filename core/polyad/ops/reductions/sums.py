@@ -61,7 +61,7 @@ def spread(gradient: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool)
 
 
 def kept(result: Tensor, shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The result of reducing *shape* over *dims*, with the reduced dimensions there as ones."""
+    """The result of reducing *shape* over *dims*, with the reduced dimensions kept at size 1."""
     from ..shaping.reshape import _reshape
 
     if keepdim or not dims or len(dims) == len(shape):
@@ -85,16 +85,16 @@ def sum_to(input: Tensor, shape: Shape) -> Tensor:
 
 
 def count(shape: Shape, dims: tuple[int, ...]) -> int:
-    """How many elements become one when *shape* is reduced over *dims*."""
+    """How many elements each element of the result combines when *shape* is reduced over *dims*."""
     return math.prod([shape[dim] for dim in dims])
 
 
 @composite(dtype=floating_only("mean", first), structure=Reduction("dims", "mean"), method=False)
 def _mean(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
     """The mean over *dims*; float16 and bfloat16 add up in float32."""
-    kind = input._type.dtype
-    wide = input.to(float32) if kind.itemsize == 2 else input
-    return (_sum(wide, dims, keepdim) / count(input._array.shape, dims)).to(kind)
+    dtype = input._type.dtype
+    wide = input.to(float32) if dtype.itemsize == 2 else input
+    return (_sum(wide, dims, keepdim) / count(input._array.shape, dims)).to(dtype)
 
 
 gradient(
@@ -126,11 +126,11 @@ def _without_nan(op: str, input: Tensor, dtype: DType | None) -> Tensor:
     """*input*, in *dtype* if that is given, with 0 where it is nan."""
     from ..pointwise.where import _where
 
-    kind = check_tensor(input, op, "input")._type.dtype
-    if kind.is_complex:
+    input_dtype = check_tensor(input, op, "input")._type.dtype
+    if input_dtype.is_complex:
         raise DTypeError(f"{op}: input is complex", operands={"input": input}, fix="use the real and imaginary parts")
     given = input if dtype is None else input.to(dtype)
-    return _where(input != input, 0, given) if kind.is_floating_point else given
+    return _where(input != input, 0, given) if input_dtype.is_floating_point else given
 
 
 @function(dtype_of_out=True)
@@ -162,15 +162,17 @@ def nanmean(
     >>> polyad.nanmean(polyad.tensor([1.0, float("nan"), 2.0]))
     tensor(1.5000)
     """
-    kind = check_tensor(input, "nanmean", "input")._type.dtype
-    if kind.category < FLOATING:
-        raise DTypeError(f"nanmean: input is {kind.name}", operands={"input": input}, fix="convert it with .float()")
+    input_dtype = check_tensor(input, "nanmean", "input")._type.dtype
+    if input_dtype.category < FLOATING:
+        raise DTypeError(
+            f"nanmean: input is {input_dtype.name}", operands={"input": input}, fix="convert it with .float()"
+        )
     known = _without_nan("nanmean", input, dtype)
     dims = normalize_dims(dim, input.ndim, "nanmean")
-    made = known._type.dtype
-    if made.itemsize == 2:
+    result_dtype = known._type.dtype
+    if result_dtype.itemsize == 2:
         known = known.to(float32)
-    return (_sum(known, dims, keepdim) / _sum(input == input, dims, keepdim)).to(made)
+    return (_sum(known, dims, keepdim) / _sum(input == input, dims, keepdim)).to(result_dtype)
 
 
 @primitive(dtype=summed, structure=Reduction("dims", "prod"), method=False)
@@ -179,7 +181,7 @@ def _prod(input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
 
 
 def _prod_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
-    """Each element's factor is the product of all others, made without dividing, so that zeros are no exception."""
+    """Each element's factor is the product of all others, computed without dividing, so that zeros are no exception."""
     from ..pointwise.arithmetic import conjugate
     from ..shaping.reshape import _permute, _reshape
     from .cumulative import _product_of_others
@@ -223,7 +225,7 @@ def prod(
 
 
 def _one_or_all(dim: int | None, ndim: int, op: str) -> tuple[int, ...]:
-    """The dims of a function that takes one or none (for all), not several."""
+    """The dims of a function that takes a single dim or none (for all), not several."""
     if dim is None:
         return tuple(range(ndim))
     at = normalize_dim(dim, ndim, op)

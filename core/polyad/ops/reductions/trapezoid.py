@@ -22,7 +22,7 @@ def _steps(op: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[int
     check_tensor(y, op, "y")
     operands = {"y": y} if x is None else {"y": y, "x": check_tensor(x, op, "x")}
     if x is not None and dx is not None:
-        raise ArgumentTypeError(f"{op}: both x and dx are given", operands=operands, fix="give one of them")
+        raise ArgumentTypeError(f"{op}: both x and dx are given", operands=operands, fix="give only x or only dx")
     if not y.ndim:
         raise IndexOutOfRange(f"{op}: y is 0-d, it has no dimension {dim}", operands=operands, fix="give samples")
     at = normalize_dim(dim, y.ndim, op)
@@ -41,7 +41,7 @@ def _steps(op: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[int
             raise ShapeError(
                 f"{op}: x has {x._array.shape[0]} elements for {size} samples",
                 operands=operands,
-                fix=f"give one x a sample along dimension {at} of y",
+                fix=f"give an x for each sample along dimension {at} of y",
             )
         x = _reshape(x, (1,) * at + (size,) + (1,) * (y.ndim - at - 1))
     elif x.ndim < y.ndim:
@@ -88,7 +88,7 @@ trapz = alias("trapz", trapezoid)
 
 @function(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
-    """The integrals of a sampled function from its first sample to each other one along *dim*; see `trapezoid`.
+    """The integrals of a sampled function from its first sample to each later sample along *dim*; see `trapezoid`.
 
     The result has one element less along *dim*.
 

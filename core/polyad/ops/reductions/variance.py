@@ -38,12 +38,12 @@ def _real_of(op: str) -> Any:
 @composite(dtype=_real_of("var"), structure=Reduction("dims"), method=False)
 def _var(input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:
     """The sum of squared deviations from the mean over *dims*, divided by their number less *correction*."""
-    kind = input._type.dtype
-    wide = input.to(float32) if kind.itemsize == 2 else input
+    dtype = input._type.dtype
+    wide = input.to(float32) if dtype.itemsize == 2 else input
     centred = wide - _mean(wide, dims, True)
     freedom = max(count(input._array.shape, dims) - correction, 0)
-    squares = (centred * conjugate(centred)).real if kind.is_complex else centred * centred
-    return (_sum(squares, dims, keepdim) / freedom).to(kind.to_real())
+    squares = (centred * conjugate(centred)).real if dtype.is_complex else centred * centred
+    return (_sum(squares, dims, keepdim) / freedom).to(dtype.to_real())
 
 
 def _var_grad(g: Tensor, input: Tensor, dims: tuple[int, ...], correction: float, keepdim: bool) -> Tensor:

@@ -23,9 +23,9 @@ from .reshape import _expand, _reshape, _unsqueeze
 
 @function(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All choices of one element from each vector, one a row, in the order of ``itertools.product``.
+    """All choices of an element from each vector, as rows, in the order of ``itertools.product``.
 
-    One vector comes back as it is. Raises RuntimeError for other than 1-d tensors, or two dtypes.
+    A single vector comes back as it is. Raises RuntimeError for other than 1-d tensors, or two dtypes.
 
     >>> import polyad
     >>> polyad.cartesian_prod(polyad.tensor([1, 2]), polyad.tensor([5, 6]))
@@ -65,14 +65,14 @@ def _chosen(input: Shape, r: int, replace: bool) -> Shape:
 
 @composite(structure=shaping, shape=_chosen, method=False)
 def _combinations(input: Tensor, r: int, replace: bool) -> Tensor:
-    """The choices of *r* > 0 elements of a vector, one a row."""
+    """The choices of *r* > 0 elements of a vector, as rows."""
     positions = _positions(input._array.shape[0], r, replace, input._type.device)
     return _reshape(_index_select(input, _reshape(positions, (positions.numel(),)), 0), positions._array.shape)
 
 
 @function()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of *r* elements of a vector, in order, one a row, as ``itertools.combinations`` gives them.
+    """The rows are all choices of *r* elements of a vector, in the order of ``itertools.combinations``.
 
     *with_replacement* lets an element be chosen again. Raises RuntimeError unless *input* is 1-d and r is 0 or more.
 
@@ -87,9 +87,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise ArgumentTypeError(f"combinations: r is {r!r}, not an int", operands={"input": input}, fix="pass an int")
     if r < 0:
         raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
-    kind = input._type
+    type_ = input._type
     if r == 0:
-        return _full((0,), 0, kind.dtype, kind.device)
+        return _full((0,), 0, type_.dtype, type_.device)
     return _combinations(input, r, bool(with_replacement))
 
 
@@ -105,7 +105,7 @@ def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
         last = _select(rows, 1, length - 2)
         counts = _sub(size - gap, last)
         ends = _cumsum(counts, 0)
-        # Where the continuations of one row end, those of the next begin: summed up, these marks number the rows.
+        # Where the continuations of a row end, those of the next begin: summed up, these marks number the rows.
         marks = _index_add(_full((total + 1,), 0, int64, device), ends, _full(last._array.shape, 1, int64, device), 0)
         parents = _slice(_cumsum(marks, 0), 0, 0, total, 1)
         first = _add(_sub(_add(last, gap), ends), counts)

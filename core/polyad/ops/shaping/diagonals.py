@@ -26,9 +26,9 @@ def _diagonal(input: Layout, offset: int, dim1: int, dim2: int) -> Layout:
 
 @function()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal of two dimensions, which becomes the last one; *offset* counts to the right.
+    """A view of the diagonal of two dimensions, which becomes the last dimension; *offset* counts to the right.
 
-    Raises RuntimeError if the two dimensions are the same, IndexError if one is out of range.
+    Raises RuntimeError if the two dimensions are the same, IndexError if a dim is out of range.
 
     >>> import polyad
     >>> polyad.diagonal(polyad.arange(9).view(3, 3), 1)
@@ -99,8 +99,8 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     dense = tuple([size if dim in (first, second) else next(rest) for dim in range(ndim + 1)])
     strides = contiguous_strides(dense)
     window = _diagonal_of(Layout(dense, strides, 0), offset, first, second)
-    made: Tensor = _window_put(input, dense, strides, window.strides, window.offset)
-    return made
+    result: Tensor = _window_put(input, dense, strides, window.strides, window.offset)
+    return result
 
 
 def _diagonal_of(layout: Layout, offset: int, dim1: int, dim2: int) -> Layout:

@@ -30,7 +30,7 @@ linear_in(_flip, "input")
 
 @function()
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    """A copy reversed along *dims*. Raises IndexError for a dim out of range, RuntimeError for one named twice.
+    """A copy reversed along *dims*. Raises IndexError for a dim out of range, RuntimeError for a dim named twice.
 
     >>> import polyad
     >>> polyad.flip(polyad.arange(3), (0,))
@@ -142,6 +142,6 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
         raise ShapeError(
             f"roll: {len(amounts)} shifts and {len(named)} dims",
             operands={"input": input},
-            fix="give one shift a dimension",
+            fix="give a shift for each dimension",
         )
     return _roll(input, amounts, named) if input.ndim else input.clone()

@@ -39,7 +39,7 @@ def _cat_shape(tensors: Sequence[Shape], dim: int) -> Shape:
     head = tensors[0]
     for position, shape in enumerate(tensors):
         if len(shape) != len(head) or any(
-            one != other for at, (one, other) in enumerate(zip(shape, head, strict=False)) if at != dim
+            size != head_size for at, (size, head_size) in enumerate(zip(shape, head, strict=False)) if at != dim
         ):
             raise ShapeError(
                 f"cat: tensors[0] {tuple(head)} and tensors[{position}] {tuple(shape)} "
@@ -78,7 +78,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
         raise ShapeError("cat: 0-d tensors cannot be joined", operands={"tensors[0]": given[0]}, fix="use stack")
     at = normalize_dim(dim, len(next((shape for shape in shapes if shape != (0,)), (0,))), "cat")
     if rank > 1 and (0,) in shapes:
-        # Skipped ones become slices without elements of the shape that fits: they have a gradient, if an empty one.
+        # A skipped tensor becomes a slice without elements of the shape that fits: so it has a gradient, though empty.
         model = next(shape for shape in shapes if shape != (0,))
         nothing = (*model[:at], 0, *model[at + 1 :])
         given = [tensor.reshape(nothing) if tensor._array.shape == (0,) else tensor for tensor in given]
@@ -135,7 +135,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     at = normalize_dim(dim, len(head) + 1, "stack")
     for tensor in given:
         if tensor._array.shape != head:
-            _stack_shape([one._array.shape for one in given], at)
+            _stack_shape([other._array.shape for other in given], at)
     return _stack(given, at)
 
 
@@ -175,7 +175,7 @@ row_stack = alias("row_stack", vstack)
 
 @function(method=False)
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The tensors one behind another along dimension 2, each made 3-d as by `atleast_3d`; see `cat`.
+    """The tensors one behind another along dimension 2, each 3-d as by `atleast_3d`; see `cat`.
 
     >>> import polyad
     >>> polyad.dstack([polyad.tensor([1, 2]), polyad.tensor([3, 4])])
@@ -195,7 +195,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
             [2, 4]])
     """
     given = _check_tensors(tensors, "column_stack")
-    return cat([_reshape(one, (one.numel(), 1)) if one.ndim < 2 else one for one in given], 1)
+    return cat([_reshape(tensor, (tensor.numel(), 1)) if tensor.ndim < 2 else tensor for tensor in given], 1)
 
 
 def _in_three(tensor: Tensor) -> Tensor:
@@ -289,7 +289,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def _given(op: str, tensors: tuple[Any, ...]) -> dict[str, Tensor]:
-    return {f"tensors[{place}]": check_tensor(one, op, f"tensors[{place}]") for place, one in enumerate(tensors)}
+    return {f"tensors[{place}]": check_tensor(tensor, op, f"tensors[{place}]") for place, tensor in enumerate(tensors)}
 
 
 def _block_shape(tensors: Sequence[Shape]) -> Shape:
@@ -298,24 +298,24 @@ def _block_shape(tensors: Sequence[Shape]) -> Shape:
 
 @composite(dtype=promoted, structure=shaping, shape=_block_shape, method=False)
 def _block_diag(tensors: Sequence[Tensor]) -> Tensor:
-    """The matrices *tensors* one behind the other on the diagonal, zeros elsewhere."""
-    kind = tensors[0]._type
+    """The matrices *tensors* in order on the diagonal, zeros elsewhere."""
+    type_ = tensors[0]._type
     columns = sum([block._array.shape[1] for block in tensors])
     rows, before = [], 0
     for block in tensors:
         height, width = block._array.shape
-        pads = [_full((height, size), 0, kind.dtype, kind.device) for size in (before, columns - before - width)]
+        pads = [_full((height, size), 0, type_.dtype, type_.device) for size in (before, columns - before - width)]
         rows.append(_cat([pads[0], block, pads[1]], 1))
         before += width
     return _cat(rows, 0)
 
 
 def _blocks(g: Tensor, tensors_shape: Sequence[Shape]) -> list[Tensor]:
-    made, row, column = [], 0, 0
+    gradients, row, column = [], 0, 0
     for height, width in tensors_shape:
-        made.append(_slice(_slice(g, 0, row, height, 1), 1, column, width, 1))
+        gradients.append(_slice(_slice(g, 0, row, height, 1), 1, column, width, 1))
         row, column = row + height, column + width
-    return made
+    return gradients
 
 
 gradient(_block_diag, tensors=_blocks)
@@ -344,4 +344,4 @@ def block_diag(*tensors: Any) -> Tensor:
             raise ShapeError(
                 f"block_diag: {name} has {tensor.ndim} dimensions, more than two", operands=operands, fix="reshape it"
             )
-    return _block_diag([one if one.ndim == 2 else _reshape(one, (1, one.numel())) for one in tensors])
+    return _block_diag([tensor if tensor.ndim == 2 else _reshape(tensor, (1, tensor.numel())) for tensor in tensors])

@@ -27,7 +27,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     """
     times = normalize_shape(sizes, "repeat")
     shape = check_tensor(input, "repeat", "input")._array.shape
-    if len(times) < len(shape) or any(one < 0 for one in times):
+    if len(times) < len(shape) or any(time < 0 for time in times):
         raise ShapeError(
             f"repeat: sizes {times} do not fit",
             operands={"input": input},
@@ -40,7 +40,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 def _repeat(input: Tensor, times: tuple[int, ...]) -> Tensor:
     """Repeated *times* along each dimension."""
     shape = (1,) * (len(times) - len(input._array.shape)) + input._array.shape
-    spread = _reshape(input, tuple([size for one in shape for size in (1, one)]))
+    spread = _reshape(input, tuple([part for size in shape for part in (1, size)]))
     spread = _expand(spread, tuple([size for pair in zip(times, shape, strict=True) for size in pair]))
     return owned(_reshape(spread.clone(), tuple([time * size for time, size in zip(times, shape, strict=True)])))
 
@@ -89,8 +89,8 @@ linear_in(_repeat_interleave, "input")
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element repeated *repeats* times (one number, or one for each position) along *dim*, or of the flattened
-    tensor. With one tensor of counts alone, each position repeated that often.
+    """Each element repeated *repeats* times (a number, or a number for each position) along *dim*, or of the flattened
+    tensor. With a tensor of counts alone, each position repeated that often.
 
     *output_size*, the sum of the repeats, is not needed. Raises RuntimeError for negative numbers or as many as there
     are not positions.
@@ -137,8 +137,8 @@ def repeat_interleave(
     check_sizes((*shape[:at], total, *shape[at + 1 :]), "repeat_interleave")
     check_room("repeat_interleave", (*shape[:at], total, *shape[at + 1 :]), input)
     ends = _cumsum(counts, 0)
-    kind = ends._type
+    type_ = ends._type
     # Where a position ends the next begins: summing up these marks gives each element's position.
-    marks = _full((total + 1,), 0, kind.dtype, kind.device)
-    marks = _index_add(marks, ends, _full(ends._array.shape, 1, kind.dtype, kind.device), 0)
+    marks = _full((total + 1,), 0, type_.dtype, type_.device)
+    marks = _index_add(marks, ends, _full(ends._array.shape, 1, type_.dtype, type_.device), 0)
     return _index_select(input, _cumsum(_slice(marks, 0, 0, total, 1), 0), at)

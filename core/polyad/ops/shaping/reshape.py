@@ -5,7 +5,7 @@ memory) copies, as PyTorch's does. Views of a part are in indexing/slicing.py an
 repeat in joining.py and repeating.py.
 
 To add a view: declare it with ``@view`` on layout arithmetic. It needs no gradient (`polyad.dispatch.views`), but may
-declare a cheaper one.
+declare a cheaper gradient.
 """
 
 from __future__ import annotations
@@ -156,16 +156,20 @@ def _view_dtype(input: Layout, dtype: DType, size: int) -> Layout:
         )
     if size > want:
         ratio = size // want
-        return Layout((*shape[:-1], shape[-1] * ratio), (*[one * ratio for one in strides[:-1]], 1), offset * ratio)
+        return Layout(
+            (*shape[:-1], shape[-1] * ratio), (*[stride * ratio for stride in strides[:-1]], 1), offset * ratio
+        )
     ratio = want // size
-    if shape[-1] % ratio or offset % ratio or any(one % ratio for one in strides[:-1]):
+    if shape[-1] % ratio or offset % ratio or any(stride % ratio for stride in strides[:-1]):
         raise ShapeError(
             f"view: elements of {size} bytes cannot be read as elements of {want} bytes: "
             f"the last size {shape[-1]}, the storage_offset {offset} and the strides {strides[:-1]} "
             f"must be multiples of {ratio}",
             fix="use contiguous() first, and a last size that divides",
         )
-    return Layout((*shape[:-1], shape[-1] // ratio), (*[one // ratio for one in strides[:-1]], 1), offset // ratio)
+    return Layout(
+        (*shape[:-1], shape[-1] // ratio), (*[stride // ratio for stride in strides[:-1]], 1), offset // ratio
+    )
 
 
 @function()
@@ -181,7 +185,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @function()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Dimensions *start_dim* to *end_dim* as one; a 0-d tensor becomes 1-d.
+    """Dimensions *start_dim* to *end_dim* joined; a 0-d tensor becomes 1-d.
 
     Raises RuntimeError if start_dim comes after end_dim, IndexError for a dim out of range.
 
@@ -200,10 +204,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     shape = input._array.shape
     if start == end and shape:
         return input
-    size = 1
-    for one in shape[start : end + 1]:
-        size *= one
-    return _reshape(input, (*shape[:start], size, *shape[end + 1 :]))
+    flat = 1
+    for size in shape[start : end + 1]:
+        flat *= size
+    return _reshape(input, (*shape[:start], flat, *shape[end + 1 :]))
 
 
 @function()
@@ -235,8 +239,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     given = normalize_shape((sizes,), "unflatten")
     if not given:
         raise ShapeError("unflatten: sizes is empty", operands={"input": input}, fix="give a size or more")
-    made = infer_shape(given, shape[at], "unflatten")
-    return _reshape(input, (*shape[:at], *made, *shape[at + 1 :]))
+    inferred = infer_shape(given, shape[at], "unflatten")
+    return _reshape(input, (*shape[:at], *inferred, *shape[at + 1 :]))
 
 
 @declare_view()
@@ -400,13 +404,13 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     polyad.Size([3, 4, 2])
     """
     ndim = check_tensor(input, "movedim", "input").ndim
-    given = [one if isinstance(one, (tuple, list)) else (one,) for one in (source, destination)]
-    have, want = ([normalize_dim(dim, ndim, "movedim") for dim in one] for one in given)
+    given = [dims if isinstance(dims, (tuple, list)) else (dims,) for dims in (source, destination)]
+    have, want = ([normalize_dim(dim, ndim, "movedim") for dim in dims] for dims in given)
     if len(have) != len(want) or len(set(have)) != len(have) or len(set(want)) != len(want):
         raise ShapeError(
             f"movedim: source {source} and destination {destination} must name the same number of distinct dimensions",
             operands={"input": input},
-            fix="give each source dimension one destination",
+            fix="give each source dimension a destination",
         )
     if not ndim:
         return _permute(input, ())
@@ -514,7 +518,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     have = check_tensor(input, "sum_to_size", "input")._array.shape
     want = normalize_shape(size, "sum_to_size")
     lead = len(have) - len(want)
-    if lead < 0 or any(one not in (1, other) for one, other in zip(want, have[lead:], strict=True)):
+    if lead < 0 or any(wanted not in (1, size) for wanted, size in zip(want, have[lead:], strict=True)):
         raise ShapeError(
             f"sum_to_size: a tensor of size {want} does not broadcast to {have}",
             operands={"input": input},

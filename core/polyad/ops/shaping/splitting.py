@@ -1,6 +1,6 @@
 """Pieces of a tensor as views: of one size, of the given sizes, cut before the given indices, or one row each.
 
-All pieces are made at once, as the several results of one node: their gradients are joined again by one op. With a mode
+All pieces are cut at once, as the several results of one node: a single op joins their gradients again. With a mode
 on the stack they are single views instead, which a mode can see.
 """
 
@@ -95,7 +95,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     at, size = _split_dim(input, dim, "split")
     if isinstance(split_size_or_sections, (tuple, list)):
         sizes = list(normalize_shape((split_size_or_sections,), "split"))
-        if sum(sizes) != size or any(one < 0 for one in sizes):
+        if sum(sizes) != size or any(part < 0 for part in sizes):
             raise ShapeError(
                 f"split: sizes {sizes} do not add up to {size}, the size of dimension {at}",
                 operands={"input": input},

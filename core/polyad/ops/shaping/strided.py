@@ -1,9 +1,9 @@
 """Windows: a strided layout laid over a tensor, read, written or cleared as a value; and `as_strided`, the view.
 
-The three window ops are what gradients of views and the histories of in-place writes are made of. Each takes the *base
-strides* in which its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a
-``view`` of a transposed tensor); offsets count from the base's first element and may be negative. Each op's gradient is
-again one of the three.
+Gradients of views and histories of in-place writes are composed of the three window ops. Each takes the *base strides*
+in which its dense operand is thought to lie in memory, since a window may cross its dimensions in any way (a ``view``
+of a transposed tensor); offsets count from the base's first element and may be negative. Each op's gradient is again a
+window op.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def reach(shape: Shape, strides: Strides) -> int:
 
 
 def may_overlap(shape: Shape, strides: Strides) -> bool:
-    """Whether two indices may name one element; sorted by stride, each dimension must step over all smaller ones."""
+    """Whether two indices may name one element; sorted by stride, each dimension must step over all before it."""
     taken = 0
     for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
         if stride <= taken:
@@ -42,7 +42,7 @@ def may_overlap(shape: Shape, strides: Strides) -> bool:
 
 
 def _memory(
-    kind: Any, shape: Shape, strides: Strides, window: tuple[Shape, Strides, int], zero: bool
+    type_: Any, shape: Shape, strides: Strides, window: tuple[Shape, Strides, int], zero: bool
 ) -> tuple[Any, ...]:
     """New memory that holds a base and a window of it: (array of the base, array of the window, is the base all of
     it).
@@ -50,9 +50,9 @@ def _memory(
     window_shape, window_strides, offset = window
     lead = max(0, -offset)
     extent = max(lead + reach(shape, strides), lead + offset + reach(window_shape, window_strides), 1)
-    backend, dtype = kind.backend, kind.dtype
+    backend, dtype = type_.backend, type_.dtype
     gaps = extent != math.prod(shape)
-    memory = (backend.zeros if zero or gaps else backend.empty)((extent,), dtype, kind.device)
+    memory = (backend.zeros if zero or gaps else backend.empty)((extent,), dtype, type_.device)
     root = backend.root(memory)
     return (
         backend.as_strided(root, dtype, shape, strides, lead),
@@ -61,22 +61,22 @@ def _memory(
     )
 
 
-def _dense(kind: Any, array: Any) -> Any:
-    made = kind.backend.empty(array.shape, kind.dtype, kind.device)
-    kind.backend.copy(made, array)
-    return made
+def _dense(type_: Any, array: Any) -> Any:
+    dense = type_.backend.empty(array.shape, type_.dtype, type_.device)
+    type_.backend.copy(dense, array)
+    return dense
 
 
-def _tensor(kind: Any, array: Any) -> Tensor:
-    return Tensor._of(array, kind.nd if array.shape else kind.zd)
+def _tensor(type_: Any, array: Any) -> Tensor:
+    return Tensor._of(array, type_.nd if array.shape else type_.zd)
 
 
-def strided_array(kind: Any, shape: Shape, strides: Strides) -> Any:
+def strided_array(type_: Any, shape: Shape, strides: Strides) -> Any:
     """An array of *shape* over new, unset memory, in which it lies with *strides*."""
-    backend, dtype = kind.backend, kind.dtype
+    backend, dtype = type_.backend, type_.dtype
     if strides == contiguous_strides(shape):
-        return backend.empty(shape, dtype, kind.device)
-    root = backend.root(backend.empty((max(reach(shape, strides), 1),), dtype, kind.device))
+        return backend.empty(shape, dtype, type_.device)
+    root = backend.root(backend.empty((max(reach(shape, strides), 1),), dtype, type_.device))
     return backend.as_strided(root, dtype, shape, strides, 0)
 
 
@@ -87,10 +87,10 @@ def _take_shape(input: Shape, base_strides: Strides, shape: Shape, *rest: Any) -
 @composite(structure=shaping, shape=_take_shape, grad_name="AsStridedBackward0", method=False)
 def _window_take(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
     """The window's elements, where *input* lies in memory with *base_strides*."""
-    kind = input._type
-    base, window, _ = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
-    kind.backend.copy(base, input._array)
-    return _tensor(kind, _dense(kind, window))
+    type_ = input._type
+    base, window, _ = _memory(type_, input._array.shape, base_strides, (shape, strides, offset), False)
+    type_.backend.copy(base, input._array)
+    return _tensor(type_, _dense(type_, window))
 
 
 def _put_shape(input: Shape, base_shape: Shape, *rest: Any) -> Shape:
@@ -99,8 +99,8 @@ def _put_shape(input: Shape, base_shape: Shape, *rest: Any) -> Shape:
 
 @composite(structure=contraction, shape=_put_shape, grad_name="AsStridedScatterBackward0", method=False)
 def _window_put(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
-    """Zeros of *base_shape* with *input* at the window; elements that meet at one place add up."""
-    kind = input._type
+    """Zeros of *base_shape* with *input* at the window; elements that meet at the same place add up."""
+    type_ = input._type
     shape = input._array.shape
     if may_overlap(shape, strides):
         repeated = tuple([dim for dim, size in enumerate(shape) if size > 1 and strides[dim] == 0])
@@ -109,25 +109,25 @@ def _window_put(input: Tensor, base_shape: Shape, base_strides: Strides, strides
 
             return _window_put(_sum(input, repeated, True), base_shape, base_strides, strides, offset)
         return _put_overlapping(input, base_shape, base_strides, strides, offset)
-    base, window, whole = _memory(kind, base_shape, base_strides, (shape, strides, offset), True)
-    kind.backend.copy(window, input._array)
-    return _tensor(kind, base if whole else _dense(kind, base))
+    base, window, whole = _memory(type_, base_shape, base_strides, (shape, strides, offset), True)
+    type_.backend.copy(window, input._array)
+    return _tensor(type_, base if whole else _dense(type_, base))
 
 
 def _put_overlapping(input: Tensor, base_shape: Shape, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
     from ..creation.factories import _full, arange
     from ..indexing.index_select import _index_add
 
-    kind, shape = input._type, input._array.shape
+    type_, shape = input._type, input._array.shape
     lead = max(0, -offset)
-    places = arange(lead + offset, lead + offset + 1, device=kind.device)
+    places = arange(lead + offset, lead + offset + 1, device=type_.device)
     for size, stride in zip(shape, strides, strict=True):
-        places = (places.unsqueeze(-1) + arange(size, device=kind.device) * stride).flatten()
+        places = (places.unsqueeze(-1) + arange(size, device=type_.device) * stride).flatten()
     extent = max(lead + reach(base_shape, base_strides), lead + offset + reach(shape, strides))
-    memory = _index_add(_full((extent,), 0, kind.dtype, kind.device), places, input.reshape(-1), 0)
-    root = kind.backend.root(memory._array)
-    base = kind.backend.as_strided(root, kind.dtype, base_shape, base_strides, lead)
-    return _tensor(kind, _dense(kind, base))
+    memory = _index_add(_full((extent,), 0, type_.dtype, type_.device), places, input.reshape(-1), 0)
+    root = type_.backend.root(memory._array)
+    base = type_.backend.as_strided(root, type_.dtype, base_shape, base_strides, lead)
+    return _tensor(type_, _dense(type_, base))
 
 
 def _clear_shape(input: Shape, *rest: Any) -> Shape:
@@ -137,11 +137,11 @@ def _clear_shape(input: Shape, *rest: Any) -> Shape:
 @composite(structure=shaping, shape=_clear_shape, grad_name="AsStridedScatterBackward0", method=False)
 def _window_clear(input: Tensor, base_strides: Strides, shape: Shape, strides: Strides, offset: int) -> Tensor:
     """*input* with zeros at the window."""
-    kind = input._type
-    base, window, whole = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
-    kind.backend.copy(base, input._array)
-    kind.backend.fill(window, 0)
-    return _tensor(kind, base if whole else _dense(kind, base))
+    type_ = input._type
+    base, window, whole = _memory(type_, input._array.shape, base_strides, (shape, strides, offset), False)
+    type_.backend.copy(base, input._array)
+    type_.backend.fill(window, 0)
+    return _tensor(type_, base if whole else _dense(type_, base))
 
 
 def _write_shape(input: Shape, src: Shape, *rest: Any) -> Shape:
@@ -151,12 +151,12 @@ def _write_shape(input: Shape, src: Shape, *rest: Any) -> Shape:
 @composite(structure=shaping, shape=_write_shape, grad_name="AsStridedScatterBackward0", method=False)
 def _window_write(input: Tensor, src: Tensor, base_strides: Strides, strides: Strides, offset: int) -> Tensor:
     """*input* with *src*, cast to its dtype, at the window."""
-    kind = input._type
+    type_ = input._type
     shape = src._array.shape
-    base, window, whole = _memory(kind, input._array.shape, base_strides, (shape, strides, offset), False)
-    kind.backend.copy(base, input._array)
-    kind.backend.copy(window, src._array)
-    return _tensor(kind, base if whole else _dense(kind, base))
+    base, window, whole = _memory(type_, input._array.shape, base_strides, (shape, strides, offset), False)
+    type_.backend.copy(base, input._array)
+    type_.backend.copy(window, src._array)
+    return _tensor(type_, base if whole else _dense(type_, base))
 
 
 gradient(
@@ -197,13 +197,13 @@ def _added_shape(input: Shape, step: int, length: int) -> Shape:
 
 @composite(structure=contraction, shape=_added_shape, method=False)
 def _overlap_add(input: Tensor, step: int, length: int) -> Tensor:
-    """The rows (..., count, size) added up where they lie in (..., length), each *step* after the one before it."""
+    """The rows (..., count, size) added up where they lie in (..., length), each *step* after the row before it."""
     from ..creation.factories import _full
     from ..nn.padding import _pad_constant
     from .reshape import _reshape
 
     *batch, count, size = input._array.shape
-    kind = input._type
+    type_ = input._type
     parts = -(-size // step)
     if parts > 64:
         dense = contiguous_strides((*batch, length))
@@ -213,10 +213,10 @@ def _overlap_add(input: Tensor, step: int, length: int) -> Tensor:
         input = _pad_constant(input, (0,) * (2 * input.ndim - 1) + (parts * step - size,), 0)
     pieces = _reshape(input, (*batch, count, parts, step))
     total = max(count + parts - 1 if count else 0, -(-length // step))
-    made = _full((*batch, total, step), 0, kind.dtype, kind.device)
+    sums = _full((*batch, total, step), 0, type_.dtype, type_.device)
     for part in range(parts):
-        made.narrow(-2, part, count).add_(pieces.select(-2, part))
-    return _reshape(made, (*batch, total * step)).narrow(-1, 0, length).clone()
+        sums.narrow(-2, part, count).add_(pieces.select(-2, part))
+    return _reshape(sums, (*batch, total * step)).narrow(-1, 0, length).clone()
 
 
 def _overlap_add_grad(g: Tensor, input_shape: Shape, step: int) -> Tensor:
@@ -265,12 +265,12 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     source = layout_of(check_tensor(input, "as_strided", "input"))
     shape, strides = normalize_shape((size,), "as_strided"), normalize_shape((stride,), "as_strided")
     offset = source.offset if storage_offset is None else normalize_shape((storage_offset,), "as_strided")[0]
-    if len(shape) != len(strides) or any(one < 0 for one in (*shape, *strides, offset)):
+    if len(shape) != len(strides) or any(number < 0 for number in (*shape, *strides, offset)):
         raise ShapeError(
             f"as_strided: size {shape}, stride {strides} and storage_offset {offset} "
             "must be of one length and not negative",
             operands={"input": input},
-            fix="give one stride a size",
+            fix="give a stride for each size",
         )
     room = (input._storage or input._make_storage()).nbytes // input.itemsize
     if 0 not in shape and offset + reach(shape, strides) > room:

@@ -44,7 +44,7 @@ def _position(op: str, sequence: Tensor, values: Tensor, right: bool, out_int32:
 
 
 def _as_values(op: str, name: str, values: Any, sequence: Tensor) -> Tensor:
-    """*values* as a tensor: a number becomes one on the sequence's device."""
+    """*values* as a tensor: a number becomes a 0-d tensor on the sequence's device."""
     if isinstance(values, (bool, int, float)):
         from ..creation.factories import tensor
 
@@ -91,7 +91,7 @@ def searchsorted(
             raise ShapeError(f"searchsorted: side is {side!r}", operands=operands, fix='choose "left" or "right"')
         if right and side == "left":
             raise ShapeError(
-                'searchsorted: side is "left", but right is True', operands=operands, fix="give one of them"
+                'searchsorted: side is "left", but right is True', operands=operands, fix="give only side or only right"
             )
         right = side == "right"
     if sorter is not None:
@@ -162,7 +162,7 @@ def _ordered_comparison(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 @composite(dtype=_ordered_comparison, structure=opaque, shape=same, method=False)
 def _isin(elements: Tensor, test_elements: Tensor, assume_unique: bool) -> Tensor:
-    """Whether each of *elements* equals one of *test_elements* (of any shape)."""
+    """Whether each of *elements* equals any of *test_elements* (of any shape)."""
     from ..indexing.index_select import _index_select
     from .sort import _sort
 
@@ -184,7 +184,7 @@ def isin(
     invert: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Whether each of *elements* is one of *test_elements*; with *invert*, whether it is none. nan equals nothing.
+    """Whether each of *elements* is among *test_elements*; with *invert*, whether it is not. nan equals nothing.
 
     *assume_unique* says that neither has an element twice. The result is bool, of the shape of elements. Raises
     RuntimeError for bool and complex tensors, TypeError if neither is a tensor.
@@ -194,7 +194,7 @@ def isin(
     tensor([ True, False,  True])
     """
     given = {"elements": elements, "test_elements": test_elements}
-    tensors = [one for one in given.values() if isinstance(one, Tensor)]
+    tensors = [value for value in given.values() if isinstance(value, Tensor)]
     if not tensors:
         raise ArgumentTypeError(
             f"isin: elements is {type(elements).__name__} and test_elements is {type(test_elements).__name__}: "
@@ -202,7 +202,7 @@ def isin(
             operands=given,
             fix="wrap them in polyad.tensor(...)",
         )
-    first, second = (_as_values("isin", name, one, tensors[0]) for name, one in given.items())
+    first, second = (_as_values("isin", name, value, tensors[0]) for name, value in given.items())
     check_same_device("isin", elements=first, test_elements=second)
     result = _isin(first, second, bool(assume_unique))
     return result.logical_not() if invert else result

@@ -102,8 +102,8 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _topk_shape(shape: Shape, k: int, dim: int, largest: bool) -> tuple[Shape, Shape]:
-    made = (*shape[:dim], k, *shape[dim + 1 :])
-    return made, made
+    result = (*shape[:dim], k, *shape[dim + 1 :])
+    return result, result
 
 
 @composite(
@@ -138,7 +138,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     count = rank_in("topk", input, k, at, 0)
     if input.ndim:
         return return_types.topk(*_topk(input, count, at, bool(largest)))
-    values, indices = _topk(input.reshape(1), 1, 0, bool(largest))  # PyTorch too gives the one element for k = 0
+    values, indices = _topk(input.reshape(1), 1, 0, bool(largest))  # PyTorch too gives the only element for k = 0
     return return_types.topk(values.reshape(()), indices.reshape(()))
 
 

@@ -33,7 +33,7 @@ def _some(shape: Shape) -> Shape:
 
 @composite(dtype=not_complex("unique", first), structure=opaque, shape=_some, method=False)
 def _distinct(input: Tensor) -> Tensor:
-    """The distinct elements of a vector in rising order; each nan is one."""
+    """The distinct elements of a vector in rising order; each nan is distinct."""
     values = _sorted(input, 0, False)
     return _index_select(values, _nonzero(_starts(values)).reshape(-1), 0)
 
@@ -53,7 +53,7 @@ def _lexsort(input: Tensor) -> Tensor:
 
 
 def _starts(rows: Tensor) -> Tensor:
-    """Which rows (elements of a vector) differ from the one before."""
+    """Which rows (elements of a vector) differ from the row before."""
     from ..creation.factories import _full
 
     size = rows._array.shape[0]
@@ -152,7 +152,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices of *dim*) without those that equal the one before; on demand also which of them each
+    """The elements (or slices of *dim*) without those that equal their predecessor; on demand also which of them each
     element is, and how many it stands for.
 
     nan differs from itself. The result has no gradient. Raises RuntimeError for slices without elements, IndexError for

@@ -18,6 +18,6 @@ that is asked for raises NotImplementedError.
 
 Functions that have a name here beside another (``special.expit`` is ``sigmoid``) get it where they are declared.
 
-To add one: its table in ``tools/special_tables.py``, the composite and its gradient in the module of its kind, samples
-in ``polyad_conformance/samples/special``, whose references come from mpmath.
+To add a function: its table in ``tools/special_tables.py``, the composite and its gradient in the module where it
+belongs, samples in ``polyad_conformance/samples/special``, whose references come from mpmath.
 """

@@ -2,7 +2,8 @@
 
 Near 0 each is an expansion with zeros, logarithms and poles taken out, further out Hankel's form with expansions in the
 inverse of the argument. i0, i0e, i1 and i1e have gradients; of the others PyTorch has none, and neither has polyad:
-asking for one raises NotImplementedError. Integers become the default floating dtype; complex tensors are refused.
+asking for a gradient raises NotImplementedError. Integers become the default floating dtype; complex tensors are
+refused.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
     """
     if isinstance(other, Tensor):
         return _where((input == 0) & (other == other), 0.0, _mul(input, log1p(other)))
-    # The dtype rule has refused complex numbers, and of two numbers dispatch has made the first a tensor.
+    # The dtype rule has refused complex numbers, and of two numbers dispatch has turned the first into a tensor.
     assert isinstance(input, Tensor)
     assert not isinstance(other, complex)
     product = _mul(input, math.log1p(other) if other > -1 else -math.inf if other == -1 else math.nan)

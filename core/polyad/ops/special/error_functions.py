@@ -1,7 +1,7 @@
-"""The error function, the normal distribution's functions made of it, and their inverses.
+"""The error function, the normal distribution's functions that follow from it, and their inverses.
 
-Everything is made of exp(x**2) erfc(x), which a Chebyshev expansion gives for all x >= 0, and of expansions of erf and
-its inverse near 0. Integers become the default floating dtype; complex tensors are refused.
+Everything is computed from exp(x**2) erfc(x), which a Chebyshev expansion gives for all x >= 0, and from expansions of
+erf and its inverse near 0. Integers become the default floating dtype; complex tensors are refused.
 """
 
 from __future__ import annotations

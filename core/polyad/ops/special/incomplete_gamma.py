@@ -1,8 +1,8 @@
 """The incomplete gamma functions P (`igamma`) and Q (`igammac`), P + Q = 1.
 
-In each of four regions one of them is computed with a small relative error, and the other is 1 minus it:
+In each of four regions P or Q is computed with a small relative error, and the other is 1 minus it:
 
-    a >= 20, x near a          Temme's uniform expansion (DLMF 8.12)                        the smaller one
+    a >= 20, x near a          Temme's uniform expansion (DLMF 8.12)                        the smaller
     x > a + 1, x > 1.5         a continued fraction for Q (DLMF 8.9.2)                      Q
     a < 1, x <= 1.5            for Q what is left of Gamma(a) (DLMF 8.7.3)                  Q
     elsewhere                  the power series of P (DLMF 8.11.4)                          P

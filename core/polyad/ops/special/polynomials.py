@@ -1,11 +1,11 @@
 """Orthogonal polynomials by their three-term recurrences (DLMF 18.9).
 
 The degree *n* is a number or a tensor, of which fractions are dropped; of a negative degree the polynomial is 0. As
-many steps are made as the largest degree needs, which is therefore read from the device if *n* is a tensor. Chebyshev
+many steps are taken as the largest degree needs, which is therefore read from the device if *n* is a tensor. Chebyshev
 polynomials of high degree are cosines and sines inside their interval.
 
-PyTorch has no gradients of these, and neither has polyad: asking for one raises NotImplementedError. Integers become
-the default floating dtype; complex tensors are refused.
+PyTorch has no gradients of these, and neither has polyad: asking for a gradient raises NotImplementedError. Integers
+become the default floating dtype; complex tensors are refused.
 
 To add a polynomial: its polynomial of degree 1, its step, and a public function below that hands them to `_polynomial`.
 """
@@ -163,22 +163,22 @@ def _legendre_step(k: int, x: Tensor, p: Tensor, before: Tensor) -> Tensor:
     return _div(_sub(_mul(_mul(x, 2 * k + 1), p), _mul(before, k)), k + 1)
 
 
-_KINDS: dict[str, tuple[Callable[[Tensor], Tensor], Any]] = {
+_CHEBYSHEV: dict[str, tuple[Callable[[Tensor], Tensor], Any]] = {
     "t": (_identity, _angle_t),
     "u": (lambda x: _mul(x, 2), _angle_u),
     "v": (lambda x: _sub(_mul(x, 2), 1), _angle_v),
     "w": (lambda x: _add(_mul(x, 2), 1), _angle_w),
 }
-"""The polynomial of degree 1, and that of any degree from the angle, of each kind of Chebyshev polynomial."""
+"""By the letter of a family of Chebyshev polynomials: that of degree 1, and that of any degree from the angle."""
 
 
-def _chebyshev(kind: str, x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    first, angle = _KINDS[kind]
+def _chebyshev(letter: str, x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    first, angle = _CHEBYSHEV[letter]
     return _polynomial(x, n, first, _chebyshev_step, angle)
 
 
-def _shifted_chebyshev(kind: str, x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    first, angle = _KINDS[kind]
+def _shifted_chebyshev(letter: str, x: Tensor | Number, n: Tensor | Number) -> Tensor:
+    first, angle = _CHEBYSHEV[letter]
     return _polynomial(x, n, lambda y: first(_shifted(y)), _shifted_step, angle, _shifted)
 
 

@@ -15,7 +15,7 @@ from .windows import Sizes, Windows, along, as_planes, fold
 def _divisors(
     windows: Windows, kernel: Sizes, stride: Sizes, padding: Sizes, include_pad: bool, divisor: int | None
 ) -> Any:
-    """What each window's sum is divided by: one number if all windows agree, else a number for each window."""
+    """What each window's sum is divided by: a number if all windows agree, else a number for each window."""
     if divisor is not None:
         return np.asarray(divisor)
     if not windows.reaches_out:

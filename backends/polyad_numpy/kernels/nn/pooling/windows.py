@@ -1,4 +1,4 @@
-"""The windows of pooling as slices: position (i, j) of all windows at once is one strided slice of the images.
+"""The windows of pooling as slices: position (i, j) of all windows at once is a strided slice of the images.
 
 Everything works on (planes, *spatial), where planes are images times channels, several planes at a time in each thread.
 A maximum or a sum over windows is taken along one dimension after the other.

@@ -1,4 +1,4 @@
-"""Activations made of straight lines (hardswish: of a parabola too): bounds, shrinkage, cheap stand-ins for others."""
+"""Activations made of straight lines (hardswish: of a parabola too): bounds, shrinkage, cheap approximations."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ gradient(
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The element where it is positive, *weight* times it elsewhere, with a learned weight (He et al. 2015).
 
-    Shapes: input (N, C, ...), (C,) counting as one channel; weight () or (1,) for all channels, or (C,).
+    Shapes: input (N, C, ...), (C,) counting as a single channel; weight () or (1,) for all channels, or (C,).
 
     Raises RuntimeError for a weight of another shape or dtype, and unless floating.
 
@@ -149,11 +149,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     check_tensor(weight, "prelu", "weight")
     operands = {"input": input, "weight": weight}
     if input._type.dtype is not weight._type.dtype:
-        raise DTypeError("prelu: input and weight differ in dtype", operands=operands, fix="convert one of them")
+        raise DTypeError(
+            "prelu: input and weight differ in dtype", operands=operands, fix="convert the weight to the dtype of input"
+        )
     shape, sizes = input._array.shape, weight._array.shape
     if len(sizes) > 1:
         raise ShapeError(
-            f"prelu: weight has {len(sizes)} dimensions, not one", operands=operands, fix="flatten() the weight"
+            f"prelu: weight has {len(sizes)} dimensions, not 1", operands=operands, fix="flatten() the weight"
         )
     if sizes and sizes[0] != 1:
         channels = shape[1] if len(shape) > 1 else 1
@@ -161,7 +163,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             raise ShapeError(
                 f"prelu: {sizes[0]} weights do not fit input {tuple(shape)} with {channels} channels",
                 operands=operands,
-                fix=f"give one weight, or {channels}",
+                fix=f"give 1 weight, or {channels}",
             )
         weight = weight.reshape((-1,) + (1,) * (len(shape) - 2))
     elif sizes:
@@ -185,8 +187,8 @@ def _with_noise(types: Signature, params: Mapping[str, Any]) -> Typing:
 )
 def _rrelu(input: Tensor, lower: float, upper: float, generator: Generator) -> tuple[Tensor, Tensor]:
     """input times noise, which is 1 where input is positive, elsewhere drawn from [lower, upper)."""
-    kind = input._type
-    slopes = _uniform(tuple(input._array.shape), lower, upper, generator, kind.dtype, kind.device)
+    type_ = input._type
+    slopes = _uniform(tuple(input._array.shape), lower, upper, generator, type_.dtype, type_.device)
     noise = _where(input > 0, 1, slopes)
     return _mul(input, noise), noise
 
@@ -229,8 +231,8 @@ def rrelu(
         return finished("rrelu", _leaky_relu, given, inplace, (low + high) / 2)
     if inplace:
         check_writable("rrelu_", input)
-    made = _rrelu(input.contiguous(), low, high, default_generator)[0]
-    return write("rrelu_", input, made) if inplace else made
+    result = _rrelu(input.contiguous(), low, high, default_generator)[0]
+    return write("rrelu_", input, result) if inplace else result
 
 
 rrelu_ = in_place(rrelu)

@@ -109,7 +109,7 @@ def log_softmax(input: Tensor, dim: int, dtype: DType | None = None, *, out: Ten
 
 def implicit_dim(op: str, input: Tensor) -> int:
     """The dim that PyTorch takes, with a warning, where none is given: 0 for 0, 1 or 3 dimensions, else 1."""
-    warn_user(f"{op}: leaving out dim is deprecated; pass dim=1, or the one you mean", UserWarning)
+    warn_user(f"{op}: leaving out dim is deprecated; pass dim=1, or the dimension you mean", UserWarning)
     return 0 if check_tensor(input, op, "input").ndim in (0, 1, 3) else 1
 
 
@@ -145,14 +145,14 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     if eps != 1e-10:
         warn_user("gumbel_softmax: eps is deprecated and has no effect", UserWarning)
-    kind = check_tensor(logits, "gumbel_softmax", "logits")._type
-    if kind.dtype.category != FLOATING:
+    type_ = check_tensor(logits, "gumbel_softmax", "logits")._type
+    if type_.dtype.category != FLOATING:
         raise DTypeError(
-            f"gumbel_softmax: logits are {kind.dtype.name}, not floating point",
+            f"gumbel_softmax: logits are {type_.dtype.name}, not floating point",
             operands={"logits": logits},
             fix="convert them first: logits.float()",
         )
-    noise = log(_exponential(tuple(logits._array.shape), 1.0, default_generator, kind.dtype, kind.device))
+    noise = log(_exponential(tuple(logits._array.shape), 1.0, default_generator, type_.dtype, type_.device))
     soft = _along("gumbel_softmax", _softmax, _div(_sub(logits.contiguous(), noise), tau), dim, None)
     if not hard:
         return soft

@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from targets, as one number or one an element.
+"""Losses: how far predictions are from targets, as a single number or a number for each element.
 
 A loss of elements does not broadcast its target: an (N, 1) prediction beside an (N,) target raises, where PyTorch warns
 and computes an (N, N) loss. Losses of vectors (`triplet_margin_loss`, ...) broadcast batches as PyTorch's do. Class

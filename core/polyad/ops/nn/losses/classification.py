@@ -1,6 +1,6 @@
 """Losses of class numbers, and of probabilities of classes.
 
-`cross_entropy` with class numbers is one op, with its gradient as another, since every classifier's training step calls
+`cross_entropy` with class numbers is an op, with its gradient as another, since every classifier's training step calls
 it; the decompositions are log-softmax and the negative log-likelihood.
 """
 
@@ -32,7 +32,7 @@ def _input_shape(grad: Shape, input: Shape, *rest: Any) -> Shape:
 
 
 def _factors(input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Which targets count, each one's class (0 for those that do not), and its weight."""
+    """Which targets count, the class of each (0 for those that do not), and its weight."""
     counts = target != ignore_index
     classes = target * counts
     if weight is None:

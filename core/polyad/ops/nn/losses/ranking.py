@@ -1,4 +1,4 @@
-"""Losses of margins: one score or distance should be smaller than another by some margin."""
+"""Losses of margins: a score or distance should be smaller than another by some margin."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def margin_ranking_loss(
         raise ShapeError(
             "margin_ranking_loss: input1, input2 and target must have one shape; losses do not broadcast",
             operands=given,
-            fix="reshape, squeeze or expand them to one shape",
+            fix="reshape, squeeze or expand them to the same shape",
         )
     margin = check_number("margin_ranking_loss", "margin", margin)
     return reduced(((input2 - input1) * target + float(margin)).clamp(min=0), reduction)
@@ -253,7 +253,7 @@ def multilabel_margin_loss(
         return multilabel_margin_loss(input, target, reduction="sum")
     scores, classes, single = _scores(op, input, target)
     count = scores._array.shape[1]
-    # Shifted by one, -1 has a place of its own.
+    # Shifted by 1, -1 has a place of its own.
     beside = zeros((scores._array.shape[0], count + 1), dtype=scores.dtype, device=scores.device)
     _picked(op, beside, classes + 1, target, -1)
     listed = (classes == -1).cumsum(1) == 0

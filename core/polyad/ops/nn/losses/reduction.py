@@ -27,7 +27,7 @@ def reduction_of(
     reduction: str,
     allowed: tuple[str, ...] = REDUCTIONS,
 ) -> str:
-    """How the elements' losses are put together, by the older arguments if one of them is given.
+    """How the elements' losses are put together, by the older arguments if any of them is given.
 
     Raises ValueError for an unknown reduction.
     """
@@ -64,7 +64,7 @@ def weighted(op: str, loss: Tensor, weight: Any, reduction: str, *, by_weight: b
 
 
 def check_pair(op: str, input: Any, target: Any, error: type[ArgumentError] | type[ShapeError] = ShapeError) -> None:
-    """Raise unless *input* and *target* are tensors of one shape."""
+    """Raise unless *input* and *target* are tensors of the same shape."""
     check_tensor(input, op, "input")
     check_tensor(target, op, "target")
     if input._array.shape != target._array.shape:
@@ -72,7 +72,7 @@ def check_pair(op: str, input: Any, target: Any, error: type[ArgumentError] | ty
             f"{op}: input {tuple(input.shape)} and target {tuple(target.shape)} must have one shape; "
             "losses do not broadcast",
             operands={"input": input, "target": target},
-            fix="reshape, squeeze or expand one of them to the other's shape",
+            fix="reshape, squeeze or expand either to the other's shape",
         )
 
 
@@ -122,7 +122,7 @@ def check_fits(op: str, input: Tensor, **others: Tensor | None) -> None:
 
 
 def first_floating(op: str) -> Any:
-    """The dtype rule of an op whose result has the first operand's dtype, a floating point one."""
+    """The dtype rule of an op whose result has the first operand's dtype, which must be floating point."""
 
     def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
         dtype = types[0].dtype

@@ -35,7 +35,7 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The squared difference: its mean, its sum, or with ``"none"`` one an element.
+    """The squared difference: its mean, its sum, or with ``"none"`` a number for each element.
 
     Shapes: input, target and weight (*). The mean with a weight is over the weights. Floating point.
 
@@ -62,7 +62,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """The absolute difference: its mean, its sum, or with ``"none"`` one an element.
+    """The absolute difference: its mean, its sum, or with ``"none"`` a number for each element.
 
     Shapes and errors as in `mse_loss`; integers have a sum, but no mean.
 

@@ -36,8 +36,8 @@ def _filled(like: Tensor, shape: Shape, value: float) -> Tensor:
 
 
 def _states(targets: Tensor, blank: int) -> tuple[Tensor, Tensor]:
-    """The labels (N, 2 S + 1) of the states, blanks around each target, and whether a state may follow the one before
-    its predecessor: a target may, unless it repeats the last one.
+    """The labels (N, 2 S + 1) of the states, blanks around each target, and whether a state may follow the state
+    two before it: a target may, unless it repeats the target before.
     """
     count, length = targets._array.shape
     blanks = full((count, 1), blank, dtype=int64, device=targets.device)
@@ -50,7 +50,7 @@ def _states(targets: Tensor, blank: int) -> tuple[Tensor, Tensor]:
 
 
 def _moved(states: Tensor, by: int) -> Tensor:
-    """The states (N, L) moved by one or two places, with what is impossible moving in."""
+    """The states (N, L) moved by 1 or 2 places, with what is impossible moving in."""
     count, length = states._array.shape
     beyond = _filled(states, (count, min(abs(by), length)), IMPOSSIBLE)
     if abs(by) >= length:
@@ -176,7 +176,7 @@ def _lengths(name: str, given: Any, count: int, most: int, device: Any) -> tuple
         raise ShapeError(
             f"ctc_loss: {len(values)} {name} for a batch of {count}",
             operands={name: given},
-            fix="give one length a sample",
+            fix="give a length for each sample",
         )
     for place, value in enumerate(values):
         if not 0 <= value <= most:
@@ -202,7 +202,7 @@ def ctc_loss(
     with repeats and blanks (Graves et al. 2006).
 
     Shapes: log_probs (T, N, C) or (T, C), logarithms of probabilities; targets (N, S) padded, (S,), or all targets of
-    the batch in one row; the lengths (N,) or numbers. ``"mean"`` divides each loss by its target's length first. A
+    the batch in a row; the lengths (N,) or numbers. ``"mean"`` divides each loss by its target's length first. A
     target that needs more steps than there are has a loss of inf, or with *zero_infinity* of 0, and a gradient of nan
     or 0.
 

@@ -1,4 +1,4 @@
-"""Pooling: one number from each window of an image, over one to three spatial dimensions.
+"""Pooling: a number from each window of an image, over one to three spatial dimensions.
 
     maximum       max_pool1d to 3d
     average       avg_pool1d to 3d, lp_pool1d to 3d
@@ -6,6 +6,6 @@
     fractional    windows at random places
     unpooling     maxima put back where they were
 
-Canonical form: input (N, C, *spatial); kernel, stride, padding and dilation have one number a spatial dimension. Of
-equal maxima the first in row-major order is taken, and the last NaN if there is one.
+Canonical form: input (N, C, *spatial); kernel, stride, padding and dilation have a number for each spatial dimension.
+Of equal maxima the first in row-major order is taken, and the last NaN if there is any.
 """

@@ -97,7 +97,7 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     from ...creation.factories import tensor
     from ...pointwise.where import _where
 
-    # One dimension after the other, the last one first: the first of equal maxima in row-major order remains.
+    # Dimension by dimension, the last first: the first of equal maxima in row-major order remains.
     check_room("adaptive_max_pool", (*input._array.shape[:2], *size), input)
     best, places, pitch = input, None, 1
     for dim in range(input.ndim - 1, 1, -1):
@@ -138,14 +138,14 @@ def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, 
     size = batch._array.shape[2:]
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * count
     if len(given) != count or not all(
-        one is None or (isinstance(one, int) and not isinstance(one, bool)) for one in given
+        want is None or (isinstance(want, int) and not isinstance(want, bool)) for want in given
     ):
-        several = {1: "a tuple of one", 2: "a pair"}.get(count, f"{count} of them")
-        kind = ShapeError if len(given) != count else ArgumentTypeError
-        raise kind(
+        several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
+        error = ShapeError if len(given) != count else ArgumentTypeError
+        raise error(
             f"{op}: output_size is {output_size!r}, neither an int nor {several}",
             operands={"input": input},
-            fix="write one size, or one for each spatial dimension; None keeps a size",
+            fix="write a size, or a size for each spatial dimension; None keeps a size",
         )
     wanted = tuple([have if want is None else want for have, want in zip(size, given, strict=True)])
     if min(wanted) < 0 or min(size) < 1:
@@ -157,7 +157,7 @@ def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, 
     return batch, wanted
 
 
-def _none_of(batch: Tensor, wanted: Sizes, dtype: Any) -> Tensor:
+def _without_elements(batch: Tensor, wanted: Sizes, dtype: Any) -> Tensor:
     from ...creation.factories import zeros
 
     return zeros(*batch._array.shape[:2], *wanted, dtype=dtype, device=batch.device)
@@ -171,7 +171,7 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
             f"{op}: input is {dtype.name}, not floating point", operands={"input": input}, fix="use input.float()"
         )
     if 0 in wanted:
-        return finished(_none_of(batch, wanted, dtype), input, count)
+        return finished(_without_elements(batch, wanted, dtype), input, count)
     if max(wanted) == 1:
         return finished(batch.mean(tuple(range(2, count + 2)), keepdim=True), input, count)
     check_real(op, dtype)
@@ -183,13 +183,13 @@ def _adapt_mean(op: str, count: int, input: Tensor, output_size: Any) -> Tensor:
         from ...creation.factories import tensor
 
         check_room(op, (*batch._array.shape[:2], *wanted), batch)
-        made = batch.float() if dtype.itemsize == _HALF else batch
+        means = batch.float() if dtype.itemsize == _HALF else batch
         for dim in left:
             starts, ends = ranges(size[dim], wanted[dim])
             lengths = [end - start for start, end in zip(starts, ends, strict=True)]
-            divisors = tensor(lengths, dtype=made.dtype, device=made.device)
-            made = _range_sum(made, starts, ends, dim + 2) / divisors.reshape(-1, *[1] * (count - dim - 1))
-        batch = made.to(dtype)
+            divisors = tensor(lengths, dtype=means.dtype, device=means.device)
+            means = _range_sum(means, starts, ends, dim + 2) / divisors.reshape(-1, *[1] * (count - dim - 1))
+        batch = means.to(dtype)
     return finished(batch, input, count)
 
 
@@ -242,13 +242,13 @@ def _adapt_largest(op: str, count: int, input: Tensor, output_size: Any, return_
     size, dtype = batch._array.shape[2:], batch._type.dtype
     check_real(op, dtype, floating=True)
     if 0 in wanted:
-        found = _none_of(batch, wanted, dtype), _none_of(batch, wanted, int64)
+        found = _without_elements(batch, wanted, dtype), _without_elements(batch, wanted, int64)
     elif all(have % want == 0 for have, want in zip(size, wanted, strict=True)):
         kernel = tuple([have // want for have, want in zip(size, wanted, strict=True)])
         found = _max_pool_with_indices(batch, kernel, kernel, (0,) * count, (1,) * count, False)
     else:
         found = _adaptive_max_pool(batch, wanted)
-    out, indices = [finished(one, input, count) for one in found]
+    out, indices = [finished(tensor, input, count) for tensor in found]
     return (out, indices) if return_indices else out
 
 

@@ -1,4 +1,4 @@
-"""The mean of each window, and the power means that are made of it.
+"""The mean of each window, and the power means that follow from it.
 
 The gradient of average pooling is linear in the arriving gradient, and `avg_pool` is the gradient of its own backward
 op.
@@ -118,21 +118,21 @@ def _pool_mean(
             fix="convert it first: input.float()",
         )
     if divisor is not None and (not isinstance(divisor, int) or divisor == 0):
-        kind = ShapeError if divisor == 0 else ArgumentTypeError
-        raise kind(
+        error = ShapeError if divisor == 0 else ArgumentTypeError
+        raise error(
             f"{op}: divisor_override is {divisor!r}, not an int other than 0",
             operands={"input": input},
             fix="leave it out or use a number",
         )
     above = bool(ceil_mode)
-    made: Tensor = pool(
+    result: Tensor = pool(
         op,
         count,
         input,
         lambda batch: _avg_pool(batch, kernel, step, amount, above, bool(count_include_pad), divisor),
         lambda shape: pooled_shape(shape, kernel, step, amount, ones, above),
     )
-    return made
+    return result
 
 
 @function(method=False, namespace="nn.functional")
@@ -215,8 +215,8 @@ def _pool_powers(
 ) -> Tensor:
     check_tensor(input, op, "input")
     if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)) or norm_type == 0:
-        kind = DivisionByZero if norm_type == 0 else ArgumentTypeError
-        raise kind(
+        error = DivisionByZero if norm_type == 0 else ArgumentTypeError
+        raise error(
             f"{op}: norm_type is {norm_type!r}, not a number other than 0", operands={"input": input}, fix="use 2"
         )
     kernel, step, amount, _ = window_arguments(op, count, input, kernel_size, stride, 0)

@@ -1,8 +1,8 @@
 """Fractional max pooling: windows whose steps vary at random, so that sizes shrink by a factor that is no integer.
 
-Source: Graham, "Fractional Max-Pooling", 2014, with pseudorandom overlapping regions: with one random number u in
+Source: Graham, "Fractional Max-Pooling", 2014, with pseudorandom overlapping regions: with a random number u in
 [0, 1) for each image, channel and dimension, and alpha = (L - k) / (n - 1), window i begins at
-floor((i + u) * alpha) - floor(u * alpha), the last one at L - k.
+floor((i + u) * alpha) - floor(u * alpha), the last window at L - k.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _with_indices(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 
 def _starts(samples: Tensor, have: int, extent: int, count: int) -> Tensor:
-    """Where the *count* windows of one dimension begin, for samples (N, C): (N, C, count)."""
+    """Where the *count* windows along a dimension begin, for samples (N, C): (N, C, count)."""
     from ...creation.factories import arange, full
     from ...shaping.joining import cat
 
@@ -73,7 +73,7 @@ def _fractional_max_pool(input: Tensor, samples: Tensor, kernel: Sizes, size: Si
     flat, origin = input.flatten(2), origin.flatten(2)
     best = at = None
     for position in itertools.product(*map(range, kernel)):
-        place = origin + sum([one * step for one, step in zip(position, pitches, strict=True)])
+        place = origin + sum([tap * step for tap, step in zip(position, pitches, strict=True)])
         value = flat.gather(2, place)
         if best is None or at is None:
             best, at = value, place
@@ -106,7 +106,7 @@ def _pool_fractions(
         raise ArgumentError(
             f"{op}: {'neither' if output_size is None else 'both'} of output_size and output_ratio given",
             operands=operands,
-            fix="give one of them",
+            fix="give output_size or output_ratio",
         )
     check_real(op, input._type.dtype, floating=True)
     kernel = per_axis(kernel_size, op, "kernel_size", count, 1)
@@ -116,7 +116,7 @@ def _pool_fractions(
         size = per_axis(output_size, op, "output_size", count, 1)
     else:
         ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
-        if len(ratios) != count or not all(isinstance(one, (int, float)) and 0 < one < 1 for one in ratios):
+        if len(ratios) != count or not all(isinstance(ratio, (int, float)) and 0 < ratio < 1 for ratio in ratios):
             raise ShapeError(
                 f"{op}: output_ratio {output_ratio!r} must be {count} numbers between 0 and 1",
                 operands=operands,

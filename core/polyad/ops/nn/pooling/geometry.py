@@ -1,4 +1,4 @@
-"""What the kinds of pooling share: reading their settings, and the shape of the result."""
+"""What all pooling shares: reading their settings, and the shape of the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pooled_shape(input: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, dil
 def window_arguments(
     op: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
-    """(kernel, stride, padding, dilation), one number a spatial dimension; the stride is the kernel unless given."""
+    """(kernel, stride, padding, dilation), a number for each spatial dimension; stride is the kernel unless given."""
     check_tensor(input, op, "input")
     kernel = per_axis(kernel_size, op, "kernel_size", count, 1)
     step = kernel if stride is None or stride == () or stride == [] else per_axis(stride, op, "stride", count, 1)
@@ -68,7 +68,7 @@ def pool(
         raise ShapeError(message, operands={"input": input}, fix=error.fix) from None
     result = call(batch)
     if isinstance(result, tuple):
-        return tuple([finished(one, input, count, volumes) for one in result])
+        return tuple([finished(tensor, input, count, volumes) for tensor in result])
     return finished(result, input, count, volumes)
 
 

@@ -6,6 +6,7 @@ its backward op finds the places again.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, linear_in
@@ -59,10 +60,7 @@ def _max_pool_with_indices(
 def placed(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
     """Each element of *g* at its index in a flattened image of *shape*, added up."""
     images, channels, *size = shape
-    area = 1
-    for one in size:
-        area *= one
-    flat = zeros(images, channels, area, dtype=g.dtype, device=g.device)
+    flat = zeros(images, channels, math.prod(size), dtype=g.dtype, device=g.device)
     return flat.scatter_add(2, indices.flatten(2), g.flatten(2)).reshape(shape)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.op import function
@@ -28,7 +29,9 @@ def _wanted_size(op: str, count: int, have: Sizes, kernel: Sizes, stride: Sizes,
     if given is None:
         return usual
     if not isinstance(given, (tuple, list)) or not all(isinstance(size, int) for size in given):
-        raise ArgumentTypeError(f"{op}: output_size is {given!r}, not a tuple of ints", fix="give one size a dimension")
+        raise ArgumentTypeError(
+            f"{op}: output_size is {given!r}, not a tuple of ints", fix="give a size for each dimension"
+        )
     if len(given) == count + 2:
         given = given[2:]
     if len(given) != count:
@@ -65,7 +68,9 @@ def _unpool(
         raise DTypeError(f"{op}: indices is {indices.dtype.name}, not int64", operands=operands, fix="use .long()")
     if indices._array.shape != input._array.shape:
         raise ShapeError(
-            f"{op}: input and indices must have one shape", operands=operands, fix="give what return_indices=True gave"
+            f"{op}: input and indices must have one shape",
+            operands=operands,
+            fix="give the indices that return_indices=True gave",
         )
     batch, places = batched(input, op, count), batched(indices, op, count)
     shape = batch._array.shape
@@ -75,18 +80,15 @@ def _unpool(
     check_real(op, input._type.dtype, floating=True)
     from ...creation.factories import zeros
 
-    area = 1
-    for one in size:
-        area *= one
-    flat = zeros(*shape[:2], area, dtype=batch.dtype, device=batch.device)
+    flat = zeros(*shape[:2], math.prod(size), dtype=batch.dtype, device=batch.device)
     try:
-        made = flat.scatter(2, places.flatten(2), batch.flatten(2))
+        result = flat.scatter(2, places.flatten(2), batch.flatten(2))
     except IndexOutOfRange as error:
         # PyTorch raises RuntimeError here.
         message = error.message.replace("scatter: index", f"{op}: indices", 1)
         raise ShapeError(message, operands=operands, fix="give output_size the size that was pooled") from None
-    made = made.reshape(*shape[:2], *size)
-    return finished(made, input, count) if count == 2 else unbatched(made, input.ndim, count)
+    result = result.reshape(*shape[:2], *size)
+    return finished(result, input, count) if count == 2 else unbatched(result, input.ndim, count)
 
 
 @function(method=False, namespace="nn.functional")
