@@ -14,16 +14,10 @@ import importlib
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from . import (
-    autograd as autograd,
-    errors as errors,
-    functions as functions,
-    interop as interop,
-    moved as _moved,
-    ops as ops,
-)
+from . import autograd as autograd, errors as errors, functions as functions, interop as interop, ops as ops
 from ._version import __version__ as __version__
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
+from .compatibility import moved as _moved
 from .device import Device
 from .dispatch.catalogue import PUBLIC
 from .dtypes import (
@@ -214,7 +208,7 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC:
         value = globals()[name] = getattr(functions, name)
         return value
-    from .absent import ABSENT, stand_in
+    from .compatibility.absent import ABSENT, stand_in
 
     if name in ABSENT:
         return stand_in(name)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import accelerator
-from .absent import stand_in
 from .backend import registry
+from .compatibility.absent import stand_in
 from .device import Device
 from .errors import ArgumentTypeError, BackendError, DeviceError
 

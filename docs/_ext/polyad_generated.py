@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from polyad.absent import ABSENT
 from polyad.backend import registry
 from polyad.backend.capabilities import FEATURES
+from polyad.compatibility.absent import ABSENT
 from polyad.dispatch.op import OPS, PUBLIC, Function
 from polyad.dtypes import ALL
 from polyad.errors import BackendError

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from polyad.moved import MOVED, ModuleMoved
+from polyad.compatibility.moved import MOVED, ModuleMoved
 
 
 @pytest.mark.parametrize("old", MOVED)

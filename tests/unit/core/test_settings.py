@@ -8,8 +8,8 @@ from typing import ClassVar
 import pytest
 
 import polyad
-from polyad.absent import ABSENT
 from polyad.backend import Backend, registry
+from polyad.compatibility.absent import ABSENT
 from polyad.errors import NotSupported
 
 

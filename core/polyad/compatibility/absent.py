@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-from .errors import NotSupported
+from ..errors import NotSupported
 
 
 class Absence(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from .errors import PolyadError
+from ..errors import PolyadError
 
 __all__ = ["MOVED", "ModuleMoved"]
 
