@@ -130,7 +130,7 @@ cdouble = complex128
 
 newaxis = None
 
-del globals()["tensor"]  # the module; the function of that name is looked up like all others
+globals().pop("tensor", None)  # the module; the function of that name is looked up like all others
 
 _LAZY_MODULES = frozenset(
     {

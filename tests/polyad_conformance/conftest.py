@@ -1,4 +1,4 @@
-"""From samples to pytest items: a test says by `polyad_conformance.items.over` what it is run over,
+"""From samples to pytest items: a test says by `polyad_conformance.items.over_samples` what it is run over,
 this file makes the parameters.
 
 Invariant: what is left out (another tier, another shard) is left out before there is an item, so that a small part of

@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from ..compatibility.moved import missing
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, PolyadError, ShapeError
 from ..history.node import Node
 
@@ -105,3 +106,9 @@ def place_of(function: Any) -> str:
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
     return f" ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})" if code is not None else ""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)

@@ -33,7 +33,10 @@ class KernelFamilies(Mapping[str, Any]):
     ``polyad.ops.linalg.norms`` is in the table ``KERNELS`` of a module in ``<package>.linalg``. Iterating loads
     everything.
 
-    Raises ImportError as a family's module does when it is loaded.
+    A kernel of an op that is not polyad's may be in any module; to find it loads all.
+
+    Raises ImportError as a family's module does when it is loaded, TypeError if a kernel is in another package than its
+    op.
 
     >>> from polyad_numpy.kernels import KERNELS
     >>> "exp" in KERNELS, KERNELS.get("no_such_op")
@@ -45,21 +48,27 @@ class KernelFamilies(Mapping[str, Any]):
         self._loaded: dict[str, dict[str, Any]] = {}
 
     def __getitem__(self, op: str) -> Any:
-        family = _family_of[op].partition(".")[0]
-        table = self._loaded.get(family)
-        if table is None:
-            table = self._load(family)
-        return table[op]
+        if op in _family_of:
+            return self._table(_family_of[op].partition(".")[0])[op]
+        # An op that is not polyad's: its kernel may be anywhere.
+        for family in self._packages():
+            if op in self._table(family):
+                return self._table(family)[op]
+        raise KeyError(op)
 
     def __iter__(self) -> Iterator[str]:
         for family in self._packages():
-            yield from self._load(family) if family not in self._loaded else self._loaded[family]
+            yield from self._table(family)
 
     def _packages(self) -> list[str]:
         return [found.name for found in pkgutil.iter_modules(importlib.import_module(self._package).__path__)]
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def _table(self, family: str) -> dict[str, Any]:
+        found = self._loaded.get(family)
+        return self._load(family) if found is None else found
 
     def _load(self, family: str) -> dict[str, Any]:
         name = f"{self._package}.{family}"
@@ -73,5 +82,9 @@ class KernelFamilies(Mapping[str, Any]):
             table |= getattr(module, "KERNELS", {})
             for found in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
                 table |= getattr(importlib.import_module(found.name), "KERNELS", {})
+        for op in table:
+            home = _family_of.get(op, family)
+            if home.partition(".")[0] != family:
+                raise TypeError(f"the kernel of {op} is in {name}, but its op is in polyad.ops.{home}")
         self._loaded[family] = table
         return table

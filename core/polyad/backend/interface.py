@@ -1,8 +1,8 @@
 """The backend interface: the array handle, the class to derive from, and how kernels are declared.
 
 Tier 0 is the abstract methods of `Backend`: memory, copies, fill. With these alone every op runs, by counted fallback
-to the host. Tier 1 is a kernel for each primitive (``polyad.dispatch.primitives()`` lists them). Tier 2 is kernels for
-composites, where a fused kernel is faster.
+to the host. Tier 1 is a kernel for each primitive (``polyad.dispatch.op.primitives()`` lists them). Tier 2 is kernels
+for composites, where a fused kernel is faster.
 
 A kernel is a plain callable ``kernel(*operands, *params) -> array`` (a tuple of arrays for an op with several outputs):
 operands are array handles, Python numbers where the op takes them, None for an absent optional operand, or a list for

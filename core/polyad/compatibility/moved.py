@@ -3,7 +3,8 @@
 Nothing is loaded in their place: a program that uses an old path fails, once, with the line that mends it. The finder
 stands behind all others, so it is asked only about modules that nobody has found.
 
-To move a module that others may import, move it and add a row; when the old path is used again, delete the row.
+To move a module that others may import, move it and add a row; when the old path is used again, delete the row. A name
+that leaves a module has a row in `NAMES`, and the module a ``__getattr__`` that raises `missing`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from types import ModuleType
 
 from ..errors import PolyadError
 
-__all__ = ["MOVED", "ModuleMoved"]
+__all__ = ["MOVED", "NAMES", "ModuleMoved", "NameMoved", "missing"]
 
 MOVED: dict[str, str] = {
     "polyad.autograd.levels": "polyad.autograd.entries",
@@ -90,7 +91,6 @@ MOVED: dict[str, str] = {
     "polyad.ops.complex_parts": "polyad.ops.pointwise.complex_numbers",
     "polyad.ops.contraction": "polyad.ops.products.tensordot",
     "polyad.ops.coordinates": "polyad.ops.shaping.triangles",
-    "polyad.ops.creation.coordinates": "polyad.ops.shaping.triangles",
     "polyad.ops.distinct": "polyad.ops.sorting.unique",
     "polyad.ops.fft.spectrograms": "polyad.ops.fft.stft",
     "polyad.ops.linalg.functions": "polyad.ops.linalg.matrix_functions",
@@ -101,13 +101,9 @@ MOVED: dict[str, str] = {
     "polyad.ops.optimizer": "polyad.ops.optim",
     "polyad.ops.order_statistics": "polyad.ops.reductions.median",
     "polyad.ops.patches": "polyad.ops.nn.fold",
-    "polyad.ops.pointwise.selection": "polyad.ops.pointwise.where",
-    "polyad.ops.random.counts": "polyad.ops.random.poisson",
     "polyad.ops.random_counts": "polyad.ops.random.poisson",
     "polyad.ops.random_inplace": "polyad.ops.random.inplace",
     "polyad.ops.reduction": "polyad.ops.reductions.sums",
-    "polyad.ops.reductions.calculus": "polyad.ops.reductions.diff",
-    "polyad.ops.reductions.order_statistics": "polyad.ops.reductions.median",
     "polyad.ops.resampling": "polyad.ops.nn.interpolate",
     "polyad.ops.scattering": "polyad.ops.indexing.gather_scatter",
     "polyad.ops.searching": "polyad.ops.sorting.searchsorted",
@@ -118,6 +114,17 @@ MOVED: dict[str, str] = {
     "polyad.ops.undifferentiable": "polyad.ops.declaring.no_derivative",
 }
 """The path of today by the path of before; of a package that moved as a whole, the package alone."""
+
+
+NAMES: dict[str, str] = {
+    "polyad.autograd.hooks.NodeHooks": "polyad.history.hooks.NodeHooks",
+    "polyad.autograd.hooks.RemovableHandle": "polyad.history.hooks.RemovableHandle",
+    "polyad.autograd.hooks.add_hook": "polyad.history.node.add_hook",
+    "polyad.autograd.hooks.hooks_of": "polyad.history.node.hooks_of",
+    "polyad.autograd.hooks.register": "polyad.history.hooks.register",
+    "polyad.dispatch.forward.elementwise": "polyad.dispatch.forward.symmetric",
+}
+"""Names that have left a module which is still there, or have another name in it."""
 
 
 class ModuleMoved(PolyadError, ModuleNotFoundError):
@@ -137,6 +144,21 @@ class _Finder:
         if fullname in MOVED:
             raise ModuleMoved(f"{fullname} moved: import it from {MOVED[fullname]}")
         return None
+
+
+class NameMoved(PolyadError, ImportError):
+    """A name that is in another module, or is another name, today. An ImportError, since ``from module import name``
+    would not show an AttributeError.
+    """
+
+
+def missing(module: str, name: str) -> Exception:
+    """What a module's ``__getattr__`` raises for *name*, which the module does not have."""
+    path = f"{module}.{name}"
+    if path in NAMES:
+        return NameMoved(f"{path} moved: it is {NAMES[path]}")
+    message = f"module {module!r} has no attribute {name!r}"
+    return AttributeError(f"{message}: it moved to {MOVED[path]}" if path in MOVED else message)
 
 
 def watch() -> None:

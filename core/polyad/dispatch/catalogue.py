@@ -30,19 +30,30 @@ class Catalogue(MutableMapping[str, V]):
     def __init__(self) -> None:
         self._entries: dict[str, V] = {}
         self._home: dict[str, str] = {}  # of names whose modules may not be loaded yet
+        self._watchers: list[Callable[[str], None]] = []
 
     def index(self, homes: Mapping[str, str]) -> None:
         """Say which module declares which name."""
         self._home.update(homes)
 
+    def on_new(self, watcher: Callable[[str], None]) -> None:
+        """Call *watcher* with each name that is declared from now on and is not in the index."""
+        self._watchers.append(watcher)
+
     def declare(self, name: str, entry: V) -> None:
         """Add the entry that a module declares. Raises TypeError if another entry has that name."""
-        module = entry.module  # type: ignore[attr-defined]
+        self.check_free(name, entry.module)  # type: ignore[attr-defined]
+        self._entries[name] = entry
+        if name not in self._home:
+            for watcher in self._watchers:
+                watcher(name)
+
+    def check_free(self, name: str, module: str) -> None:
+        """Raise TypeError unless *module* may declare *name*."""
         known = self._entries.get(name)
         home = self._home.get(name, module) if known is None else known.module  # type: ignore[attr-defined]
         if known is not None or home != module:
             raise TypeError(f"{name} is declared twice: in {home} and {module}")
-        self._entries[name] = entry
 
     def loaded(self) -> list[V]:
         """The entries whose modules are loaded."""
@@ -56,7 +67,7 @@ class Catalogue(MutableMapping[str, V]):
         home = self._home.get(name)
         if home is not None:
             module = importlib.import_module(home)  # waits for another thread that is loading it
-            if not getattr(module.__spec__, "_initializing", False):
+            if name in self._entries and not getattr(module.__spec__, "_initializing", False):
                 self._home.pop(name, None)
 
     def _load_all(self) -> None:
@@ -66,7 +77,14 @@ class Catalogue(MutableMapping[str, V]):
     def __getitem__(self, name: str) -> V:
         if self._home:
             self._load(name)
-        return self._entries[name]
+        try:
+            return self._entries[name]
+        except KeyError:
+            if name not in self._home:
+                raise
+            raise KeyError(
+                f"{name} is not declared in {self._home[name]}: the index is old, or polyad is imported a second time"
+            ) from None
 
     def __setitem__(self, name: str, entry: V) -> None:
         self._entries[name] = entry
@@ -105,6 +123,8 @@ def functions_of(namespace: str, scope: dict[str, Any]) -> tuple[Callable[[str],
     prefix = namespace and f"{namespace}."
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__":  # of `from polyad.linalg import *`
+            return [shown for shown in __dir__() if not shown.startswith("_")]
         public = PUBLIC.get(prefix + name)
         if public is None or "." in name:
             raise AttributeError(f"module {scope['__name__']!r} has no attribute {name!r}")

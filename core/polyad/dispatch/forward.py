@@ -27,8 +27,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..compatibility.moved import missing
 from .declared import ForwardRule, Op
 from .op import op_of
 from .structure import Reduction
@@ -120,3 +121,9 @@ def _reader(op: Op, rule: Callable[..., Any]) -> Callable[[tuple[Any, ...], list
             )
     read: Callable[[tuple[Any, ...], list[Any]], Any] = eval(f"lambda v, t: rule({', '.join(parts)})", {"rule": rule})
     return read
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)

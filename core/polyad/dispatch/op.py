@@ -54,6 +54,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _publish(public: Function) -> None:
     if public.namespace not in ("", "Tensor"):
         public.method = public.inplace = False
+    # Either all of its names are declared or none.
+    for name, wanted in ((public.name, public.method), (public.name + "_", public.inplace)):
+        if wanted:
+            ATTRIBUTES.check_free(name, public.module)
     PUBLIC.declare(public.path, public)
     if public.method:
         _attach(public.name, public.module, lambda: public.call)
@@ -73,13 +77,14 @@ def op_of(declared: Callable[..., Any]) -> Op:
 def _declare(
     definition: Callable[..., Any], op: Op, method: bool, inplace: bool, namespace: str = ""
 ) -> Callable[..., Any]:
-    OPS.declare(op.name, op)
+    OPS.check_free(op.name, op.module)
     caller = make_caller(op, definition)
     op.call = caller
     caller.__polyad_op__ = op  # type: ignore[attr-defined]
     name = definition.__name__
     if not name.startswith("_"):
         _publish(Function(name, caller, op, method, inplace, definition.__module__, namespace))
+    OPS.declare(op.name, op)
     return caller
 
 

@@ -1,7 +1,8 @@
 """Dtype rules: from the operands' types to the dtype each is cast to and the dtypes of the results.
 
-A rule is a callable ``rule(types, params) -> Typing``: *types* has one entry an operand (`polyad.backend.Signature`),
-*params* are the op's keyed parameters by name. To add a rule, write a function here or beside the one op that needs it.
+A rule is a callable ``rule(types, params) -> Typing``: *types* has an entry for each operand
+(`polyad.backend.interface.Signature`), *params* are the op's keyed parameters by name. To add a rule, write a function
+here or beside the op that needs it.
 """
 
 from __future__ import annotations

@@ -490,7 +490,7 @@ def custom_op(
         if space is None:
             space = SimpleNamespace()
             setattr(ops, namespace, space)
-        if isinstance(space, SimpleNamespace):  # a namespace that is a module of polyad.ops stays that
+        if isinstance(space, SimpleNamespace) or not hasattr(space, rest):  # a family stays what it is
             setattr(space, rest, op)
         return op
 

@@ -10,6 +10,9 @@ Behind `Module` stand registration.py, conversion.py, state_dict.py, hooks.py an
 To add a layer, see the docstring of modules/module.py; export it in modules/__init__.py and here.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from ..compatibility.moved import missing
 from . import functional as functional, init as init, modules as modules, utils as utils
 from .modules import (
     GELU,
@@ -80,3 +83,8 @@ __all__ = [
     "init",
     "utils",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)

@@ -6,11 +6,12 @@ which is written from the declarations, says which module declares what.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
 from ..backend.families import set_families
+from ..compatibility.moved import MOVED, missing
 from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from . import index
 from .declaring.attach import attach
@@ -29,9 +30,6 @@ attach(ATTRIBUTES.names())
 
 def __getattr__(name: str) -> Any:
     path = f"{__name__}.{name}"
-    try:
-        return importlib.import_module(path)
-    except ModuleNotFoundError as error:
-        if error.name != path:
-            raise
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if path in MOVED or importlib.util.find_spec(path) is None:
+        raise missing(__name__, name)
+    return importlib.import_module(path)

@@ -40,6 +40,21 @@ def test_only_the_packages_that_are_asked_for_are_loaded(tmp_path, monkeypatch) 
         kernels.get("exp")
 
 
+def test_kernels_of_others_and_kernels_in_the_wrong_place(tmp_path, monkeypatch) -> None:
+    package = tmp_path / "more_kernels"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "pointwise.py").write_text("KERNELS = {'exp': 1, 'somebody_elses': 2}")
+    monkeypatch.syspath_prepend(tmp_path)
+    kernels = KernelFamilies("more_kernels")
+    assert dict(kernels) == {"exp": 1, "somebody_elses": 2}
+    assert "somebody_elses" in kernels
+    assert "nobodys" not in kernels
+    (package / "reductions.py").write_text("KERNELS = {'cos': 3}")
+    with pytest.raises(TypeError, match=r"kernel of cos is in more_kernels\.reductions, .* polyad\.ops\.pointwise\."):
+        list(KernelFamilies("more_kernels"))
+
+
 def test_a_first_addition_loads_no_linear_algebra() -> None:
     program = "import sys, polyad; polyad.ones(2) + 1; print([m for m in sys.modules if m.startswith('scipy.')])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"

@@ -65,6 +65,82 @@ def test_the_first_use_is_like_any_other(program: str, result: str) -> None:
     assert fresh(f"import polyad\n{program}") == result
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "use", "result"),
+    [
+        ("mul", "def mul(self, o): return super().mul(o) * 2", "x.mul(3)", "[6.0, 6.0]"),
+        ("add_", "def add_(self, o): super().add_(o); return super().add_(o)", "x.add_(1)", "[3.0, 3.0]"),
+        ("__mul__", "def __mul__(self, o): return super().__mul__(o).add(1)", "(x * 3)", "[4.0, 4.0]"),
+        ("T", "T = property(lambda self: super(S, self).T + 1)", "x.T", "[2.0, 2.0]"),
+        (
+            "cos",
+            "@classmethod\n    def cos(cls): return super().cos.__name__",
+            "polyad.tensor([float(len(S.cos()))])",
+            "[3.0]",
+        ),
+    ],
+)
+def test_super_goes_on_where_it_was_called_at_first_use_too(name: str, body: str, use: str, result: str) -> None:
+    program = f"""
+import polyad
+class S(polyad.Tensor):
+    {body}
+x = polyad.ones(2).as_subclass(S)
+print({use}.tolist())
+x = polyad.ones(2).as_subclass(S)
+print({use}.tolist())
+"""
+    assert fresh(program) == f"{result}\n{result}"
+
+
+def test_attributes_are_deleted_and_set_as_on_any_class() -> None:
+    program = """
+import polyad
+x = polyad.ones(1)
+try: del x.cos
+except AttributeError as error: print("no cos of its own")
+x.sin = 5
+print(x.sin, vars(x), polyad.Tensor.sin(polyad.zeros(1)).item(), repr(vars(polyad.tensor_methods.TensorMethods)["tan"]))
+"""
+    assert fresh(program) == "no cos of its own\n5 {'sin': 5} 0.0 <the attribute tan of Tensor, not used yet>"
+
+
+@pytest.mark.parametrize("module", ["linalg", "fft", "special", "nn.functional", "functions"])
+def test_a_namespace_is_star_imported_whole(module: str) -> None:
+    program = f"from polyad.{module} import *\nprint(sorted(n for n in globals() if n[0] != '_'))"
+    prefix = "" if module == "functions" else f"{module}."
+    paths = [path.removeprefix(prefix) for path in PUBLIC if path.startswith(prefix)]
+    shown = {path for path in paths if "." not in path} | ({"LinAlgError"} if module == "linalg" else set())
+    assert fresh(program) == str(sorted(shown))
+
+
+def test_polyad_is_reloaded() -> None:
+    assert fresh("import polyad, importlib; print(importlib.reload(polyad).tensor([1.0]).item())") == "1.0"
+
+
+def test_an_op_of_somebody_else_is_a_method_too() -> None:
+    program = """
+import polyad
+from polyad import Tensor
+from polyad.dispatch.op import composite
+from polyad.dispatch.structure import pointwise
+@composite(structure=pointwise)
+def log_cosh(input: Tensor) -> Tensor:
+    return input.cosh().log()
+print(polyad.zeros(1).log_cosh().item(), polyad.log_cosh is log_cosh)
+try:
+    @composite(structure=pointwise)
+    def fill_diagonal_(input: Tensor) -> Tensor: ...
+except TypeError as error:
+    print(error)
+print("fill_diagonal_" in polyad.dispatch.catalogue.OPS.names())
+"""
+    lines = fresh(program).splitlines()
+    assert lines[0] == "0.0 True"
+    assert lines[1].startswith("fill_diagonal_ is declared twice: in polyad.ops.")
+    assert lines[2] == "False"
+
+
 def test_a_missing_name_is_an_attribute_error() -> None:
     for module in ("polyad", "polyad.linalg", "polyad.nn.functional", "polyad.ops"):
         program = f"import {module} as m\ntry: m.no_such\nexcept AttributeError as error: print(error)"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import subprocess
 import sys
 
 import pytest
 
-from polyad.compatibility.moved import MOVED, ModuleMoved
+import polyad
+from polyad.compatibility.moved import MOVED, NAMES, ModuleMoved, NameMoved
 
 
 @pytest.mark.parametrize("old", MOVED)
@@ -60,6 +62,24 @@ def test_other_modules_are_missing_as_before() -> None:
     with pytest.raises(ImportError, match=r"cannot import name 'convolution' from 'polyad\.nn'"):
         exec("from polyad.nn import convolution", {})
     assert importlib.util.find_spec("conv") is None
+
+
+@pytest.mark.parametrize("old", NAMES)
+def test_a_name_that_left_its_module_names_the_new_place(old: str) -> None:
+    module, _, name = old.rpartition(".")
+    with pytest.raises(NameMoved, match=f"^{re.escape(old)} moved: it is {re.escape(NAMES[old])}$"):
+        exec(f"from {module} import {name}", {})
+    home, _, today = NAMES[old].rpartition(".")
+    assert hasattr(importlib.import_module(home), today)
+
+
+def test_an_old_module_as_an_attribute_says_where_it_is() -> None:
+    with pytest.raises(AttributeError, match=r"it moved to polyad\.nn\.modules\.conv"):
+        polyad.nn.conv  # noqa: B018
+    with pytest.raises(AttributeError, match=r"it moved to polyad\.ops\.pointwise\.arithmetic"):
+        polyad.ops.arithmetic  # noqa: B018
+    assert not hasattr(polyad.ops, "truth")
+    assert not hasattr(polyad.nn, "nosuch")
 
 
 def test_names_that_the_package_still_has_are_imported() -> None:

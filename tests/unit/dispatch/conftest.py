@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from polyad.dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
+from polyad.tensor_methods import TensorMethods
 
 
 @pytest.fixture
@@ -18,3 +19,5 @@ def scratch() -> Iterator[None]:
     for catalogue, known in zip(catalogues, before, strict=True):
         for name in set(catalogue) - known:
             del catalogue[name]
+            if catalogue is ATTRIBUTES:
+                delattr(TensorMethods, name)

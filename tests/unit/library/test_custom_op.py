@@ -63,6 +63,13 @@ def test_it_is_found_by_namespace_and_name() -> None:
         return x * 1
 
     assert polyad.ops.linalg.__name__ == "polyad.ops.linalg"
+    assert polyad.ops.linalg.thing is thing
+
+    @custom_op("attention::flash", mutates_args=())  # a path that a family once had
+    def flash(x: Tensor) -> Tensor:
+        return x * 1
+
+    assert polyad.ops.attention.flash is flash
 
 
 def test_what_is_not_registered_is_said_when_it_is_needed() -> None:

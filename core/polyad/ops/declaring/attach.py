@@ -43,9 +43,16 @@ UNARY = {"neg": "_neg", "pos": "positive", "abs": "abs"}
 
 
 def attach(names: Iterable[str]) -> None:
-    """Put promises of the declared attributes called *names*, and of the operators, on Tensor."""
+    """Put promises of the declared attributes called *names*, and of the operators, on Tensor; and of what is declared
+    from now on.
+    """
     for name in (*names, *OPERATORS):
-        setattr(TensorMethods, name, _Promise(name))
+        _promise(name)
+    ATTRIBUTES.on_new(_promise)
+
+
+def _promise(name: str) -> None:
+    setattr(TensorMethods, name, _Promise(name))
 
 
 class _Promise:
@@ -56,21 +63,39 @@ class _Promise:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def _keep(self) -> None:
+    def __repr__(self) -> str:
+        return f"<the attribute {self.name} of Tensor, not used yet>"
+
+    def _kept(self) -> Any:
+        """The attribute, which stands in the place of the promise from now on."""
         if self.name in OPERATORS:
             path, form = OPERATORS[self.name]
             attribute = form(self.name, OPS[path[1:]] if path.startswith("_") else PUBLIC[path])
         else:
             attribute = ATTRIBUTES[self.name].make()
         setattr(TensorMethods, self.name, attribute)
+        return attribute
+
+    # The attribute is asked itself: to look its name up again would begin at a subclass that overrides it, in the
+    # middle of that subclass's call of ``super()``.
 
     def __get__(self, tensor: Any, cls: type) -> Any:
-        self._keep()
-        return getattr(cls if tensor is None else tensor, self.name)
+        attribute = self._kept()
+        return attribute.__get__(tensor, cls) if hasattr(attribute, "__get__") else attribute
 
     def __set__(self, tensor: Any, value: Any) -> None:
-        self._keep()
-        setattr(tensor, self.name, value)
+        attribute = self._kept()
+        if hasattr(attribute, "__set__"):
+            attribute.__set__(tensor, value)
+        else:
+            vars(tensor)[self.name] = value
+
+    def __delete__(self, tensor: Any) -> None:
+        attribute = self._kept()
+        if hasattr(attribute, "__delete__"):
+            attribute.__delete__(tensor)
+        else:
+            object.__delattr__(tensor, self.name)
 
 
 def _binary(name: str, declared: Op | Function) -> Callable[[Any, Any], Any]:

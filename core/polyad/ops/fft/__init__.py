@@ -1,3 +1,3 @@
 """Fourier transforms: the ops (dft), the functions of `polyad.fft` (transforms, frequencies), windows to multiply a
-signal with (window_functions) and spectrograms (spectrograms).
+signal with (window_functions) and spectrograms (stft).
 """
