@@ -2,7 +2,8 @@
 
 Calls are taken from the samples of the conformance suite: `recorded` runs a sample, forwards and backwards, and keeps
 every op that it comes to. `check_claim` then makes such a call again with one element of one operand changed, and looks
-which elements of the results have changed, and how.
+which elements of the results have changed, and how. Where a structure says it of more than one element, all elements of
+an operand are changed at once; `draws` makes a call with another generator.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ from polyad_conformance.tolerance import eps, wide
 
 PLACES = 2
 """How many elements of each operand are changed, one at a time."""
+
+OTHER_SEED = 7
+"""Of a generator that no sample has."""
 
 MARK = {"f": 123.5, "c": 123.5 - 7j, "i": 113, "u": 113}
 """By kind of dtype, a number that no sample has and every dtype of the kind holds."""
@@ -222,6 +226,7 @@ def _changes(call: _Call, structure: Structure, before: list[np.ndarray]) -> Ite
             if not operand.size:
                 break
             index = tuple(int(one) for one in np.unravel_index(flat, operand.shape))
+            every = isinstance(structure, (Shaping, Indexing, Contraction))  # abs may be told from x only below 0
             for value in _others(operand[index], structure):
                 after = replaced(_with(operand, index, value)).results()
                 if after is None:
@@ -234,7 +239,7 @@ def _changes(call: _Call, structure: Structure, before: list[np.ndarray]) -> Ite
                 what = f"{call.op.name}, which says that it is {structure}: with {name}{list(index)} changed"
                 change = _Change(call, structure, operand, index, value, before, after, twice, what)
                 yield change
-                if change.shows:
+                if change.shows and not every:
                     break
 
 
@@ -251,13 +256,17 @@ def _others(value: Any, structure: Structure) -> list[Any]:
     if kind == "b":
         return [~value]
     if isinstance(structure, (Shaping, Indexing)):
-        tried: list[Any] = [MARK[kind], *([value ^ 1] if kind in "iu" else [])]
+        tried: list[Any] = [MARK[kind], value ^ 1 if kind in "iu" else -MARK[kind]]
     elif kind in "iu":
         tried = [value ^ 1, 0]
     else:
         near = value + np.asarray(0.3125 + (0.25j if kind == "c" else 0)).astype(dtype)
-        # What is drawn for a rate that is no number may be drawn for ever.
-        tried = [near] if isinstance(structure, (Contraction, Random)) else [near, -MARK[kind], 0, np.nan, np.inf]
+        if isinstance(structure, Contraction):
+            tried = [near, -value, MARK[kind]]
+        elif isinstance(structure, Random):
+            tried = [near]  # what is drawn for a rate that is no number may be drawn for ever
+        else:
+            tried = [near, -MARK[kind], 0, np.nan, np.inf]
     return [np.asarray(one).astype(dtype) for one in tried]
 
 
@@ -335,19 +344,67 @@ def _reduces(change: _Change) -> None:
     )
 
 
-def _is_affine(change: _Change) -> None:
+def _is_random(change: _Change) -> None:
+    generators = [value for value in change.call.params if isinstance(value, Generator)]
+    assert generators, f"{change.what}: no generator is given, so nothing is drawn"
+    _is_pointwise(change)
+
+
+def _is_linear_in_each(change: _Change) -> None:
     if change.structure.dims is not None:
         _stays_within_reach(change)
+    _is_affine(change)
+
+
+def _is_affine(change: _Change, exempt: Sequence[np.ndarray] | None = None) -> None:
+    """Assert that a step of the element and a second one like it change the results alike, *exempt* places apart."""
     twice = change.twice()
-    if twice is None:
-        return
-    for before, after, further in zip(change.before, change.after, twice):
-        first, second = wide(after) - wide(before), wide(further) - wide(after)
-        allowed = _rounding(before) * max(_size(before), _size(further), 1)
+    if twice is not None:
+        _steps_are_alike(change.call, (change.before, change.after, twice), change.what, exempt)
+
+
+def _steps_are_alike(
+    call: _Call,
+    steps: tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]],
+    what: str,
+    exempt: Sequence[np.ndarray] | None = None,
+) -> None:
+    operations = sum(array.size for _, array, _ in call.arrays())  # no fewer than the products in a sum
+    for number, (before, after, further) in enumerate(zip(*steps)):
+        assert before.shape == after.shape == further.shape, f"{what}, result {number} has another shape"
+        with np.errstate(all="ignore"):
+            first, second = wide(after) - wide(before), wide(further) - wide(after)
+        if exempt is not None:
+            first, second = first[~exempt[number]], second[~exempt[number]]
+        allowed = 0.0
+        if before.dtype.kind not in "biu":
+            size = max(_size(before), _size(after), _size(further), 1)
+            # Four roundings per operation: the second difference has the middle result twice.
+            allowed = (_rounding(before) + 4 * operations * eps(polyad_dtype(before.dtype))) * size
         assert np.allclose(first, second, rtol=0, atol=allowed, equal_nan=True), (
-            f"{change.what}, a result changes by {np.max(np.abs(first))}, by twice as much it changes by "
+            f"{what}, a result changes by {np.max(np.abs(first))}, by twice as much it changes by "
             f"{np.max(np.abs(second))} more"
         )
+
+
+def _is_linear_in_whole_operands(call: _Call, structure: Structure, before: list[np.ndarray]) -> None:
+    """Assert that no product has two elements of one operand.
+
+    With one, the results would bend where all elements of the operand change at once: what bends there is the sum of
+    all mixed second differences, each by the steps of its two elements, which are at random and do not cancel.
+    """
+    rng = np.random.default_rng(0)
+    for name, operand, replaced in call.arrays():
+        if operand.dtype.kind in "biu" or not operand.size:
+            continue
+        step = rng.standard_normal(operand.shape)
+        if operand.dtype.kind == "c":
+            step = step + 1j * rng.standard_normal(operand.shape)
+        step = step * max(_size(operand), 1)  # so that many elements change their sign
+        after, twice = (replaced((wide(operand) + many * step).astype(operand.dtype)).results() for many in (1, 2))
+        if after is not None and twice is not None:
+            what = f"{call.op.name}, which says that it is {structure}: with all of {name} changed"
+            _steps_are_alike(call, (before, after, twice), what)
 
 
 def _become_the_value(change: _Change) -> bool:
@@ -374,21 +431,25 @@ def _moves(change: _Change) -> None:
 
 
 def _fetches_or_puts(change: _Change) -> None:
+    arrays = [array for _, array, _ in change.call.arrays()]
+    assert any(array.dtype.kind in "biu" for array in arrays), f"{change.what}: no operand names places"
     if change.structure.dims is not None:
         _stays_within_reach(change)
     assert isinstance(change.structure, Indexing)
     if not change.structure.writes:
         assert _become_the_value(change), f"{change.what} to {change.value}, a result changes to something else"
-    elif sum(int(changed.sum()) for changed in change.changed()) > 1 and not _become_the_value(change):
-        _is_affine(change)  # one number that is added in several places
+        return
+    # Where elements meet, an extreme of them is the value or another element; a sum or a product is affine in it.
+    elements = np.concatenate([change.value.reshape(-1), *[array.reshape(-1) for array in arrays]])
+    _is_affine(change, [np.isin(after, elements.astype(after.dtype)) for after in change.after])
 
 
 CLAIMS: dict[type[Structure], Callable[[_Change], None]] = {
     Pointwise: _is_pointwise,
-    Random: _is_pointwise,
+    Random: _is_random,
     Rowwise: _stays_within_reach,
     Reduction: _reduces,
-    Contraction: _is_affine,
+    Contraction: _is_linear_in_each,
     Shaping: _moves,
     Indexing: _fetches_or_puts,
 }
@@ -411,4 +472,21 @@ def check_claim(op: Op, args: Args, structure: Structure | None = None) -> int:
     for change in _changes(call, claimed, before):
         CLAIMS[type(claimed)](change)
         shown += change.shows
+    if isinstance(claimed, Contraction):
+        _is_linear_in_whole_operands(call, claimed, before)
     return shown
+
+
+def draws(op: Op, args: Args) -> bool:
+    """Whether another generator gives another result for the operands of the call, or for operands of halves.
+
+    The operands of samples often leave nothing to chance, so that there is one right result: probabilities 0 and 1.
+    """
+    call = _Call.of(op, args)
+    halves = [np.full_like(one, 0.5) if isinstance(one, np.ndarray) else one for one in call.args]
+    for given in (call.args, halves):
+        others = [copy.copy(one).manual_seed(OTHER_SEED) if isinstance(one, Generator) else one for one in given]
+        before, after = _Call(op, given).results(), _Call(op, others).results()
+        if before is not None and after is not None and any(_differ(*pair).any() for pair in zip(before, after)):
+            return True
+    return False

@@ -17,6 +17,7 @@ from polyad.dispatch.structure import (
     Last,
     Opaque,
     Pointwise,
+    Random,
     Reduction,
     Rowwise,
     Shaping,
@@ -25,11 +26,12 @@ from polyad.dispatch.structure import (
     indexing,
     opaque,
     pointwise,
+    random,
     shaping,
 )
 from polyad_conformance.samples import families
 
-from .claims import Args, check_claim, recorded, signature
+from .claims import Args, check_claim, draws, recorded, signature
 
 NOT_SAID = {
     "attention", "attention_backward", "cdist", "euclidean_cdist", "pdist", "batch_norm", "batch_norm_backward",
@@ -71,6 +73,11 @@ def test_what_ops_say_is_true_and_was_put_to_the_test() -> None:
     assert [op.name for op in claiming if not shown[op.name]] == [], "no sample shows whether these are what they say"
 
 
+def test_what_is_called_random_is_drawn() -> None:
+    named = {op.name for op in CATALOGUE if isinstance(op.structure, Random)}
+    assert named - {op.name for op, args in calls() if op.name in named and draws(op, args)} == set()
+
+
 def test_every_op_says_what_it_is() -> None:
     assert {op.name for op in CATALOGUE if op.structure == opaque} == NOT_SAID
 
@@ -108,7 +115,23 @@ def test_a_primitive_that_reduces_says_how_its_rows_combine() -> None:
         ("overlap_add", shaping, "more than one constant|changes to something else"),
         ("gather", Shaping("dim"), "changes to something else"),
         ("mul", indexing, "changes to something else"),
-        ("softmax", Indexing(writes=True), "twice as much"),
+        ("neg", indexing, "no operand names places"),
+        ("softmax", Indexing(writes=True), "no operand names places"),
+        ("exp", Indexing(writes=True), "no operand names places"),
+        ("mul", Indexing(writes=True), "no operand names places"),
+        ("cumsum", Indexing(writes=True), "no operand names places"),
+        ("nll_loss", indexing, "changes to something else"),
+        ("cross_entropy", Indexing(writes=True), "twice as much"),
+        ("exp", random, "no generator is given"),
+        ("mul", random, "no generator is given"),
+        ("exp", contraction, "twice as much"),
+        ("abs", contraction, "twice as much"),
+        ("relu", contraction, "twice as much"),
+        ("cumprod", contraction, "with all of input changed"),
+        ("prod", contraction, "with all of input changed"),
+        ("linalg_det", contraction, "with all of A changed"),
+        ("abs", shaping, "changes to something else"),
+        ("relu", shaping, "changes to something else"),
         ("range_sum", Contraction(Last(0)), "changed at"),
     ],
 )
