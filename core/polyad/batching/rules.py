@@ -220,8 +220,8 @@ def draw(level: VmapLevel, op: Op, args: tuple[Any, ...]) -> Any:
     check_randomness(level, op)
     if level.randomness == "same":
         return op.call(*args)
-    if op.name == "permutation":
-        return _permutations(level, *args)
+    if op.name in DRAWS:
+        return DRAWS[op.name](level, *args)
     if op.params[:1] == ("shape",):
         return level.wrap(op.call((level.size, *args[0]), *args[1:]))
     # Of operands that are the same for all samples.
@@ -251,3 +251,7 @@ def _permutations(level: VmapLevel, n: int, generator: Any, dtype: Any, device: 
 
     keys = _integers((level.size, n), 0, 2**63 - 1, generator, int64, device)
     return level.wrap(argsort(keys, 1, stable=True).to(dtype))
+
+
+DRAWS: dict[str, Callable[..., Any]] = {"permutation": _permutations}
+"""Draws whose elements depend on each other, by the op's name: for a batch they are no draw with a dimension more."""
