@@ -256,7 +256,8 @@ def _others(value: Any, structure: Structure) -> list[Any]:
     if kind == "b":
         return [~value]
     if isinstance(structure, (Shaping, Indexing)):
-        tried: list[Any] = [MARK[kind], value ^ 1 if kind in "iu" else -MARK[kind]]
+        # Some that are large and some that are small, of both signs: what moves abs(x) or a clamped x moves one of them.
+        tried: list[Any] = [MARK[kind], 0, *([value ^ 1] if kind in "iu" else [-MARK[kind], 2.0**-10])]
     elif kind in "iu":
         tried = [value ^ 1, 0]
     else:
@@ -372,10 +373,14 @@ def _steps_are_alike(
     operations = sum(array.size for _, array, _ in call.arrays())  # no fewer than the products in a sum
     for number, (before, after, further) in enumerate(zip(*steps)):
         assert before.shape == after.shape == further.shape, f"{what}, result {number} has another shape"
+        finite = np.isfinite(wide(before))
         with np.errstate(all="ignore"):
-            first, second = wide(after) - wide(before), wide(further) - wide(after)
+            one, two, three = (1 * wide(result) for result in (before, after, further))  # booleans as 0 and 1
+            first, second = two - one, three - two
+        bent = finite & ~(np.isfinite(first) & np.isfinite(second))
         if exempt is not None:
-            first, second = first[~exempt[number]], second[~exempt[number]]
+            first, second, bent = (array[~exempt[number]] for array in (first, second, bent))
+        assert not bent.any(), f"{what}, a finite result changes to one that is not"
         allowed = 0.0
         if before.dtype.kind not in "biu":
             size = max(_size(before), _size(after), _size(further), 1)
@@ -402,15 +407,19 @@ def _is_linear_in_whole_operands(call: _Call, structure: Structure, before: list
             step = step + 1j * rng.standard_normal(operand.shape)
         step = step * max(_size(operand), 1)  # so that many elements change their sign
         after, twice = (replaced((wide(operand) + many * step).astype(operand.dtype)).results() for many in (1, 2))
-        if after is not None and twice is not None:
-            what = f"{call.op.name}, which says that it is {structure}: with all of {name} changed"
-            _steps_are_alike(call, (before, after, twice), what)
+        what = f"{call.op.name}, which says that it is {structure}: with all of {name} changed"
+        assert after is not None and twice is not None, f"{what}, it refuses its operands"
+        _steps_are_alike(call, (before, after, twice), what)
+
+
+def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
 
 
 def _become_the_value(change: _Change) -> bool:
     for after, changed in zip(change.after, change.changed()):
-        with np.errstate(all="ignore"):
-            value = np.asarray(change.value).astype(after.dtype)
+        value = _cast(change.value, after.dtype)
         if not np.array_equal(after[changed], np.full(int(changed.sum()), value), equal_nan=after.dtype.kind in "fc"):
             return False
     return True
@@ -424,8 +433,7 @@ def _moves(change: _Change) -> None:
     assert _become_the_value(change), f"{change.what} to {change.value}, a result changes to something else"
     given = np.concatenate([array.reshape(-1) for _, array, _ in change.call.arrays()])
     for result in change.before:
-        with np.errstate(all="ignore"):
-            foreign = set(result.reshape(-1).tolist()) - set(given.astype(result.dtype).tolist())
+        foreign = set(result.reshape(-1).tolist()) - set(_cast(given, result.dtype).tolist())
         foreign = {one for one in foreign if one == one}
         assert len(foreign) <= 1, f"{change.what}: more than one constant is added: {sorted(foreign, key=abs)[:2]}"
 
@@ -441,7 +449,7 @@ def _fetches_or_puts(change: _Change) -> None:
         return
     # Where elements meet, an extreme of them is the value or another element; a sum or a product is affine in it.
     elements = np.concatenate([change.value.reshape(-1), *[array.reshape(-1) for array in arrays]])
-    _is_affine(change, [np.isin(after, elements.astype(after.dtype)) for after in change.after])
+    _is_affine(change, [np.isin(after, _cast(elements, after.dtype)) for after in change.after])
 
 
 CLAIMS: dict[type[Structure], Callable[[_Change], None]] = {
