@@ -226,7 +226,8 @@ def _changes(call: _Call, structure: Structure, before: list[np.ndarray]) -> Ite
             if not operand.size:
                 break
             index = tuple(int(one) for one in np.unravel_index(flat, operand.shape))
-            every = isinstance(structure, (Shaping, Indexing, Contraction))  # abs may be told from x only below 0
+            # Of these each value may tell more: abs(x) is x where x is positive.
+            every = isinstance(structure, (Shaping, Indexing, Contraction))
             for value in _others(operand[index], structure):
                 after = replaced(_with(operand, index, value)).results()
                 if after is None:
@@ -256,7 +257,7 @@ def _others(value: Any, structure: Structure) -> list[Any]:
     if kind == "b":
         return [~value]
     if isinstance(structure, (Shaping, Indexing)):
-        # Some that are large and some that are small, of both signs: what moves abs(x) or a clamped x moves one of them.
+        # Large and small ones of both signs, of which abs or clamp would make something else.
         tried: list[Any] = [MARK[kind], 0, *([value ^ 1] if kind in "iu" else [-MARK[kind], 2.0**-10])]
     elif kind in "iu":
         tried = [value ^ 1, 0]
@@ -371,7 +372,7 @@ def _steps_are_alike(
     exempt: Sequence[np.ndarray] | None = None,
 ) -> None:
     operations = sum(array.size for _, array, _ in call.arrays())  # no fewer than the products in a sum
-    for number, (before, after, further) in enumerate(zip(*steps)):
+    for number, (before, after, further) in enumerate(zip(*steps, strict=True)):
         assert before.shape == after.shape == further.shape, f"{what}, result {number} has another shape"
         finite = np.isfinite(wide(before))
         with np.errstate(all="ignore"):
@@ -406,9 +407,11 @@ def _is_linear_in_whole_operands(call: _Call, structure: Structure, before: list
         if operand.dtype.kind == "c":
             step = step + 1j * rng.standard_normal(operand.shape)
         step = step * max(_size(operand), 1)  # so that many elements change their sign
-        after, twice = (replaced((wide(operand) + many * step).astype(operand.dtype)).results() for many in (1, 2))
+        stepped = [np.asarray(wide(operand) + many * step).astype(operand.dtype) for many in (1, 2)]
+        after, twice = (replaced(one).results() for one in stepped)
         what = f"{call.op.name}, which says that it is {structure}: with all of {name} changed"
-        assert after is not None and twice is not None, f"{what}, it refuses its operands"
+        assert after is not None, f"{what}, it refuses its operands"
+        assert twice is not None, f"{what}, it refuses its operands"
         _steps_are_alike(call, (before, after, twice), what)
 
 
