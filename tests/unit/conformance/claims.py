@@ -371,22 +371,22 @@ def _steps_are_alike(
     what: str,
     exempt: Sequence[np.ndarray] | None = None,
 ) -> None:
-    operations = sum(array.size for _, array, _ in call.arrays())  # no fewer than the products in a sum
+    arrays = [array for _, array, _ in call.arrays()]
+    operations = sum(array.size for array in arrays)  # no fewer than the products in a sum
     for number, (before, after, further) in enumerate(zip(*steps, strict=True)):
         assert before.shape == after.shape == further.shape, f"{what}, result {number} has another shape"
-        finite = np.isfinite(wide(before))
+        one, two, three = (1 * wide(result) for result in (before, after, further))  # booleans as 0 and 1
+        looked = np.isfinite(one) if exempt is None else np.isfinite(one) & ~exempt[number]
         with np.errstate(all="ignore"):
-            one, two, three = (1 * wide(result) for result in (before, after, further))  # booleans as 0 and 1
-            first, second = two - one, three - two
-        bent = finite & ~(np.isfinite(first) & np.isfinite(second))
-        if exempt is not None:
-            first, second, bent = (array[~exempt[number]] for array in (first, second, bent))
-        assert not bent.any(), f"{what}, a finite result changes to one that is not"
+            first, second = (two - one)[looked], (three - two)[looked]
+        assert np.isfinite(first).all(), f"{what}, a finite result changes to one that is not"
+        assert np.isfinite(second).all(), f"{what}, a finite result changes to one that is not"
         allowed = 0.0
         if before.dtype.kind not in "biu":
             size = max(_size(before), _size(after), _size(further), 1)
-            # Four roundings per operation: the second difference has the middle result twice.
-            allowed = (_rounding(before) + 4 * operations * eps(polyad_dtype(before.dtype))) * size
+            # The steps of an operand are rounded too. Four roundings per operation: the middle result counts twice.
+            coarsest = max(eps(polyad_dtype(one.dtype)) for one in (before, *arrays) if one.dtype.kind not in "biu")
+            allowed = (256 + 4 * operations) * coarsest * size
         assert np.allclose(first, second, rtol=0, atol=allowed, equal_nan=True), (
             f"{what}, a result changes by {np.max(np.abs(first))}, by twice as much it changes by "
             f"{np.max(np.abs(second))} more"
