@@ -226,7 +226,8 @@ def _changes(call: _Call, structure: Structure, before: list[np.ndarray]) -> Ite
             if not operand.size:
                 break
             index = tuple(int(one) for one in np.unravel_index(flat, operand.shape))
-            every = isinstance(structure, (Shaping, Indexing, Contraction))  # abs may be told from x only below 0
+            # Of these each value may tell more: abs(x) is x where x is positive.
+            every = isinstance(structure, (Shaping, Indexing, Contraction))
             for value in _others(operand[index], structure):
                 after = replaced(_with(operand, index, value)).results()
                 if after is None:
@@ -256,7 +257,8 @@ def _others(value: Any, structure: Structure) -> list[Any]:
     if kind == "b":
         return [~value]
     if isinstance(structure, (Shaping, Indexing)):
-        tried: list[Any] = [MARK[kind], value ^ 1 if kind in "iu" else -MARK[kind]]
+        # Large and small ones of both signs, of which abs or clamp would make something else.
+        tried: list[Any] = [MARK[kind], 0, *([value ^ 1] if kind in "iu" else [-MARK[kind], 2.0**-10])]
     elif kind in "iu":
         tried = [value ^ 1, 0]
     else:
@@ -369,18 +371,22 @@ def _steps_are_alike(
     what: str,
     exempt: Sequence[np.ndarray] | None = None,
 ) -> None:
-    operations = sum(array.size for _, array, _ in call.arrays())  # no fewer than the products in a sum
-    for number, (before, after, further) in enumerate(zip(*steps)):
+    arrays = [array for _, array, _ in call.arrays()]
+    operations = sum(array.size for array in arrays)  # no fewer than the products in a sum
+    for number, (before, after, further) in enumerate(zip(*steps, strict=True)):
         assert before.shape == after.shape == further.shape, f"{what}, result {number} has another shape"
+        one, two, three = (1 * wide(result) for result in (before, after, further))  # booleans as 0 and 1
+        looked = np.isfinite(one) if exempt is None else np.isfinite(one) & ~exempt[number]
         with np.errstate(all="ignore"):
-            first, second = wide(after) - wide(before), wide(further) - wide(after)
-        if exempt is not None:
-            first, second = first[~exempt[number]], second[~exempt[number]]
+            first, second = (two - one)[looked], (three - two)[looked]
+        assert np.isfinite(first).all(), f"{what}, a finite result changes to one that is not"
+        assert np.isfinite(second).all(), f"{what}, a finite result changes to one that is not"
         allowed = 0.0
         if before.dtype.kind not in "biu":
             size = max(_size(before), _size(after), _size(further), 1)
-            # Four roundings per operation: the second difference has the middle result twice.
-            allowed = (_rounding(before) + 4 * operations * eps(polyad_dtype(before.dtype))) * size
+            # The steps of an operand are rounded too. Four roundings per operation: the middle result counts twice.
+            coarsest = max(eps(polyad_dtype(one.dtype)) for one in (before, *arrays) if one.dtype.kind not in "biu")
+            allowed = (256 + 4 * operations) * coarsest * size
         assert np.allclose(first, second, rtol=0, atol=allowed, equal_nan=True), (
             f"{what}, a result changes by {np.max(np.abs(first))}, by twice as much it changes by "
             f"{np.max(np.abs(second))} more"
@@ -401,16 +407,22 @@ def _is_linear_in_whole_operands(call: _Call, structure: Structure, before: list
         if operand.dtype.kind == "c":
             step = step + 1j * rng.standard_normal(operand.shape)
         step = step * max(_size(operand), 1)  # so that many elements change their sign
-        after, twice = (replaced((wide(operand) + many * step).astype(operand.dtype)).results() for many in (1, 2))
-        if after is not None and twice is not None:
-            what = f"{call.op.name}, which says that it is {structure}: with all of {name} changed"
-            _steps_are_alike(call, (before, after, twice), what)
+        stepped = [np.asarray(wide(operand) + many * step).astype(operand.dtype) for many in (1, 2)]
+        after, twice = (replaced(one).results() for one in stepped)
+        what = f"{call.op.name}, which says that it is {structure}: with all of {name} changed"
+        assert after is not None, f"{what}, it refuses its operands"
+        assert twice is not None, f"{what}, it refuses its operands"
+        _steps_are_alike(call, (before, after, twice), what)
+
+
+def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
 
 
 def _become_the_value(change: _Change) -> bool:
     for after, changed in zip(change.after, change.changed()):
-        with np.errstate(all="ignore"):
-            value = np.asarray(change.value).astype(after.dtype)
+        value = _cast(change.value, after.dtype)
         if not np.array_equal(after[changed], np.full(int(changed.sum()), value), equal_nan=after.dtype.kind in "fc"):
             return False
     return True
@@ -424,8 +436,7 @@ def _moves(change: _Change) -> None:
     assert _become_the_value(change), f"{change.what} to {change.value}, a result changes to something else"
     given = np.concatenate([array.reshape(-1) for _, array, _ in change.call.arrays()])
     for result in change.before:
-        with np.errstate(all="ignore"):
-            foreign = set(result.reshape(-1).tolist()) - set(given.astype(result.dtype).tolist())
+        foreign = set(result.reshape(-1).tolist()) - set(_cast(given, result.dtype).tolist())
         foreign = {one for one in foreign if one == one}
         assert len(foreign) <= 1, f"{change.what}: more than one constant is added: {sorted(foreign, key=abs)[:2]}"
 
@@ -441,7 +452,7 @@ def _fetches_or_puts(change: _Change) -> None:
         return
     # Where elements meet, an extreme of them is the value or another element; a sum or a product is affine in it.
     elements = np.concatenate([change.value.reshape(-1), *[array.reshape(-1) for array in arrays]])
-    _is_affine(change, [np.isin(after, elements.astype(after.dtype)) for after in change.after])
+    _is_affine(change, [np.isin(after, _cast(elements, after.dtype)) for after in change.after])
 
 
 CLAIMS: dict[type[Structure], Callable[[_Change], None]] = {
