@@ -205,8 +205,6 @@ def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
 
     It has the function's other parameters, and its example, whose results are the same.
     """
-    from .front import front
-
     known = _function_of(declared)
     name = known.name + "_"
     signature = inspect.signature(declared)
@@ -238,8 +236,6 @@ def method(name: str = "") -> Callable[[F], F]:
     """
 
     def wrap(definition: F) -> F:
-        from .front import front
-
         attached = name or definition.__name__
         make = (lambda: definition) if attached.startswith("__") else (lambda: front(definition))
         _attach(attached, definition.__module__, make)
