@@ -18,6 +18,7 @@ import polyad.jit  # declares an effect
 from polyad import Tensor, func
 from polyad.autograd import forward_ad
 from polyad.autograd.passing import pass_through
+from polyad.dispatch.catalogue import OPS
 from polyad.dispatch.effects import EFFECTS, Effect, Record, Result, declare, exchanged
 from polyad.dispatch.modes import Mode
 from polyad.errors import TransformError
@@ -26,6 +27,8 @@ from polyad.history.node import Leaf, Node
 from polyad.ops.memory.conversion import to_device
 from polyad.ops.reductions.any_all import anywhere
 from polyad.state import state
+
+list(OPS)  # loads every family, and with it the effects that it declares
 
 # ----------------------------------------------------------------------------------------------------- the programs
 
