@@ -18,7 +18,7 @@ import polyad.jit  # declares an effect
 from polyad import Tensor, func
 from polyad.autograd import forward_ad
 from polyad.autograd.passing import pass_through
-from polyad.dispatch.catalogue import OPS
+from polyad.dispatch.catalogue import ATTRIBUTES
 from polyad.dispatch.effects import EFFECTS, Effect, Record, Result, declare, exchanged
 from polyad.dispatch.modes import Mode
 from polyad.errors import TransformError
@@ -28,7 +28,7 @@ from polyad.ops.memory.conversion import to_device
 from polyad.ops.reductions.any_all import anywhere
 from polyad.state import state
 
-list(OPS)  # loads every family, and with it the effects that it declares
+list(ATTRIBUTES)  # loads the families, and with them the effects that they declare
 
 # ----------------------------------------------------------------------------------------------------- the programs
 
