@@ -17,13 +17,13 @@ import hashlib
 import threading
 import time
 from collections.abc import Sequence
-from functools import cache
 
 import pyopencl as cl
 
 from polyad.errors import KernelFailure, OutOfMemory
 
 from ....runtime import choices
+from ....runtime.kept import kept
 from ....runtime.programs import cache_folder
 from .product import Product
 from .ways import Way
@@ -70,7 +70,7 @@ _measuring = threading.Lock()
 """One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants this lock."""
 
 
-@cache
+@kept
 def _known(device: object) -> dict[object, Way]:
     return {}
 
