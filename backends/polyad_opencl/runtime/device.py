@@ -29,6 +29,7 @@ from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.interop.numpy import numpy_dtype
 
 from . import discovery
+from .folder import pocl_cache, remove_pocls
 from .memory import Pool
 from .programs import Programs
 from .transfers import Transfers
@@ -190,7 +191,7 @@ class Device:
         if getattr(error, "code", 0) == cl.status_code.INVALID_KERNEL_NAME:
             found.lines["program"] = f"built, and has no kernel {name}"
             if self.handle.platform.name == discovery.POCL:
-                found.fix = f"delete PoCL's cache {discovery.pocl_cache()}: a process that was killed damaged it"
+                found.fix = f"delete PoCL's cache {pocl_cache()}: a process that was killed damaged it"
         return found
 
     def finish(self) -> None:
@@ -377,12 +378,13 @@ def _at_exit() -> None:
         time.sleep(0.001)
     for device in _opened:
         try:
-            device.programs.save()
+            device.programs.save_all()
             if device.trouble == _CLOSING:
                 device.queue.finish()
         except Exception:
             pass  # nobody is left to tell
         _keep_for_ever(device)
+    remove_pocls()
 
 
 def _keep_for_ever(device: Device) -> None:

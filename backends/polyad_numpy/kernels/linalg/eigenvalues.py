@@ -24,7 +24,7 @@ def _converging(op: str, work: Callable[..., Any], a: Any, *options: Any) -> Any
 def _failure(op: str, a: Any, said: str) -> LinAlgError:
     return LinAlgError(
         f"{op}: the algorithm did not converge{_where(a)}",
-        notes={"LAPACK said": said},
+        notes={"LAPACK said": said} if said else {},
         fix="look for nan and inf in the input (isfinite), scale it, or add a small multiple of the identity",
     )
 
