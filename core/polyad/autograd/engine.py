@@ -22,7 +22,7 @@ from typing import Any
 from ..dispatch.modes import twin
 from ..dispatch.op import op_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
-from ..history.node import Calls, Leaf, Node, Output
+from ..history.node import Leaf, Node, Output
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..state import line_at, state
@@ -135,6 +135,7 @@ def run(
     state.grad_enabled, state.backward = create_graph, this
     inspect = inspector()
     last_users: dict[Node, list[Leaf]] | None = None
+    freeing: Node | None = None  # the node whose turn it is, if this pass frees it
     try:
         while heap:
             node = heappop(heap)[1]
@@ -187,15 +188,10 @@ def run(
                 continue
             calls = node.calls
             if calls is None:
-                raise AutogradError(
-                    f"backward: the graph was freed: {node.name()} has already been run backward",
-                    fix="pass retain_graph=True to the first backward, or compute the result anew",
-                )
+                raise _freed(node)
             seq = node.seq
-            holds = False
-            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
-                calls, holds = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
-            for target, formula, saved in calls:
+            holds = calls.__class__ is not list and calls.holds  # type: ignore[attr-defined]
+            for target, _, saved in calls if calls.__class__ is not PackedCalls else ():
                 if needed is not None and not _any_needed(target, needed):
                     holds = holds or bool(saved)
                     continue
@@ -211,6 +207,17 @@ def run(
                                 holds = True
                                 if item._storage is not None and item._storage.written > seq:
                                     raise stale(node, item, item._storage)
+            if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
+                if _freeing.setdefault(node, this) is not this:  # another thread's pass is at it
+                    raise _freed(node)
+                freeing = node
+                if node.calls is not calls:  # or was, a moment ago
+                    raise _freed(node)
+            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
+                calls = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
+            for target, formula, saved in calls:
+                if needed is not None and not _any_needed(target, needed):
+                    continue
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
@@ -232,10 +239,10 @@ def run(
                             if last_users is None and accumulate and _is_awaited(receiver):
                                 last_users = this.last_users(node)
                         heappush(heap, (-receiver.seq, receiver))
-            if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
+            if freeing is not None:
                 node.freed = [call[0] for call in calls]
-                node.calls = None
-                node.out = None
+                node.calls = node.out = freeing = None
+                del _freeing[node]
             if last_users is not None and node in last_users:
                 for leaf in last_users[node]:
                     if leaf in arrived:
@@ -248,8 +255,21 @@ def run(
             add_origin(error, node)
         raise
     finally:
+        if freeing is not None:  # its formula failed: another pass may try again
+            del _freeing[freeing]
         state.grad_enabled, state.backward = before, outer
     return captured
+
+
+_freeing: dict[Node, Pass] = {}
+"""The nodes that a pass is freeing: of several threads, the first to enter a node, which is one step, may."""
+
+
+def _freed(node: Node) -> AutogradError:
+    return AutogradError(
+        f"backward: the graph was freed: {node.name()} has already been run backward",
+        fix="pass retain_graph=True to the first backward, or compute the result anew",
+    )
 
 
 def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor | None]:
@@ -291,13 +311,12 @@ def _computed(
     create_graph: bool,
     inspect: Any,
     shared: set[int],
-) -> tuple[list[Any], bool]:
-    """The calls of *node* carried out, as calls that give what was computed; and whether they held tensors.
+) -> list[Any]:
+    """The calls of *node* carried out, as calls that give what was computed.
 
     The long way round, for nodes that somebody watches or whose saved tensors are packed.
     """
     packed = isinstance(calls, PackedCalls)
-    holds = isinstance(calls, Calls) and calls.holds
     if isinstance(calls, PackedCalls):
         calls = calls.open(node)
     done: list[list[Any]] = []
@@ -305,17 +324,9 @@ def _computed(
         targets = target if target.__class__ is list else [target]
         if needed is not None and not _any_needed(target, needed):
             done.append([None] * len(targets))
-            holds = holds or bool(saved)
             continue
-        if not packed:
-            for value in saved:
-                for item in value if value.__class__ is list else (value,):
-                    if isinstance(item, Tensor):
-                        holds = True
-                        if item._storage is not None and item._storage.written > node.seq:
-                            raise stale(node, item, item._storage)
-            if create_graph and node.out is not None:
-                saved = _with_history(node, saved)
+        if not packed and create_graph and node.out is not None:
+            saved = _with_history(node, saved)
         result = formula(gradient, *saved)
         parts = [
             None if receiver is None or part is None else _fit(node, receiver, part)
@@ -331,7 +342,7 @@ def _computed(
         done = _after(node, done, gradient)
         shared.update(id(part) for parts in done for part in parts)
         shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
-    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)]
 
 
 def _giver(target: Any, parts: list[Any]) -> Callable[[Any], Any]:

@@ -374,12 +374,20 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return MissingKernel(f"{op.title}: {error}", operands=operands, fix="use another dtype or device")
     if isinstance(error, AttributeError):
         return defect(op.name, operands, error)
-    error_class = ShapeError if isinstance(error, ValueError) else KernelFailure
-    return error_class(
-        f"{op.title}: the kernel failed: {type(error).__name__}: {error}",
-        operands=operands,
-        fix="check shapes and dtypes; if they are right, report the backend",
-    )
+    error_class, fix = KernelFailure, _DRIVERS
+    if isinstance(error, (ValueError, TypeError, LookupError, ArithmeticError)):
+        error_class = ShapeError if isinstance(error, ValueError) else KernelFailure
+        fix = "check shapes and dtypes; if they are right, report the backend"
+    said = f"{type(error).__name__}: {error}"
+    problem = error_class(f"{op.title}: the kernel failed: {said}", operands=operands, fix=fix)
+    problem.failed_kernel = op.title, said  # type: ignore[attr-defined]
+    return problem
+
+
+_DRIVERS = (
+    "these are the device's words, or its driver's: see whether other programs can use the device and start this one "
+    "again; if it fails again, report the backend"
+)
 
 
 def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:
