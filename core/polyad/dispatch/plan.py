@@ -374,7 +374,8 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return MissingKernel(f"{op.title}: {error}", operands=operands, fix="use another dtype or device")
     if isinstance(error, AttributeError):
         return defect(op.name, operands, error)
-    error_class, fix = KernelFailure, _DRIVERS
+    error_class: type[PolyadError] = KernelFailure
+    fix = _DRIVERS
     if isinstance(error, (ValueError, TypeError, LookupError, ArithmeticError)):
         error_class = ShapeError if isinstance(error, ValueError) else KernelFailure
         fix = "check shapes and dtypes; if they are right, report the backend"

@@ -60,27 +60,22 @@ def test_the_shape_rule_explains_a_kernels_failure() -> None:
 
 def test_a_failed_kernel_is_told_in_the_name_of_the_function_that_was_called(monkeypatch) -> None:
     import polyad
-    from polyad.dispatch.plan import describe_failure
     from polyad.dispatch.catalogue import OPS
+    from polyad.dispatch.plan import describe_failure
 
     x = polyad.ones(2, 2)
     problem = describe_failure(OPS["exp"], (x,), RuntimeError("the device is gone"))
     assert "check shapes" not in problem.fix
     assert "driver" in problem.fix
     assert "check shapes" in describe_failure(OPS["exp"], (x,), ValueError("odd")).fix
-    plan_of = OPS["linalg_svd"].plans
     polyad.linalg.svd(x)
 
     def fail(*_):
         raise RuntimeError("the device is gone")
 
-    before = dict(plan_of)
-    try:
-        for key, plan in before.items():
-            plan_of[key] = polyad_replace(plan, fail)
-        with pytest.raises(polyad.errors.KernelFailure, match=r"^pinv: the kernel of linalg_svd failed: RuntimeError: the") as caught:
-            polyad.linalg.pinv(x)
-        assert "A " in str(caught.value)
-    finally:
-        plan_of.clear()
-        plan_of.update(before)
+    for plan in OPS["linalg_svd"].plans.values():
+        monkeypatch.setattr(plan, "kernel", fail)
+    with pytest.raises(
+        polyad.errors.KernelFailure, match="^pinv: the kernel of linalg_svd failed: RuntimeError: the dev"
+    ):
+        polyad.linalg.pinv(x)
