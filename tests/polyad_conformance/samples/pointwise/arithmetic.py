@@ -204,7 +204,7 @@ SAMPLES = [
         dtypes=REAL_FLOATS,
     ),
     *binary(
-        "remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, special=False, number=3
+        "remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, number=3
     ),
     *binary(
         "fmod",
@@ -213,7 +213,6 @@ SAMPLES = [
         draw_other=divided,
         dtypes=REAL,
         gradient=True,
-        special=False,
         number=3,
     ),
     Sample(
@@ -242,7 +241,7 @@ SAMPLES = [
         steps=6,
     ),
     Sample(op="sgn", name="complex zeros", inputs=lambda make: (make((3,)) * 0,), reference=sgn, dtypes=COMPLEX),
-    *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe", special=False),
+    *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe"),
     *[
         Sample(
             op="lerp",
