@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64, int8, int32, int64, uint8
+from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int8, int32, int64, uint8
 
-from ...patterns import binary, unary, wide_integers
+from ...patterns import beside_a_number, binary, unary, wide_integers
 from ...sample import (
     BOOL,
     COMPLEX,
@@ -214,6 +214,17 @@ SAMPLES = [
         dtypes=REAL,
         gradient=True,
         number=3,
+    ),
+    *[
+        beside_a_number(op, reference)
+        for op, reference in (("sub", np.subtract), ("remainder", remainder), ("fmod", np.fmod))
+    ],
+    Sample(
+        op="floor_divide",
+        name="a number beside half types",  # which is not rounded
+        inputs=lambda make: (np.array([0.3, -0.3, 0.9, 1.2]).astype(make(()).dtype), 0.3),
+        reference=lambda a, number: np.floor(a / number),
+        dtypes=(float16, bfloat16),
     ),
     Sample(
         op="remainder",
