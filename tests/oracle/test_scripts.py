@@ -166,7 +166,21 @@ def ranges(torch: Any) -> Any:
     return made
 
 
+def differentiating_what_transforms_returned(torch: Any) -> Any:
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.5])
+    t = torch.func
+    found = []
+    for f in (lambda y, f=t.vjp(torch.square, x)[1]: f(y)[0], t.linearize(torch.square, x)[1]):
+        results = [
+            t.grad(lambda y, f=f: f(y).sum())(y), t.vjp(f, y)[1](x)[0], t.jacrev(f)(y), t.jacfwd(f)(y),
+            t.jvp(f, (y,), (x,))[1], t.grad(lambda y, f=f: t.grad(lambda y: (f(y) ** 3).sum())(y).sum())(y),
+        ]  # fmt: skip
+        found += [*results, [result.requires_grad for result in results]]
+    return found
+
+
 SCRIPTS = [
+    differentiating_what_transforms_returned,
     leaf_that_stops_requiring_a_gradient,
     leaf_that_stops_and_starts_again,
     leaf_that_is_detached,
