@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from ...backend.interface import Signature
+from ...backend.interface import Signature, TensorType
 from ...dispatch.forward import linear_in, multilinear, symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import (
     Typing,
     common_dtype,
+    exact_numbers,
     floating_only,
     no_bool_operand,
     not_bool,
@@ -123,7 +124,7 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
     return _mul(other.to(dtype), alpha) if isinstance(other, Tensor) else other * alpha
 
 
-@primitive(dtype=promoted, structure=pointwise)
+@primitive(dtype=exact_numbers(promoted, 0, 1), structure=pointwise)
 def _mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input * other; of bools, their conjunction."""
 
@@ -148,7 +149,7 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
 multiply = alias("multiply", mul)
 
 
-@primitive(dtype=promoted_float, structure=pointwise)
+@primitive(dtype=exact_numbers(promoted_float, 0, 1), structure=pointwise)
 def _div(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other; integers divide in the default floating dtype."""
 
@@ -212,7 +213,7 @@ def _no_slope(g: Tensor) -> Tensor:
     return zeros_like(g)
 
 
-@primitive(dtype=_divisible("floor_divide"), structure=pointwise)
+@primitive(dtype=exact_numbers(_divisible("floor_divide"), 1), structure=pointwise)
 def _floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """floor(input / other)."""
 
@@ -234,7 +235,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
     return _floor_divide(input, other)
 
 
-@composite(dtype=_divisible("trunc_divide"), structure=pointwise)
+@composite(dtype=exact_numbers(_divisible("trunc_divide"), 1), structure=pointwise)
 def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other rounded towards zero."""
     dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))
@@ -433,7 +434,7 @@ def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = floating_only("lerp")(types[:2], params).outputs[0]
     if isinstance(types[2], type) and dtype_of_number(types[2]).category > dtype.category:
         raise DTypeError("lerp: weight is complex, but input and end are real", fix="convert input to a complex dtype")
-    return Typing((dtype,) * 3, (dtype,))
+    return Typing((dtype, dtype, dtype if isinstance(types[2], TensorType) else None), (dtype,))
 
 
 @composite(dtype=_interpolated, structure=pointwise, inplace=True)

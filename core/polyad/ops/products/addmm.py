@@ -274,6 +274,7 @@ def addr(
         error.add_operands({"input": input, "vec1": vec1, "vec2": vec2})
         raise
     dtype = common_dtype((input._type, vec1._type, vec2._type))
+    vec1, vec2 = vec1.to(dtype), vec2.to(dtype)  # so that the products do not overflow in a smaller dtype
     beta, alpha = (
         _factor("addr", name, value, dtype, exact=True) for name, value in (("beta", beta), ("alpha", alpha))
     )

@@ -8,6 +8,7 @@ from ....dispatch.structure import Pointwise, pointwise
 from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
 from ....tensor import Tensor, check_tensor
+from ...declaring.half_types import in_float32
 from ...pointwise.arithmetic import _add, _mul, _sub
 from ...pointwise.clamp import _check_bounds, _clamp
 from ...pointwise.where import _where
@@ -162,6 +163,7 @@ alias("hardshrink", hardshrink, namespace="nn.functional")
 
 
 @composite(dtype=real("softshrink"), structure=pointwise, method=False)
+@in_float32
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
     """input moved towards 0 by lambd, and 0 where it is nearer."""
     return _where(input > lambd, _sub(input, lambd), _where(input < -lambd, _add(input, lambd), _mul(input, 0)))
