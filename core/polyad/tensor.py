@@ -118,15 +118,6 @@ class Tensor(TensorMethods):
         out._view = None if place is None else ViewOf(None, place.offset)
         return out
 
-    def _resize(self, shape: tuple[int, ...]) -> None:
-        """Give a tensor new memory of *shape*; for ``out=``, whose old contents do not count."""
-        if state.modes:
-            RESIZE.through_modes(self, shape)
-            return
-        type_ = self._type.nd if shape else self._type.zd
-        self._array, self._type = type_.backend.empty(shape, type_.dtype, type_.device), type_
-        self._storage = self._view = None
-
     # ------------------------------------------------------------------------------------------------ properties
 
     @property
@@ -640,11 +631,6 @@ class Tensor(TensorMethods):
         )
 
 
-def _resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    tensor._resize(shape)
-    return tensor
-
-
 def _with_data(tensor: Tensor, value: Tensor) -> Tensor:
     tensor.data = value
     return tensor
@@ -655,7 +641,6 @@ ITEM = declare(Effect("item", Tensor.item, reads=(0,), result=Result.HOST))
 TOLIST = declare(Effect("tolist", Tensor.tolist, reads=(0,), result=Result.HOST))
 NUMPY = declare(Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=(0,), result=Result.HOST))
 ARRAY = declare(Effect("__array__", Tensor.__array__, reads=(0,), result=Result.HOST))
-RESIZE = declare(Effect("resize", _resized, rebinds=0, result=Result.FRESH))
 REQUIRE_GRAD = declare(Effect("requires_grad_", Tensor.requires_grad_, record=Record.CHANGED, result=Result.TARGET))
 RETAIN_GRAD = declare(Effect("retain_grad", Tensor.retain_grad, record=Record.CHANGED, result=Result.NOTHING))
 REGISTER_HOOK = declare(Effect("register_hook", Tensor.register_hook, record=Record.CHANGED, result=Result.NOTHING))

@@ -50,7 +50,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     free = [label for term in labels for label in term if label not in summed]
     result = run(plan((tuple(labels[0]), tuple(labels[1])), tuple(free), (left, right)), (a, b)).contiguous()
     if out is not None:
-        from ...dispatch.caller import write_out
+        from ...dispatch.out import write_out
 
         return write_out(out, result)  # type: ignore[no-any-return]
     return result
