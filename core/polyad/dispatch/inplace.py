@@ -201,6 +201,12 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
             operands={"self": target},
             fix="clone() it before writing",
         )
+    if storage.conjugate_of is not None and storage.conjugate_of() is not None:
+        raise ArgumentError(
+            f"{name}: conj() copies here, so the tensor that was conjugated would miss the write",
+            operands={"self": target},
+            fix="write to that tensor, or take conj_physical() or resolve_conj() of it for a tensor of its own",
+        )
     if one_value:
         return
     if has_internal_overlap(target._array.shape, target._array.strides):

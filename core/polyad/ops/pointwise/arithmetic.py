@@ -9,6 +9,7 @@ each backend's table, and its samples to ``polyad_conformance/samples``.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
@@ -28,6 +29,7 @@ from ...dispatch.promotion import (
 from ...dispatch.structure import pointwise
 from ...dtypes import BOOL, COMPLEX, FLOATING, dtype_of_number
 from ...errors import ArgumentTypeError, DTypeError, OptionError
+from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
 
@@ -421,11 +423,25 @@ def conjugate(value: Tensor | Number) -> Tensor | Number:
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element: a copy where PyTorch defers the work; a real tensor itself.
 
+    The copy cannot be written to while *input* lives, whose elements the write would change in PyTorch: `conj_physical`
+    and `resolve_conj` give one that can.
+
     >>> import polyad
     >>> polyad.conj(polyad.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return _conj(input) if check_tensor(input, "conj", "input")._type.dtype.is_complex else input
+    return conjugate_view(input) if check_tensor(input, "conj", "input")._type.dtype.is_complex else input
+
+
+def conjugate_view(input: Tensor) -> Tensor:
+    """The conjugates of complex numbers as a tensor that is not written to while somebody else has *input*'s memory:
+    PyTorch's would show that memory.
+    """
+    result = _conj(input)
+    if not state.modes:
+        shown = input._storage or input._make_storage()
+        (result._storage or result._make_storage()).conjugate_of = weakref.ref(shown.origin or shown)
+    return result
 
 
 def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
