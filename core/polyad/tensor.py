@@ -245,6 +245,12 @@ class Tensor(TensorMethods):
             return
         if not isinstance(value, Tensor):
             raise ArgumentTypeError("data: it must be a tensor", operands={"value": value}, fix="assign a tensor")
+        if self._node is not None and value._type.dtype.category < FLOATING:
+            raise DTypeError(
+                "data: a tensor that requires a gradient holds floating point or complex numbers",
+                operands={"self": self, "value": value},
+                fix="call requires_grad_(False) first, or convert the value",
+            )
         storage = value._storage or value._make_storage()
         self._array, self._type, self._storage = value._array, value._type, storage
         self._view = None if value._view is None else ViewOf(None, value._view.offset)

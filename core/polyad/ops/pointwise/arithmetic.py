@@ -27,7 +27,7 @@ from ...dispatch.promotion import (
     promoted_float,
 )
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, COMPLEX, FLOATING, dtype_of_number
+from ...dtypes import BOOL, COMPLEX, FLOATING, DType, dtype_of_number
 from ...errors import ArgumentTypeError, DTypeError, OptionError
 from ...state import state
 from ...tensor import Tensor, check_tensor
@@ -57,7 +57,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     >>> polyad.add(polyad.tensor([1, 2]), polyad.tensor([10, 20]), alpha=2)
     tensor([21, 42])
     """
-    return _add(input, other if alpha == 1 else _scaled("add", input, other, alpha))
+    return _add(input, other if alpha.__class__ is int and alpha == 1 else _scaled("add", input, other, alpha))
 
 
 @primitive(dtype=no_bool_operand("sub"), structure=pointwise)
@@ -80,7 +80,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     >>> polyad.sub(polyad.tensor([5, 7]), 2)
     tensor([3, 5])
     """
-    return _sub(input, other if alpha == 1 else _scaled("sub", input, other, alpha))
+    return _sub(input, other if alpha.__class__ is int and alpha == 1 else _scaled("sub", input, other, alpha))
 
 
 subtract = alias("subtract", sub)
@@ -94,7 +94,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> polyad.rsub(polyad.tensor([5, 7]), 2)
     tensor([-3, -5])
     """
-    return _sub(other, input if alpha == 1 else _scaled("rsub", other, input, alpha))
+    return _sub(other, input if alpha.__class__ is int and alpha == 1 else _scaled("rsub", other, input, alpha))
 
 
 def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Number) -> Tensor | Number:
@@ -114,15 +114,25 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
     if op != "add":
         no_bool_operand(op)(types, {})  # before the conversion below hides a bool
     dtype = common_dtype(types)
-    if dtype.category < FLOATING <= dtype_of_number(type(alpha)).category:
-        raise DTypeError(
-            f"{op}: alpha is {alpha!r}, but the operands are {dtype.name}",
-            operands={"input": input, "other": other},
-            fix="pass an integer, or convert the operands first",
-        )
+    check_factor(op, "alpha", alpha, dtype, input=input, other=other)
     if dtype.category == BOOL:
         alpha = bool(alpha)
-    return _mul(other.to(dtype), alpha) if isinstance(other, Tensor) else other * alpha
+    if isinstance(other, Tensor):
+        return _mul(other.to(dtype), alpha)
+    return bool(other * alpha) if dtype.category == BOOL else other * alpha
+
+
+def check_factor(op: str, name: str, factor: Number, dtype: DType, **operands: Any) -> None:
+    """Raise DTypeError for a factor that operands of *dtype* are not multiplied by: a fraction for integers, a complex
+    number for real ones, a bool for numbers.
+    """
+    category = dtype_of_number(type(factor)).category
+    if category == BOOL != dtype.category or dtype.category < max(category, FLOATING) == category:
+        raise DTypeError(
+            f"{op}: {name} is {factor!r}, but the operands are {dtype.name}",
+            operands=operands,
+            fix="pass an integer, or convert the operands first",
+        )
 
 
 @primitive(dtype=promoted, structure=pointwise)
