@@ -134,7 +134,8 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
     if src._type.device != self._type.device:
         src = to_device(src, self._type.device)
     storage = self._storage
-    if storage is not None and share(storage, (src,)) and must_wait("copy_", self, (src,), True):
+    # A single element is read before anything is written.
+    if storage is not None and share(storage, (src,)) and must_wait("copy_", self, (src,), True, src.ndim > 0):
         src = _copy(src)
     # What holds no floating point numbers has no gradient, whatever is written to it.
     differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING
@@ -181,8 +182,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
                 operands={"self": self, "value": value},
                 fix="pass a 0-d tensor or a number",
             )
-        # The value is read before anything is written, also where it is an element of self.
-        return copy_(self, value.clone() if self._storage is not None and share(self._storage, (value,)) else value)
+        return copy_(self, value)
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(
             f"fill_: value is {type(value).__name__}, not a number",
