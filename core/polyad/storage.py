@@ -36,6 +36,16 @@ class ViewOf(NamedTuple, Generic[T]):
     offset: int
 
 
+class InferenceView(ViewOf[T]):
+    """Where a tensor of ``inference_mode`` lies in its storage, whether it is a view or not: it has no base."""
+
+    __slots__ = ()
+
+
+INFERENCE: InferenceView[Any] = InferenceView(None, 0)
+"""Of a tensor of ``inference_mode`` that begins its storage."""
+
+
 class UnrecordedViewOf(Generic[T]):
     """Where a view taken with gradients off lies: as `ViewOf`, but it does not keep its base alive.
 

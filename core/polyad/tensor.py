@@ -8,7 +8,7 @@ by its layers, not by users:
     _type     TensorType: dtype, device, 0-d or not
     _storage  Storage shared with aliases; None while nothing aliases it
     _view     ViewOf(base, offset) for a view (UnrecordedViewOf if taken with gradients off), None for a tensor that
-              begins its storage
+              begins its storage; InferenceView for all that is made in inference_mode
     _node     autograd Node: a Leaf if the user asked for a gradient, an op's node for its result, None without history
     _grad     the accumulated gradient
 
@@ -45,8 +45,8 @@ from .history.hooks import RemovableHandle, register
 from .history.node import Leaf, Node, Output, add_hook
 from .layout import Size, element_strides, is_contiguous, normalize_dim
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
-from .state import state
-from .storage import Storage, UnrecordedViewOf, ViewOf
+from .state import UNDER_INFERENCE, state
+from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from .tensor_methods import TensorMethods
 
 
@@ -97,7 +97,8 @@ class Tensor(TensorMethods):
         out: Tensor = object.__new__(Tensor)
         out._array = array
         out._type = type_
-        out._node = out._storage = out._grad = out._view = None
+        out._node = out._storage = out._grad = None
+        out._view = INFERENCE if state.no_modes is UNDER_INFERENCE else None
         return out
 
     def _make_storage(self) -> Storage:
@@ -115,7 +116,9 @@ class Tensor(TensorMethods):
         out._node = out._grad = None
         out._storage = storage
         place = self._view
-        out._view = None if place is None else ViewOf(None, place.offset)
+        if place is not None:
+            place = InferenceView(None, place.offset) if place.__class__ is InferenceView else ViewOf(None, place.offset)
+        out._view = place
         return out
 
     # ------------------------------------------------------------------------------------------------ properties
@@ -177,6 +180,12 @@ class Tensor(TensorMethods):
                     "requires_grad: only floating point and complex tensors can require a gradient",
                     operands={"self": self},
                     fix="convert it first: tensor.float()",
+                )
+            if self.is_inference() and state.no_modes is not UNDER_INFERENCE:
+                raise AutogradError(
+                    "requires_grad: a tensor made in inference_mode cannot require a gradient outside of it",
+                    operands={"self": self},
+                    fix="clone() it first",
                 )
             self._node = Leaf(self)
         elif not value:
@@ -269,6 +278,12 @@ class Tensor(TensorMethods):
 
     @property
     def _version(self) -> int:
+        if self._view.__class__ is InferenceView:
+            raise AutogradError(
+                "_version: writes to a tensor made in inference_mode are not counted",
+                operands={"self": self},
+                fix="clone() it outside of inference_mode",
+            )
         return 0 if self._storage is None else self._storage.version
 
     @property

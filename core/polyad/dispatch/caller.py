@@ -16,7 +16,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..history.node import record, record_many
-from ..state import state
+from ..state import NO_MODES, state
+from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .modes import through_modes
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{plain}{out}    if state.modes:
+{plain}{out}    modes_ = state.modes
+    if modes_:
         return through_modes(op, ({values}))
 """
 
@@ -56,6 +58,8 @@ _ONE = """\
     out_._array = array
     out_._type = plan.nd if array.ndim else plan.zd
     out_._node = out_._storage = out_._grad = out_._view = None
+    if modes_ is not NO_MODES:
+        out_._view = INFERENCE
     if plan.differentiable and ({needs}) and state.grad_enabled:
         record(op, ({values}), out_)
     return out_
@@ -79,7 +83,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         return _view_caller(op, definition)
     filename = f"polyad-op:{op.name}"
     scope: dict[str, Any] = {
-        "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
+        "NO_MODES": NO_MODES, "INFERENCE": INFERENCE, "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
         "__name__": __name__,

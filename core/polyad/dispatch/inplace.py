@@ -19,8 +19,8 @@ from ..dtypes import can_cast
 from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
-from ..state import state, user_line
-from ..storage import ViewOf
+from ..state import UNDER_INFERENCE, state, user_line
+from ..storage import InferenceView, ViewOf
 from ..tensor import Tensor
 from .catalogue import OPS, PUBLIC
 from .effects import Effect, Result, declare
@@ -189,6 +189,12 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
 
         raise ArgumentTypeError(
             f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor"
+        )
+    if target._view.__class__ is InferenceView and state.no_modes is not UNDER_INFERENCE:
+        raise AutogradError(
+            f"{name}: a tensor made in inference_mode cannot be written to outside of it",
+            operands={"self": target},
+            fix="clone() it first",
         )
     if state.grad_enabled:
         _check_history(name, target)

@@ -166,7 +166,7 @@ def _left(level: VmapLevel, value: Any, dim: int | None, given: Sequence[Any]) -
     own: Batched = level.lifted(value)
     if dim is not None:
         result = level.spread(own)
-        return result.expand(*result.shape) if any(result is argument for argument in given) else result
+        return result.expand(result.shape) if any(result is argument for argument in given) else result
     if own._batched:
         raise ArgumentError(
             f"vmap: {level.function} returned a batched tensor where out_dims is None",
