@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from . import provided
 from .backend import memory
@@ -47,6 +47,7 @@ from .layout import Size, element_strides, is_contiguous, normalize_dim
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
 from .state import UNDER_INFERENCE, state
 from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
+from .subclasses import keep_class
 from .tensor_methods import TensorMethods
 
 
@@ -65,6 +66,8 @@ class Tensor(TensorMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_storage", "_type", "_view")
 
+    _keeps_class: ClassVar[bool] = True
+
     _array: Any
     _type: TensorType
     _node: Node | None
@@ -72,10 +75,24 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _view: ViewOf[Tensor] | UnrecordedViewOf[Tensor] | None
 
-    def __new__(cls, *data: Any, device: Any = None) -> Tensor:
+    def __init_subclass__(cls, keeps_class: bool = True, **kwargs: Any) -> None:
+        """Prepare a derived class; unless it *keeps_class*, what is computed from its objects is a plain Tensor."""
+        super().__init_subclass__(**kwargs)
+        cls._keeps_class = keeps_class and cls._keeps_class
+        if cls._keeps_class:
+            keep_class(cls, Tensor)
+
+    def __new__(cls, *data: Any, device: Any = None) -> Any:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
         in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
+        made = cls._made_of(data, device)
+        if cls is not Tensor:
+            made.__class__ = cls
+        return made
+
+    @staticmethod
+    def _made_of(data: tuple[Any, ...], device: Any) -> Tensor:
         if len(data) != 1 or isinstance(data[0], (int, Size)):
             return PUBLIC["zeros"].call(*(data or (0,)), device=device)  # type: ignore[no-any-return]
         (value,) = data
