@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import provided
 from ..dtypes import can_cast
-from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
+from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
 from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import UNDER_INFERENCE, state, user_line
@@ -208,7 +208,7 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
             fix="clone() it before writing",
         )
     if storage.conjugate_of is not None and storage.conjugate_of() is not None:
-        raise ArgumentError(
+        raise NotSupported(
             f"{name}: conj() copies here, so the tensor that was conjugated would miss the write",
             operands={"self": target},
             fix="write to that tensor, or take conj_physical() or resolve_conj() of it for a tensor of its own",
