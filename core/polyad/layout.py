@@ -254,7 +254,9 @@ def normalize_shape(args: Iterable[Any], op: str) -> Shape:
     """
     sizes = tuple(args)
     if not sizes:
-        raise ArgumentTypeError(f"{op}: it is given no sizes or dimensions", fix="name them; () says that there are none")
+        raise ArgumentTypeError(
+            f"{op}: it is given no sizes or dimensions", fix="name them; () says that there are none"
+        )
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-OPERATORS = tuple(
-    f"__{side}{name}__"
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift",
-                 "rshift")
-    for side in ("", "r")
-) + (
+TWO_SIDED = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+)  # fmt: skip
+OPERATORS = (
+    *(f"__{side}{name}__" for name in TWO_SIDED for side in ("", "r")),
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__pos__", "__abs__", "__invert__",
     "__getitem__",
 )  # fmt: skip

@@ -134,7 +134,9 @@ class Tensor(TensorMethods):
         out._storage = storage
         place = self._view
         if place is not None:
-            place = InferenceView(None, place.offset) if place.__class__ is InferenceView else ViewOf(None, place.offset)
+            place = (
+                InferenceView(None, place.offset) if place.__class__ is InferenceView else ViewOf(None, place.offset)
+            )
         out._view = place
         return out
 

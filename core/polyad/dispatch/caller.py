@@ -83,7 +83,8 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         return _view_caller(op, definition)
     filename = f"polyad-op:{op.name}"
     scope: dict[str, Any] = {
-        "NO_MODES": NO_MODES, "INFERENCE": INFERENCE, "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
+        "NO_MODES": NO_MODES, "INFERENCE": INFERENCE,
+        "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
         "__name__": __name__,

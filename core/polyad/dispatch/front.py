@@ -78,7 +78,8 @@ def front(
     parameters = signature.parameters
     scope: dict[str, Any] = {
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
-        "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created, "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
+        "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
+        "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip

@@ -128,7 +128,8 @@ def test_a_gradient_lies_in_memory_as_its_leaf(leaf, strides: tuple[int, ...], c
     for make in incoming:
         x = leaf().detach().requires_grad_()
         x.backward(make(x), create_graph=create_graph)
-        assert x.grad is not None and x.grad.stride() == strides
+        assert x.grad is not None
+        assert x.grad.stride() == strides
         x.backward(make(x), create_graph=create_graph)
         assert x.grad.tolist() == (2 * polyad.ones(x.shape)).tolist()
         if not create_graph:
@@ -140,13 +141,19 @@ def test_a_gradient_that_is_retained_is_a_row_major_copy() -> None:
     y = x * 2
     y.retain_grad()
     y.sum().backward()
-    assert y.grad is not None and y.grad.stride() == (3, 1)
+    assert y.grad is not None
+    assert y.grad.stride() == (3, 1)
     y.grad.add_(1)
-    assert x.grad is not None and x.grad.tolist() == [[2.0] * 3] * 2
+    assert x.grad is not None
+    assert x.grad.tolist() == [[2.0] * 3] * 2
 
 
 def test_data_of_a_leaf_stays_differentiable() -> None:
-    for x in (polyad.ones(2, requires_grad=True), polyad.nn.Parameter(polyad.ones(2)), polyad.ones(2).requires_grad_() * 2):
+    for x in (
+        polyad.ones(2, requires_grad=True),
+        polyad.nn.Parameter(polyad.ones(2)),
+        polyad.ones(2).requires_grad_() * 2,
+    ):
         with pytest.raises(RuntimeError, match="floating point or complex"):
             x.data = polyad.ones(2, dtype=polyad.int64)
         x.data = polyad.ones(3, dtype=polyad.float64)

@@ -111,10 +111,13 @@ def test_out_of_another_shape_is_resized_in_its_memory(path: str) -> None:
         if result.shape == shape != one.shape:
             assert one.numel() == result.numel()  # numbers that are counted are laid down in any shape
             continue
-        assert result.shape == one.shape and result.is_contiguous() and result.storage_offset() == 2
+        assert result.shape == one.shape
+        assert result.is_contiguous()
+        assert result.storage_offset() == 2
         if path not in BY_CHANCE:
             np.testing.assert_array_equal(memory[2 : one.numel() + 2].numpy(), one.reshape(-1).numpy())
-        assert (memory[:2] == 1).all() and (memory[one.numel() + 2 :] == 1).all()
+        assert (memory[:2] == 1).all()
+        assert (memory[one.numel() + 2 :] == 1).all()
 
 
 @pytest.mark.parametrize("path", sorted(samples()))
@@ -155,7 +158,8 @@ def test_a_result_longer_than_the_memory_leaves_that_alone() -> None:
     y = x[:1]
     with pytest.warns(UserWarning):
         polyad.add(polyad.ones(3, 2), 1, out=y)
-    assert y.tolist() == [[2, 2]] * 3 and not x.any()
+    assert y.tolist() == [[2, 2]] * 3
+    assert not x.any()
 
 
 def test_wider_dtypes_get_the_converted_result() -> None:

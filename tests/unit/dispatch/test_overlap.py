@@ -128,4 +128,5 @@ def test_a_gradient_of_conjugates_is_added_to() -> None:
     g = polyad.tensor([1 - 1j])
     z.backward(g.conj())
     z.backward(g)
-    assert z.grad is not None and z.grad.tolist() == [2]
+    assert z.grad is not None
+    assert z.grad.tolist() == [2]
