@@ -167,9 +167,9 @@ def function(
     """Declare a public function that validates, normalises and calls ops.
 
     With a parameter ``out``, writing there is provided for; *dtype_of_out* says that its dtype is then the default of
-    the parameter ``dtype``, and *sequence* that any shape of as many elements is taken. *fronts* is the op that it calls
-    with its first parameters as they are where the others are left at their defaults: a kernel may then write in place,
-    or to ``out``.
+    the parameter ``dtype``, and *sequence* that any shape of as many elements is taken. *fronts* is the op that it
+    calls with its first parameters as they are where the others are left at their defaults: a kernel may then write in
+    place, or to ``out``.
     """
     op = None if fronts is None else op_of(fronts)
 

@@ -125,12 +125,12 @@ def test_out_that_a_conjugated_tensor_would_miss_is_refused(path: str) -> None:
     call = call_of(path)
     plain = plain_of(path)
     bases = [polyad.zeros(one.shape, dtype=complex64) for one in plain]
-    with pytest.raises(RuntimeError, match="would miss the write|cannot hold"):
+    with pytest.raises(RuntimeError, match=r"would miss the write|cannot hold"):
         call(out=as_out([base.conj() for base in bases]))
     assert not any(base.any() for base in bases)
 
 
-# ------------------------------------------------------------------------------------------------- what is told, and how
+# ------------------------------------------------------------------------------------------------ what is told, and how
 
 
 def test_a_resize_that_loses_elements_warns() -> None:
@@ -156,7 +156,7 @@ def test_counted_numbers_are_laid_down_in_any_shape() -> None:
 def test_a_result_longer_than_the_memory_leaves_that_alone() -> None:
     x = polyad.zeros(2, 2)
     y = x[:1]
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="was resized"):
         polyad.add(polyad.ones(3, 2), 1, out=y)
     assert y.tolist() == [[2, 2]] * 3
     assert not x.any()
