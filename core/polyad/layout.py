@@ -249,8 +249,14 @@ def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
 
 
 def normalize_shape(args: Iterable[Any], op: str) -> Shape:
-    """Sizes given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers."""
+    """Sizes or dimensions given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers,
+    and where not even ``()`` is given.
+    """
     sizes = tuple(args)
+    if not sizes:
+        raise ArgumentTypeError(
+            f"{op}: it is given no sizes or dimensions", fix="name them; () says that there are none"
+        )
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:

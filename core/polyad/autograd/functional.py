@@ -293,7 +293,7 @@ def _forward(
         level.end()
     return call, [
         [
-            part.reshape(*output.shape, *entry.shape)
+            part.reshape((*output.shape, *entry.shape))
             for part, entry in zip(column.movedim(0, -1).split(sizes, -1), call.inputs, strict=True)
         ]
         for column, output in zip(columns, call.outputs, strict=True)

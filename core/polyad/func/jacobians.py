@@ -69,7 +69,7 @@ def jacrev(
             rows = [zeros(0, *entry.shape, dtype=entry.dtype, device=entry.device) for entry in call.entries]
         split = [leave(block, call.entries).split(sizes) for block in rows]
         parts = [
-            [part[number].reshape(*output.shape, *part[number].shape[1:]) for part in split]
+            [part[number].reshape((*output.shape, *part[number].shape[1:])) for part in split]
             for number, output in enumerate(call.outputs)
         ]
         return _result(call, parts, has_aux)
@@ -145,7 +145,7 @@ def _directions(inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
 def _split(columns: Tensor, output: Tensor, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
     """The Jacobians of one output by each input, from its tangents along all elements of them."""
     parts = columns.movedim(0, -1).split(list(sizes), -1)
-    return [part.reshape(*output.shape, *entry.shape) for part, entry in zip(parts, inputs, strict=True)]
+    return [part.reshape((*output.shape, *entry.shape)) for part, entry in zip(parts, inputs, strict=True)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

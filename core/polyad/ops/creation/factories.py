@@ -313,7 +313,7 @@ def empty_like(
     return _wrapped_like(input, result, requires_grad)
 
 
-@function(method=False)
+@function(method=False, sequence=True)
 def arange(
     start: float | Tensor,
     end: float | Tensor | None = None,
@@ -353,7 +353,7 @@ def arange(
     )
 
 
-@function(method=False)
+@function(method=False, sequence=True)
 def range(
     start: float | Tensor = 0,
     end: float | Tensor | None = None,

@@ -147,11 +147,15 @@ forward(
 
 
 def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False) -> Number:
-    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*."""
+    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*, as
+    are bools for numbers.
+    """
     if isinstance(value, Tensor) and not value.ndim:
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a number")
+    if exact and isinstance(value, bool) and dtype.category != BOOL:
+        raise DTypeError(f"{op}: {name} is a bool, the tensors are {dtype.name}", fix="pass a number")
     if isinstance(value, complex) and not dtype.is_complex:
         raise DTypeError(f"{op}: {name} is complex, the tensors are {dtype.name}", fix="pass a real number")
     if dtype.category == BOOL:
