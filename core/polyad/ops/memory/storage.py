@@ -168,7 +168,7 @@ SET = declare(Effect("set_", _set, _show, rebinds=0, result=Result.DETACHED, of=
 
 
 @method()
-def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """Give this tensor another size, row-major over the same memory, its elements taken in the order of memory; new
     elements are not set.
 
@@ -181,7 +181,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_
             [2, 3]])
     """
     check_tensor(self, "resize_", "self")
-    shape = check_sizes(normalize_shape(sizes, "resize_"), "resize_")
+    shape = check_sizes(normalize_shape(size, "resize_"), "resize_")
     if check_format(memory_format, "resize_") is preserve_format:
         raise ShapeError(
             "resize_: preserve_format is not for another size", operands={"self": self}, fix="name a format"

@@ -319,7 +319,7 @@ def _fits(op: str, low: int, high: int, dtype: DType) -> DType:
 
 @function(method=False)
 def randint(
-    low: int,
+    low: int = 0,
     high: Any = None,
     size: Any = None,
     *,
@@ -341,6 +341,8 @@ def randint(
     """
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(f"randint: size is {size!r}, not a tuple", fix="write randint(low, high, (2, 3))")
     bounds = _range("randint", low, high)
