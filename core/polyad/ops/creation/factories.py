@@ -70,7 +70,7 @@ def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
     return _set_requires_grad(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def full(
     size: int | Sequence[int],
     fill_value: Number | Tensor,
@@ -101,7 +101,7 @@ def full(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def zeros(
     *size: Any,
     dtype: DType | None = None,
@@ -124,7 +124,7 @@ def zeros(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def ones(
     *size: Any,
     dtype: DType | None = None,
@@ -146,7 +146,7 @@ def ones(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def empty(
     *size: Any,
     dtype: DType | None = None,
@@ -313,7 +313,7 @@ def empty_like(
     return _wrapped_like(input, result, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def arange(
     start: float | Tensor,
     end: float | Tensor | None = None,
@@ -353,7 +353,7 @@ def arange(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def range(
     start: float | Tensor = 0,
     end: float | Tensor | None = None,

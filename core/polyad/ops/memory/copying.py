@@ -218,6 +218,16 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 
+def wrapped_factor(op: str, name: str, value: Any, dtype: DType) -> Any:
+    """The number *value*, a factor such as ``alpha``, as a number of *dtype*: negative factors of unsigned integers
+    wrap, so that adding -1 times a tensor subtracts it. Raises DTypeError as `check_fits`.
+    """
+    if dtype is dtypes.uint8 and -256 < value < 0:
+        return value + 256
+    check_fits(op, value, dtype)
+    return value
+
+
 @method()
 def zero_(self: Tensor) -> Tensor:
     """Write zeros."""

@@ -234,7 +234,7 @@ def _finished(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def rand(
     *size: Any,
     generator: Generator | None = None,
@@ -266,7 +266,7 @@ def rand(
     return _finished(numbers, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def randn(
     *size: Any,
     generator: Generator | None = None,
@@ -317,7 +317,7 @@ def _fits(op: str, low: int, high: int, dtype: DType) -> DType:
     return dtype
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def randint(
     low: int = 0,
     high: Any = None,
@@ -356,7 +356,7 @@ def randint(
     return _finished(numbers, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def randperm(
     n: int,
     *,
@@ -494,11 +494,17 @@ def normal(
     )
 
 
-@function()
+@function(dtype_of_out=True)
 def bernoulli(
-    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+    input: Tensor,
+    p: float | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
-    """1 with the probability that *input* holds (or *p* everywhere), else 0; shape and dtype are input's.
+    """1 with the probability that *input* holds (or *p* everywhere), else 0; shape and dtype are input's, unless
+    *dtype* is given.
 
     Raises RuntimeError for probabilities outside [0, 1] and, without *p*, for dtypes that are not floating point.
 
@@ -509,9 +515,9 @@ def bernoulli(
     type_ = check_tensor(input, "bernoulli", "input")._type
     source = generator_or_default("bernoulli", generator)
     if p is not None:
-        return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(type_.dtype)
+        return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(dtype or type_.dtype)
     _floating("bernoulli", type_.dtype)
-    return _chances_of(input.detach(), source)
+    return _chances_of(input.detach(), source).to(dtype or type_.dtype)
 
 
 def _probability(op: str, p: Any) -> float:
