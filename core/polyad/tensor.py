@@ -237,6 +237,10 @@ class Tensor(TensorMethods):
                 )
         self._grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
     @property
     def data(self) -> Tensor:
         """The same memory without history, where writes are not noticed by backward; assigning makes this tensor show

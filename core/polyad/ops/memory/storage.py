@@ -15,6 +15,7 @@ from ...dispatch.op import method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
 from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
+from ...history.node import Leaf
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
 from ...state import state
@@ -158,6 +159,8 @@ def _show(self: Tensor, shown: Tensor) -> Tensor:
     storage = shown._storage or shown._make_storage()
     self._array, self._type, self._storage = shown._array, shown._type, storage
     self._view = None if shown._view is None else ViewOf(None, shown._view.offset)
+    if isinstance(self._node, Leaf):
+        self._node.shape, self._node.type = self._array.shape, self._type
     return self
 
 
@@ -266,7 +269,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     alias = check_tensor(self, "as_subclass", "self")._alias(cls)
     alias._node = self._node
     if self._node is not None:
-        from ...history.node import Leaf, make_node
+        from ...history.node import make_node
 
         if isinstance(self._node, Leaf):
             # The leaf's node stays the leaf's alone.
