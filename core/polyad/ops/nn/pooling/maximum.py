@@ -107,10 +107,18 @@ def _chosen(
 
 gradient(_max_pool_backward, grad=_chosen)
 linear_in(_max_pool_backward, "grad")
+
+
+def _placed_again(g: Tensor, input: Tensor, *settings: Any) -> Tensor:
+    # The maxima are computed again, not saved: what follows a pooling often writes over its result.
+    input = input.detach()
+    return _max_pool_backward(g, input, _max_pool(input, *settings), *settings)
+
+
 gradient(
     _max_pool,
-    input=lambda g, input, out, kernel, stride, padding, dilation, ceil_mode: _max_pool_backward(
-        g, input.detach(), out.detach(), kernel, stride, padding, dilation, ceil_mode
+    input=lambda g, input, kernel, stride, padding, dilation, ceil_mode: _placed_again(
+        g, input, kernel, stride, padding, dilation, ceil_mode
     ),
 )
 forward(
