@@ -72,22 +72,44 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _view: ViewOf[Tensor] | UnrecordedViewOf[Tensor] | None
 
-    def __new__(cls, *data: Any, device: Any = None) -> Tensor:
+    def __new__(cls, *data: Any, size: Any = None, device: Any = None) -> Tensor:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
         in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
-        if len(data) != 1 or isinstance(data[0], (int, Size)):
-            return PUBLIC["zeros"].call(*(data or (0,)), device=device)  # type: ignore[no-any-return]
-        (value,) = data
+        return cls._from_sizes_or_data("Tensor", data if size is None else (Size(size),), get_default_dtype(), device)
+
+    @staticmethod
+    def _from_sizes_or_data(function: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
+        """What PyTorch's older constructors give: zeros of a size, or a tensor of *data*, in *dtype*."""
+        zeros, value = PUBLIC["zeros"].call, data[0] if len(data) == 1 else None
+        if len(data) != 1 or isinstance(value, (int, Size)):
+            return zeros(*(data or (0,)), dtype=dtype, device=device)  # type: ignore[no-any-return]
         if isinstance(value, Tensor):
+            if value.dtype is not dtype and function != "Tensor":
+                raise ArgumentTypeError(
+                    f"{function}: it cannot show a tensor of {value.dtype.name}",
+                    operands={"data": value},
+                    fix=f"convert it: data.to(polyad.{dtype.name})",
+                )
             return value.detach()
         if hasattr(value, "__float__") and not hasattr(value, "__len__"):
             if hasattr(value, "__index__"):
-                return PUBLIC["zeros"].call(value, device=device)  # type: ignore[no-any-return]
+                return zeros(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
-                f"Tensor: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+                f"{function}: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
             )
-        return PUBLIC["tensor"].call(value, dtype=get_default_dtype(), device=device)  # type: ignore[no-any-return]
+        return PUBLIC["tensor"].call(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
+
+    def new(self, *data: Any, size: Any = None, device: Any = None) -> Tensor:
+        """As ``Tensor(...)``, in this tensor's dtype and on its device; PyTorch's older form of ``new_tensor``,
+        ``new_zeros`` and others.
+
+        >>> import polyad
+        >>> polyad.arange(2).new([3, 4]), polyad.arange(2).new(2, 3).shape
+        (tensor([3, 4]), polyad.Size([2, 3]))
+        """
+        given = data if size is None else (Size(size),)
+        return self._from_sizes_or_data("new", given, self.dtype, self.device if device is None else device)
 
     # ------------------------------------------------------------------------------------------------ construction
 

@@ -92,7 +92,8 @@ def front(
     spread = next((name for name, one in parameters.items() if _is_spread(one)), None)
     scope: dict[str, Any] = {
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
-        "spread_": spread_out, "names_": other_names, "write_out_": write_out, "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
+        "spread_": spread_out, "names_": other_names, "write_out_": write_out, "wrote_directly_": wrote_directly,
+        "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
@@ -222,7 +223,9 @@ def renamed(
         close = difflib.get_close_matches(name, parameters, 1)
         raise ArgumentTypeError(
             f"{function}: got an unexpected keyword argument {name!r}",
-            fix=f"did you mean {close[0]}?" if close and close[0] != name else f"its parameters are {', '.join(parameters)}",
+            fix=f"did you mean {close[0]}?"
+            if close and close[0] != name
+            else f"its parameters are {', '.join(parameters)}",
         )
     absent = [name for name, value in arguments.items() if value is MISSING]
     if absent:

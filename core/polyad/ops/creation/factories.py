@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -524,6 +525,40 @@ def empty_strided(
         )
     memory = empty((reach(shape, strides),), dtype=dtype, device=device)
     return _set_requires_grad(as_strided(memory, shape, strides).detach(), requires_grad)
+
+
+@function(method=False)
+def empty_permuted(
+    size: Any,
+    physical_layout: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of *size* whose elements, not set, lie without gaps; *physical_layout* has its dimensions, the slowest
+    first.
+
+    Raises RuntimeError unless physical_layout names each dimension once.
+
+    >>> import polyad
+    >>> polyad.empty_permuted((2, 3, 4), (1, 0, 2)).stride()
+    (4, 8, 1)
+    """
+    check_layout(layout, "empty_permuted")
+    shape = check_sizes(normalize_shape((size,), "empty_permuted"), "empty_permuted")
+    order = tuple(physical_layout)
+    if sorted(order) != list(builtins.range(len(shape))):
+        raise ShapeError(
+            f"empty_permuted: physical_layout {order} does not name each dimension of size {shape} once",
+            fix=f"give an order of 0 to {len(shape) - 1}" if shape else "give ()",
+        )
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        strides[dim], step = step, step * max(shape[dim], 1)
+    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...

@@ -214,9 +214,7 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
     are none.
     """
     shape = self._array.shape
-    if index.__class__ is list and any(
-        item is None or item is Ellipsis or isinstance(item, slice) for item in index
-    ):
+    if index.__class__ is list and any(item is None or item is Ellipsis or isinstance(item, slice) for item in index):
         warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
         index = tuple(index)
     items = [_canonical(item, self) for item in (index if isinstance(index, tuple) else (index,))]

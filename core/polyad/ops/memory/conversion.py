@@ -182,9 +182,9 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method("type")
-def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
-    with a dtype (or such a name), the tensor in it.
+    with a dtype (or such a name or type), the tensor in it.
 
     Raises ValueError for an unknown name.
 
@@ -200,7 +200,7 @@ def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
         if not found:
             raise ArgumentError(f"type: {dtype!r} is no type's name", fix="pass a dtype such as polyad.float64")
         dtype = found[0]
-    return to(self, dtype)
+    return to(self, getattr(dtype, "dtype", dtype))
 
 
 _TYPE_NAMES = {

@@ -16,8 +16,8 @@ from ...dtypes import BOOL, FLOATING, INTEGER, DType
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import wrapped_factor
 from ..creation.factories import _full
+from ..memory.copying import wrapped_factor
 from ..pointwise.arithmetic import _add, _mul, conjugate
 from ..shaping.reshape import _permute, _reshape, _unsqueeze
 from .matmul import _gemm

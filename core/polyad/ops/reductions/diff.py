@@ -102,9 +102,9 @@ def gradient(
     """The derivatives of a sampled function along each of *dim* (all by default): central differences of second order
     inside, one-sided differences of *edge_order* 1 or 2 at both ends.
 
-    *spacing* is the distance of samples, 1 by default, a list of distances by dimension, or a list of tensors with the coordinates.
-    Integers give the default dtype. Raises RuntimeError for bool and uint8, too few samples, or a spacing that does not
-    fit; IndexError for a dim out of range.
+    *spacing* is the distance of samples, 1 by default, a list of distances by dimension, or a list of tensors with the
+    coordinates. Integers give the default dtype. Raises RuntimeError for bool and uint8, too few samples, or a spacing
+    that does not fit; IndexError for a dim out of range.
 
     >>> import polyad
     >>> polyad.gradient(polyad.tensor([1.0, 4.0, 9.0, 16.0]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ...dispatch.op import function
+from ...dispatch.op import alias, function
 from ...dispatch.views import apply_views, layout_of
 from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError
 from ...layout import Layout, Shape, normalize_dim, normalize_shape
@@ -254,3 +254,9 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     [polyad.Size([2, 2, 1]), polyad.Size([2, 2, 3])]
     """
     return _split_along(input, indices_or_sections, 2, 3, "dsplit")
+
+
+# In PyTorch these differ from split and chunk in what may be written to; here all may be.
+alias("unsafe_chunk", chunk)
+alias("unsafe_split", split)
+alias("unsafe_split_with_sizes", split_with_sizes)

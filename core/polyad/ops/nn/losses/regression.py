@@ -41,8 +41,8 @@ def mse_loss(
     Shapes: input, target and weight (*). Others broadcast, with a warning. The mean with a weight is over the weights.
     Floating point.
 
-    Raises RuntimeError when the shapes do not broadcast or for other dtypes, ValueError for an unknown reduction or a weight of
-    another shape.
+    Raises RuntimeError when the shapes do not broadcast or for other dtypes, ValueError for an unknown reduction or a
+    weight of another shape.
 
     >>> import polyad
     >>> polyad.nn.functional.mse_loss(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 4.0]))

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, linear_in
-from ....dispatch.op import composite, function, gradient, primitive
+from ....dispatch.op import alias, composite, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import opaque
 from ....dtypes import int64
@@ -215,3 +215,9 @@ def max_pool3d(
     tensor([[[[7.]]]])
     """
     return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("max_pool1d", max_pool1d, namespace="")
+alias("max_pool2d", max_pool2d, namespace="")
+alias("max_pool3d", max_pool3d, namespace="")
