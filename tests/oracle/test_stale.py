@@ -1,5 +1,5 @@
-"""Where a write to an operand or a result of an op, after the call, lets backward work in PyTorch, it does so in polyad:
-no op saves what its gradient can do without.
+"""Where a write to an operand or a result of an op, after the call, lets backward work in PyTorch, so it does here: no
+op saves what its gradient can do without.
 
 The other way round nothing is asked: polyad saves less here and there.
 """

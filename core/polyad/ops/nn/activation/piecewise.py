@@ -200,4 +200,3 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
             fix="give 0 or more",
         )
     return _softshrink(input, lambd)
-
