@@ -77,8 +77,10 @@ _ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 """Dimensions from the slowest to the fastest."""
 
 
-def check_format(memory_format: Any, op: str) -> MemoryFormat:
-    """*memory_format* itself; raises TypeError for anything that is none."""
+def check_format(memory_format: Any, op: str, default: MemoryFormat = preserve_format) -> MemoryFormat:
+    """*memory_format* itself, *default* for None; raises TypeError for anything that is none."""
+    if memory_format is None:
+        return default
     if not isinstance(memory_format, MemoryFormat) or isinstance(memory_format, MemoryLayout):
         raise ArgumentTypeError(
             f"{op}: memory_format is {memory_format!r}, which is none",

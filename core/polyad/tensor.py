@@ -354,7 +354,7 @@ class Tensor(TensorMethods):
         shape, strides = self._array.shape, self.stride()
         if memory_format is contiguous_format:
             return is_contiguous(shape, strides)
-        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous"))
+        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous", contiguous_format))
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first element; 0 if there is none."""

@@ -121,6 +121,7 @@ def front(
     call: Any = generated(definition, signature, filename, scope, source, defaults)
     scope["call_"] = call
     call.__wrapped__ = definition
+    call.__other_names__ = frozenset(other for other, name in other_names if name in parameters)
     return call
 
 

@@ -168,7 +168,8 @@ def empty(
     """
     check_layout(layout, "empty")
     shape = check_sizes(normalize_shape(size, "empty"), "empty")
-    if check_format(memory_format, "empty") is preserve_format:
+    memory_format = check_format(memory_format, "empty", contiguous_format)
+    if memory_format is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
     return _set_requires_grad(
@@ -458,7 +459,12 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 @function(method=False)
 def asarray(
-    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
 
@@ -486,9 +492,9 @@ def asarray(
             raise ArgumentError(
                 f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
             )
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     if copy:
-        return tensor(found, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(found, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     result = found.to(dtype=dtype, device=device)
     if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")

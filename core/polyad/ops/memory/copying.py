@@ -91,7 +91,7 @@ def contiguous(input: Tensor, *, memory_format: MemoryFormat = contiguous_format
     shape, strides, _ = layout_of(check_tensor(input, "contiguous", "input"))
     if memory_format is contiguous_format:
         return input if is_contiguous(shape, strides) else _copy(input)
-    if is_contiguous_in(shape, strides, check_format(memory_format, "contiguous")):
+    if is_contiguous_in(shape, strides, check_format(memory_format, "contiguous", contiguous_format)):
         return input
     if memory_format is preserve_format:
         raise ShapeError(

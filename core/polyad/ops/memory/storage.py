@@ -124,7 +124,8 @@ def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat = contiguous_f
     """
     check_tensor(self, "resize_", "self")
     shape = check_sizes(normalize_shape(size, "resize_"), "resize_")
-    if check_format(memory_format, "resize_") is preserve_format:
+    memory_format = check_format(memory_format, "resize_", contiguous_format)
+    if memory_format is preserve_format:
         raise ShapeError(
             "resize_: preserve_format is not for another size", operands={"self": self}, fix="name a format"
         )

@@ -463,6 +463,7 @@ def normal(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Normally distributed numbers: of *size* for two numbers, else of the shape to which mean and std broadcast.
@@ -484,14 +485,15 @@ def normal(
             )
         scaled = mean + std * 0
         shape, dtype, where = _like("normal", scaled, dtype, device)
-        return _normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean
+        return _finished(_normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean, requires_grad)
     if size is None:
         raise ArgumentTypeError(
             "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
         )
-    return _normal_numbers(
+    numbers = _normal_numbers(
         "normal", _size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
     )
+    return _finished(numbers, requires_grad)
 
 
 @function(dtype_of_out=True)

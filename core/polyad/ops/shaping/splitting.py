@@ -139,7 +139,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _pieces(input, at, [0] * count) if step == 0 else split(input, step, at)
 
 
-@function(also={"sections": "indices_or_sections", "indices": "indices_or_sections"})
+@function(
+    also={
+        "sections": "indices_or_sections",
+        "indices": "indices_or_sections",
+        "tensor_indices_or_sections": "indices_or_sections",
+    }
+)
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of dimension *dim*: as many as given, as equal as can be, or cut before each of the given
     indices.
