@@ -24,9 +24,8 @@ from textwrap import fill
 
 from ... import ops
 from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
-from ...functions import IN_PLACE
 from ...tensor_methods import TensorMethods
-from .attach import attach
+from .attach import IN_PLACE, attach
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
