@@ -19,8 +19,8 @@ def leaf(*shape: int) -> Tensor:
     "function",
     [
         lambda x: x.sin() * x.exp(), lambda x: x * 3, lambda x: x.exp(), lambda x: x.sum(), lambda x: x.t(),
-        lambda x: x + polyad.ones(2, 3), lambda x: x[0], lambda x: polyad.where(x > 0.5, x, 0.0), lambda x: x.exp() @ x.t(),
-        lambda x: x.expand(4, 2, 3), lambda x: polyad.nn.functional.softmax(x, -1),
+        lambda x: x + polyad.ones(2, 3), lambda x: x[0], lambda x: polyad.where(x > 0.5, x, 0.0),
+        lambda x: x.exp() @ x.t(), lambda x: x.expand(4, 2, 3), lambda x: polyad.nn.functional.softmax(x, -1),
     ],
 )  # fmt: skip
 def test_as_backward_does(function: Callable[[Tensor], Tensor]) -> None:
