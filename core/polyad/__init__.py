@@ -64,6 +64,7 @@ from .memory_formats import (
     sparse_csr as sparse_csr,
     strided as strided,
 )
+from .ops.declaring.attach import IN_PLACE as _IN_PLACE
 from .random import (
     Generator as Generator,
     default_generator as default_generator,
@@ -251,7 +252,7 @@ def __getattr__(name: str) -> Any:
         return value
     if name == "__all__":  # of `from polyad import *`
         return [public for public in __dir__() if not public.startswith("_") and public not in _NOT_OURS]
-    if name in PUBLIC or name in functions.IN_PLACE:
+    if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
     from .compatibility.absent import ABSENT, stand_in

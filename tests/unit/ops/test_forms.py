@@ -11,6 +11,7 @@ import pytest
 
 import polyad
 from polyad import Tensor
+from polyad.ops.declaring.attach import IN_PLACE
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_ormqr_of_a_wide_factor() -> None:
     polyad.testing.assert_close(polyad.ormqr(a, tau, polyad.eye(2)), q)
 
 
-@pytest.mark.parametrize("name", sorted(polyad.functions.IN_PLACE - {"detach_", "as_strided_", "index_put_"}))
+@pytest.mark.parametrize("name", sorted(IN_PLACE - {"detach_", "as_strided_", "index_put_"}))
 def test_in_place_functions(name: str) -> None:
     x = polyad.tensor([[0.25, 0.5], [0.75, 1.0]])
     others = {
