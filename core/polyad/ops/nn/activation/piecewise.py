@@ -148,7 +148,7 @@ gradient(_hardshrink, input=lambda g, input, lambd: _hardshrink_backward(g, inpu
 gradient(_hardshrink_backward, grad=lambda g, input, lambd: _hardshrink_backward(g, input, lambd))
 
 
-@function(namespace="Tensor")
+@function()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where the element is within ``[-lambd, lambd]``, else the element. Raises RuntimeError unless floating.
 

@@ -135,7 +135,7 @@ gradient(
 )
 
 
-@function(namespace="Tensor")
+@function()
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The element where it is positive, *weight* times it elsewhere, with a learned weight (He et al. 2015).
 
@@ -329,3 +329,13 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 selu_ = in_place(selu)
+
+# PyTorch shows these in its main namespace, too.
+alias("celu", celu, namespace="")
+alias("celu_", celu_, namespace="")
+alias("selu", selu, namespace="")
+alias("selu_", selu_, namespace="")
+alias("threshold", threshold, namespace="")
+alias("threshold_", threshold_, namespace="")
+alias("rrelu", rrelu, namespace="")
+alias("rrelu_", rrelu_, namespace="")
