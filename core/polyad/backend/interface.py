@@ -158,7 +158,10 @@ class Backend(ABC):
 
     @abstractmethod
     def data_ptr(self, array: Any) -> int:
-        """An address or handle number of the array's first element; equal for arrays that start at the same element."""
+        """The address of the array's first element, or a number that serves as one: equal for arrays that start at the
+        same place in memory, different for all others that exist, and higher by the bytes that lie between two starts
+        in one memory.
+        """
 
     def to_dlpack(self, array: Any, stream: Any, max_version: tuple[int, int] | None) -> Any:
         """A DLPack capsule of the array's memory. Raises BufferError for what the bridge cannot export."""

@@ -64,10 +64,21 @@ def copies_windows(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Saboteur, "as_strided", lambda self, *args: honest(self, *args).copy())
 
 
-@caught_by("check_as_strided")
+@caught_by("check_data_ptr")
 def names_the_allocation_for_an_address(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """All windows of a memory have the same data_ptr."""
     patch.setattr(Saboteur, "data_ptr", lambda self, array: id(array.base if array.base is not None else array))
+
+
+@caught_by("check_data_ptr")
+def counts_addresses_from_objects(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """data_ptr is the id of the memory's object and an offset: inside of another memory's numbers."""
+
+    def data_ptr(self: Any, array: Any) -> int:
+        root = array if array.base is None else array.base
+        return id(root) + int(array.ctypes.data - root.ctypes.data)
+
+    patch.setattr(Saboteur, "data_ptr", data_ptr)
 
 
 @caught_by("check_casts")
