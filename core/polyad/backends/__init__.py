@@ -20,6 +20,7 @@ from ..backend.fallback import (
     set_policy as set_fallback,
     using_policy as fallback,
 )
+from ..backend.families import UnknownKernelWarning
 from ..backend.plugins import BrokenPluginWarning
 from ..backend.registry import Registration, forget as refresh, is_available, register, unregister
 from ..diagnosis.doctor import DoctorReport, SelfTest, doctor
@@ -37,6 +38,7 @@ __all__ = [
     "PluginReport",
     "Registration",
     "SelfTest",
+    "UnknownKernelWarning",
     "doctor",
     "fallback",
     "fallback_report",
