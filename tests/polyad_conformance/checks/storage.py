@@ -144,8 +144,8 @@ def check_data_ptr(dtype: DType, target: Target) -> None:
     held.sort(key=lambda span: span[:2])
     for (begin, end, _), (begin_of_next, _, _) in itertools.pairwise(held):
         assert end <= begin_of_next, (
-            f"data_ptr {dtype.name}: a memory at {begin} has {end - begin} bytes, and another that is in use is said to "
-            f"begin {begin_of_next - begin} bytes after it: two tensors seem to share memory"
+            f"data_ptr {dtype.name}: a memory at {begin} has {end - begin} bytes, and another that is in use is said "
+            f"to begin {begin_of_next - begin} bytes after it: two tensors seem to share memory"
         )
 
 

@@ -35,7 +35,7 @@ from polyad_numpy.backend import NumpyBackend
 
 class Mine(NumpyBackend):
     dtypes = frozenset({dtypes})
-    features = frozenset({"shared_host_memory"} | ({"fp64"} if float64 in dtypes else set()))
+    features = frozenset({"shared_host_memory"})
     info = BackendInfo(name="mine", api_version=API_VERSION, capabilities=Capabilities(dtypes, features))
 
     def device_count(self):
