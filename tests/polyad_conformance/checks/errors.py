@@ -49,7 +49,7 @@ def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextMan
             result = case.call(function_of(case), tensor)
             late = True
             target.backend.synchronize(target.full_device)
-    except UnsupportedByDeclaration:
+    except (UnsupportedByDeclaration, KeyboardInterrupt):
         raise
     except BaseException as raised:
         error = raised
