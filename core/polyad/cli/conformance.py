@@ -122,7 +122,7 @@ def _wait_for(process: subprocess.Popen[bytes], interactive: bool) -> int:
     try:
         while True:
             try:
-                return process.wait(patience)
+                return process.wait() if patience is None else process.wait(patience)
             except KeyboardInterrupt:
                 # From a terminal pytest got it too, and is about to end with its summary, or to show its debugger.
                 patience = None if interactive else PATIENCE
