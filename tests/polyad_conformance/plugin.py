@@ -173,10 +173,11 @@ class ScoreCardPlugin:
         self.stopped = "SIGTERM"
         raise KeyboardInterrupt
 
-    def pytest_keyboard_interrupt(self) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         if self.previous is not None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who sent one may send the other after it
-        self.stopped = self.stopped or "Ctrl-C"
+        own = isinstance(excinfo.value, pytest.Session.Interrupted)  # pytest's word for errors during collection, say
+        self.stopped = self.stopped or (str(excinfo.value) if own else "Ctrl-C")
 
     def pytest_unconfigure(self) -> None:
         if self.previous is not None:
