@@ -173,7 +173,10 @@ class Backend(ABC):
 
     @abstractmethod
     def copy(self, target: Any, source: Any) -> None:
-        """Write *source* into *target*: any strides on both sides, broadcasting, casting dtypes. They may overlap."""
+        """Write *source* into *target*: any strides on both sides, broadcasting, casting dtypes. They may overlap.
+
+        It broadcasts as NumPy's assignment does: *source* may have dimensions of 1 in front that *target* has not.
+        """
 
     @abstractmethod
     def fill(self, target: Any, value: bool | int | float | complex) -> None:

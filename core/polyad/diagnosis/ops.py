@@ -64,14 +64,14 @@ class OpReport:
         functions: the public functions that are this op.
         signature: ``kernel(...)`` as a backend writes it.
         operands: how each may be given.
-        params: the others, in order.
+        params: the others, in order, with their types; they have been normalised and checked.
         outputs: names of the results if there are several.
         differentiable: the operands that have a gradient formula.
         meaning: the docstring.
         dtypes: what the dtype rule says where all operands have the same dtype, as far as the op takes it.
         refused: the dtypes that it does not take.
         promoted: what the rule says of calls with several dtypes or with numbers.
-        shape: the shape rule.
+        shape: the shape rule: in words, or its source and that of what it calls.
         random: the contract of random numbers, for an op that draws some.
         declaration: the source of its declaration: for a composite the decomposition, for a view the layout's
             arithmetic.
@@ -86,7 +86,7 @@ class OpReport:
     functions: tuple[str, ...] = ()
     signature: str = ""
     operands: dict[str, str] = field(default_factory=dict)
-    params: tuple[str, ...] = ()
+    params: dict[str, str] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
     differentiable: tuple[str, ...] = ()
     meaning: str = ""
@@ -152,7 +152,7 @@ def describe_op(name: str) -> OpReport:
         functions=tuple(sorted(public.path for public in PUBLIC.loaded() if public.op is found)),
         signature=f"{found.name}({', '.join(found.names)})",
         operands={name: GIVEN[given] for name, given in found.operands.items()},
-        params=found.params,
+        params={name: _annotation(found, name) for name in found.params},
         outputs=found.outputs,
         differentiable=tuple(_differentiable(found)),
         meaning=found.doc,
@@ -333,5 +333,27 @@ def _shape_rule(op: Op) -> str:
             which = f"the last {dims.count} dimensions" if isinstance(dims, Last) else f"the dimensions {dims}"
             return f"input's; {'all dimensions' if dims == '*' else which} {keep}"
         return "input's" if len(op.operands) == 1 else "the operands' shapes, broadcast"
-    source = textwrap.dedent(inspect.getsource(op.shape))
-    return source if source.startswith("def ") else "shape= in the declaration"
+    sources = [textwrap.dedent(inspect.getsource(one)) for one in _with_what_it_calls(op.shape, [])]
+    shown = [source.rstrip() for source in sources if source.startswith("def ")]
+    return "\n\n".join(shown) or "shape= in the declaration"
+
+
+def _with_what_it_calls(rule: Any, found: list[Any]) -> list[Any]:
+    """*rule* and the functions of `polyad.ops` that it calls, each once."""
+    if rule not in found:
+        found.append(rule)
+        for name in rule.__code__.co_names:
+            called = rule.__globals__.get(name)
+            if inspect.isfunction(called) and called.__module__.startswith("polyad.ops."):
+                _with_what_it_calls(called, found)
+    return found
+
+
+ALIASES = {"Sizes": "tuple[int, ...]", "Shape": "tuple[int, ...]"}
+"""What declarations call some types of parameters."""
+
+
+def _annotation(op: Op, name: str) -> str:
+    annotation = op.signature.parameters[name].annotation
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return ALIASES.get(text, text)

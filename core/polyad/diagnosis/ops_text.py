@@ -46,8 +46,8 @@ def text_of_op(op: OpReport) -> str:
     lines += ["", *_field("kernel", op.signature)]
     for name, given in op.operands.items():
         lines += _field(f"  {name}", given + ("; has a gradient" if name in op.differentiable else ""))
-    if op.params:
-        lines += _field("  params", ", ".join(op.params))
+    for name, annotation in op.params.items():
+        lines += _field(f"  {name}", annotation)
     if op.outputs:
         lines += _field("  gives", ", ".join(op.outputs))
     if op.dtypes or op.promoted:

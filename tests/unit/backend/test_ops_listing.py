@@ -50,6 +50,15 @@ def test_the_table_says_what_calls_give() -> None:
             assert OPS[name].call(*operands).dtype is getattr(polyad, row.results[0])
 
 
+def test_params_have_types_and_shape_rules_bring_what_they_call() -> None:
+    op = backends.describe_op("max_pool_with_indices")
+    assert op.params["kernel"] == "tuple[int, ...]"
+    assert "\n  ceil_mode bool\n" in str(op).replace("ceil_mode   ", "ceil_mode ")
+    assert op.shape.startswith("def _pooled_twice(")
+    assert "\ndef pooled_shape(" in op.shape
+    assert "\ndef window_count(" in op.shape
+
+
 def test_dtypes_that_are_refused_and_operands_of_other_dtypes() -> None:
     assert backends.describe_op("bitwise_and").refused == (
         *("float16", "bfloat16", "float32", "float64"),
