@@ -178,14 +178,14 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     backend = registry.get(device.type)
     for kernel in plugins.candidate_kernels(backend, op.name):
         try:
-            prepared = prepare(kernel, types)
+            prepared = prepare(kernel, types, typing)
         except Exception as error:
             raise describe_failure(op, values, error) from error
         if prepared is not None:
             if numbers_to_round:
                 prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
-            plan.out_kernel = prepared if kernel.out and not kernel.contiguous else None
+            plan.out_kernel = prepared if kernel.out and not (kernel.contiguous or kernel.store) else None
             if op.body is not None:
                 plan.indirect = fused_unless_gradient if not op.formulas and any(plan.differentiable_outputs) else None
             return plan
@@ -194,7 +194,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
         return plan
     plan.path, plan.origin = "fallback", "cpu"
-    plan.kernel = fallback.make_kernel(op, types, plan.types, device)
+    plan.kernel = fallback.make_kernel(op, types, typing, plan.types, device)
     if numbers_to_round:
         plan.kernel = rounding_first(plan.kernel, numbers_to_round)
     return plan
