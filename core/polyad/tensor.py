@@ -555,6 +555,8 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         import copy
 
+        if not isinstance(memo, dict):
+            raise wrong_type("deepcopy", "memo", memo, "a dict")
         if not self.is_leaf:
             raise AutogradError(
                 "deepcopy: only leaf tensors can be deep-copied",

@@ -1,7 +1,7 @@
 """Fuzzers: what polyad does with calls, programs and files that nobody would write.
 
     python -m fuzz.calls --device cpu --count 50000 --seed 0        random calls of everything that is public
-    python -m fuzz.calls --source "torch.split(filled('float32', 4), [])"
+    python -m fuzz.calls --count 1 --first 1157 --seed 0            one of them again
     python -m fuzz.programs --device cpu --count 2000 --seed 0      random programs, each run in several ways
     python -m fuzz.files --count 20000 --seed 0                     mutated files
 

@@ -144,7 +144,18 @@ class Caller:
         return self._process
 
 
-SIMPLER = ("None", "0", "1", "nan", "Tensor", "[]", "filled('float32', 2, 2)", "filled('float32', 2)", "filled('int64', 2)", "filled('float32')")
+SIMPLER = (
+    "None",
+    "0",
+    "1",
+    "nan",
+    "Tensor",
+    "[]",
+    "filled('float32', 2, 2)",
+    "filled('float32', 2)",
+    "filled('int64', 2)",
+    "filled('float32')",
+)
 
 
 def shorter_calls(call: Call) -> Iterator[Call]:
@@ -212,7 +223,7 @@ def run(device: str, count: int, seed: int, first: int = 0, tries: int = 60, log
     caller, report, number = Caller(device), Report(), first
     try:
         while sum(report.ends.values()) < count:
-            call = random_call(seed, number)
+            call = random_call(seed, number, () if device == "cpu" else ("float32", "int64"))
             number += 1
             ran, finding, error = caller.ask(call)
             if not ran:
@@ -236,7 +247,9 @@ def run(device: str, count: int, seed: int, first: int = 0, tries: int = 60, log
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; 1 if there are findings."""
-    parser = argparse.ArgumentParser(prog="python -m fuzz.calls", description="Random calls of everything that is public.")
+    parser = argparse.ArgumentParser(
+        prog="python -m fuzz.calls", description="Random calls of everything that is public."
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--count", type=int, default=50000, help="calls to make")
     parser.add_argument("--seed", type=int, default=0, help="draws other calls")

@@ -16,11 +16,15 @@ LAYOUTS = (
 )  # fmt: skip
 
 
-def random_call(seed: int, number: int) -> Call:
-    """Call *number* of those that *seed* draws: each follows from the two numbers alone."""
+def random_call(seed: int, number: int, common: tuple[str, ...] = ()) -> Call:
+    """Call *number* of those that *seed* draws: each follows from these arguments alone.
+
+    Most samples are of a dtype among the *common*, if there are such: a device that compiles a kernel for each dtype
+    would do little else.
+    """
     random = Random(f"{seed} {number}")
     target = random.choice(targets())
-    call = start(random, target)
+    call = start(random, target, common)
     if random.random() < 0.1:
         return call
     for _ in range(random.choice((1, 1, 1, 2, 2, 3))):
@@ -59,7 +63,9 @@ def _changed(random: Random, target: Target, call: Call) -> Call:
         ]
         if unused and not target.fixed:
             name = random.choice(unused)
-            kwargs[name] = fitting(random, target.parameters[name], name) if random.random() < 0.4 else other_value(random, name)
+            kwargs[name] = (
+                fitting(random, target.parameters[name], name) if random.random() < 0.4 else other_value(random, name)
+            )
             if name == "out" and random.random() < 0.7:
                 kwargs[name] = tensor(random)
     elif how < 0.8 and kwargs:

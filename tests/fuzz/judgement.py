@@ -77,7 +77,7 @@ def tensors_of(*values: Any) -> list[Tensor]:
 
 def state_of(tensor: Tensor) -> Any:
     """Everything that a refused call must leave as it was."""
-    return tensor.shape, tensor.dtype, tensor._version, tensor.numpy(force=True).tobytes()
+    return tensor.shape, tensor.dtype, tensor._version, tensor.numel() and tensor.numpy(force=True).tobytes()
 
 
 def _bytes(*values: Any) -> int:
@@ -192,7 +192,9 @@ def _of_result(result: Any) -> Finding | None:
             continue
         host = tensor._type.backend.to_host(tensor._array)
         if host.dtype != numpy_dtype(tensor.dtype) or tuple(host.shape) != tuple(tensor.shape):
-            return Finding("wrong result", f"declares {tensor.dtype} {tuple(tensor.shape)}, is {host.dtype} {host.shape}")
+            return Finding(
+                "wrong result", f"declares {tensor.dtype} {tuple(tensor.shape)}, is {host.dtype} {host.shape}"
+            )
     return None
 
 

@@ -63,6 +63,7 @@ class Target:
         """Whether it takes just these parameters, by position."""
         return self.source in ("getattr", "setattr") or self.source.startswith("operator.")
 
+
 SPACES = (
     "", "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph", "func", "nn.init", "nn.utils", "testing",
     "random", "utils.dlpack", "utils.data", "utils.checkpoint", "accelerator", "jit", "library",
@@ -158,7 +159,13 @@ def _found() -> Iterator[Target]:
         parameters = _parameters(getattr(polyad.optim, name)) or {}
         yield Target("stepped", {"name": f"={name!r}", **parameters})
     for name in ("getitem", "setitem"):
-        yield from [Target(f"operator.{name}", {"self": "Tensor", "index": "index", **({"value": "Tensor"} if name == "setitem" else {})}, method=True)] * 30
+        yield from [
+            Target(
+                f"operator.{name}",
+                {"self": "Tensor", "index": "index", **({"value": "Tensor"} if name == "setitem" else {})},
+                method=True,
+            )
+        ] * 30
 
 
 def tensor(random: Random) -> str:
@@ -207,7 +214,9 @@ def fitting(random: Random, annotation: str, name: str) -> str:
     if "Generator" in option:
         return "generator()"
     if option == "str":
-        return random.choice(("'mean'", "'sum'", "'none'", "'reflect'", "'constant'", "'ij'", "'ij,jk->ik'", "'reduced'", "'text'"))
+        return random.choice(
+            ("'mean'", "'sum'", "'none'", "'reflect'", "'constant'", "'ij'", "'ij,jk->ik'", "'reduced'", "'text'")
+        )
     return tensor(random)
 
 
@@ -233,17 +242,20 @@ def _plain(value: Any) -> str:
     return text if text.startswith(("torch.", "polyad.")) else "None"
 
 
-def start(random: Random, target: Target) -> Call:
-    """A call of *target* that may work."""
+def start(random: Random, target: Target, common: tuple[str, ...] = ()) -> Call:
+    """A call of *target* that may work, most often of a dtype among the *common*."""
     if target.op and random.random() < 0.9:
         number = random.randrange(len(samples()[target.op]))
         sample = samples()[target.op][number]
-        dtype = random.choice(sample.dtypes)
+        usual = [dtype for dtype in sample.dtypes if dtype.name in common]
+        dtype = random.choice(usual if usual and random.random() < 0.9 else sample.dtypes)
         args = tuple(
             literal(value, target.op, number, dtype.name, place)
             for place, value in enumerate(drawn(target.op, number, dtype.name))
         )
-        kwargs = {name: literal(dtype if value is DTYPE else value, "", 0, "", 0) for name, value in sample.kwargs.items()}
+        kwargs = {
+            name: literal(dtype if value is DTYPE else value, "", 0, "", 0) for name, value in sample.kwargs.items()
+        }
         if "device" in target.parameters:
             kwargs["device"] = "device"
         return Call(target.source, args, kwargs, keep=int(target.method))

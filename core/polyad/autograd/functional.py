@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ..batching import VmapLevel
+from ..dispatch.arguments import explaining
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
 from ..history.grad_mode import enable_grad, no_grad
 from ..ops.creation.factories import ones_like, zeros, zeros_like
@@ -159,6 +160,7 @@ def _tensors(op: str, what: str, given: Any) -> tuple[Tensors, bool]:
     return tensors, several
 
 
+@explaining
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -185,6 +187,7 @@ def vjp(
     return call.results(), call.result(gradients, call.several_in)
 
 
+@explaining
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -202,6 +205,7 @@ def jvp(
     return call.results(), call.result(call.tangents(), call.several_out)
 
 
+@explaining
 def jacobian(
     func: Callable[..., Any],
     inputs: Any,
@@ -306,6 +310,7 @@ def _stacked(parts: list[Tensor], output: Tensor, entry: Tensor, dim: int) -> Te
     return stack(parts, dim).reshape(shape)
 
 
+@explaining
 def hessian(
     func: Callable[..., Any],
     inputs: Any,
@@ -379,6 +384,7 @@ def _gradient_of_scalar(
     return value, found
 
 
+@explaining
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -392,6 +398,7 @@ def vhp(
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
+@explaining
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:

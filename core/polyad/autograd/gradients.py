@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..batching import map_first
+from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
@@ -124,6 +125,7 @@ def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, 
     return roots
 
 
+@explaining
 def backward(
     tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
@@ -190,6 +192,7 @@ def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create
     )
 
 
+@explaining
 def grad(
     outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
+from ..dispatch.arguments import explaining
 from ..errors import ArgumentError, AutogradError
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 
+@explaining
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where the gradient of *tensor* arrives. Raises RuntimeError if it requires none.
 
@@ -48,6 +50,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(node.parent, node.number, node) if isinstance(node, Output) else GradientEdge(node, 0, node)
 
 
+@explaining
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Say that the memory of a tensor, or of several, was written to in a way that polyad cannot see.
 
@@ -87,6 +90,7 @@ class MultiGradHandle:
         self.remove()
 
 
+@explaining
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> MultiGradHandle:

@@ -14,9 +14,9 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, wraps
 from numbers import Complex, Real
-from typing import Any, SupportsIndex
+from typing import Any, TypeVar
 
 from .. import dtypes
 from ..dtypes import DType
@@ -32,10 +32,12 @@ from ..errors import (
     ShapeError,
     wrong_type,
 )
+from ..layout import int_of
 from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
 
 Fits = Callable[[Any], bool]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _is_number(value: Any) -> bool:
@@ -49,7 +51,7 @@ def _is_real(value: Any) -> bool:
 def _is_int(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value.numel() == 1 and value.dtype.category <= dtypes.INTEGER
-    return isinstance(value, SupportsIndex) and not isinstance(value, type)
+    return isinstance(value, bool) or int_of(value) is not None
 
 
 def _is_bool(value: Any) -> bool:
@@ -85,6 +87,13 @@ _UNDERSTOOD: dict[str, tuple[str, Fits]] = {
 }  # fmt: skip
 """What fits an annotation, and its name."""
 
+_GENERIC: dict[str, tuple[str, Fits]] = {
+    "Callable": ("a function", callable),
+    "Iterable": ("an iterable", lambda value: hasattr(value, "__iter__") or hasattr(value, "__getitem__")),
+    "Sequence": ("a sequence", lambda value: hasattr(value, "__len__") and hasattr(value, "__getitem__")),
+}
+"""The same for annotations with anything in brackets."""
+
 _ALIASES = {
     "PerAxis": "int | Sequence[int]",
     "Dims": "int | Sequence[int] | None",
@@ -103,10 +112,11 @@ def _alternatives(annotation: str) -> tuple[tuple[str, Fits], ...]:
         annotation = annotation.replace(alias, meaning)
     alternatives = []
     for part in re.split(r" \| (?![^\[]*\])", annotation):
-        if part not in _UNDERSTOOD:
+        understood = _UNDERSTOOD.get(part) or _GENERIC.get(part.partition("[")[0])
+        if understood is None:
             return ()
-        if _UNDERSTOOD[part] not in alternatives:
-            alternatives.append(_UNDERSTOOD[part])
+        if understood not in alternatives:
+            alternatives.append(understood)
     return tuple(alternatives)
 
 
@@ -139,7 +149,7 @@ def _as_int(function: str, name: str, value: Any) -> Any:
         return value
     if not _is_int(value):
         raise wrong_type(function, name, value, "an int")
-    return int(value)
+    return int(value)  # a tensor of bool, too
 
 
 def _as_float(function: str, name: str, value: Any) -> Any:
@@ -147,7 +157,12 @@ def _as_float(function: str, name: str, value: Any) -> Any:
         return value
     if not _is_real(value):
         raise wrong_type(function, name, value, "a number")
-    return value.item() if isinstance(value, Tensor) else float(value)
+    try:
+        return value.item() if isinstance(value, Tensor) else float(value)
+    except OverflowError:
+        raise OptionError(
+            f"{function}: {name} is too large for a float", operands={name: value}, fix="use a smaller number"
+        ) from None
 
 
 def _as_number(function: str, name: str, value: Any) -> Any:
@@ -230,6 +245,32 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     problem = error_class(told, operands=operands, fix=fix)
     problem.untold = error  # type: ignore[attr-defined]
     return problem
+
+
+def explaining(function: F) -> F:
+    """*function*, a public function that is no op, such that errors say what is wrong with its arguments.
+
+    A method is called by its class in the message. Calls of functions that a user passed may be inside: what they raise
+    passes as it is.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            signature = inspect.signature(function)
+            try:
+                arguments = signature.bind(*args, **kwargs).arguments
+            except TypeError:  # Python has said what is wrong with their number or names
+                raise error from None
+            name = function.__qualname__.removesuffix(".__init__")
+            problem = explained(name, signature, arguments, error)
+            if problem is error:
+                raise
+            raise problem from error
+
+    return call  # type: ignore[return-value]
 
 
 def defect(function: str, operands: Mapping[str, Any], error: Exception) -> InternalError:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import provided
 from ..dtypes import can_cast
-from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
 from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import state, user_line
@@ -88,6 +88,10 @@ def _inplace(
     kwargs: dict[str, Any],
 ) -> Tensor:
     check_writable(name, target)
+    if "out" in kwargs:
+        raise ArgumentTypeError(
+            f"{name}: got an unexpected keyword argument 'out'", fix="it writes to self; drop out, or the underscore"
+        )
     if state.grad_enabled and (
         _any_history(target, args) or (isinstance(target, Wrapped) and any(map(tracked_outside, (target, *args))))
     ):
@@ -192,8 +196,6 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
     expanded tensor, but to write *one value* everywhere.
     """
     if not isinstance(target, Tensor):
-        from ..errors import ArgumentTypeError
-
         raise ArgumentTypeError(
             f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor"
         )

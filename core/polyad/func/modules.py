@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..dispatch.arguments import explaining
 from ..errors import ArgumentError, AutogradError
 from ..nn.modules.module import Module
 from ..nn.utils import stateless
@@ -62,6 +63,7 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
     return merged
 
 
+@explaining
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of *models* of one class, each stacked along a new first dimension.
 

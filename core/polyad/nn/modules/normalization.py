@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...tensor import Tensor
 from .. import functional as F, init
@@ -37,6 +38,7 @@ class LayerNorm(Module):
     weight: Parameter | None
     bias: Parameter | None
 
+    @explaining
     def __init__(
         self,
         normalized_shape: int | Sequence[int],

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ...dispatch.arguments import explaining
 from ...errors import ArgumentError, ArgumentTypeError
 from ...state import state
 from .frames import CheckpointError, Frame
@@ -35,6 +36,7 @@ __all__ = [
 ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 
+@explaining
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -109,6 +111,7 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
+@explaining
 def checkpoint_sequential(
     functions: Sequence[Callable[..., Any]], segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import polyad
 from polyad import errors
+from polyad.dispatch.arguments import explaining
 
 if TYPE_CHECKING:
     from polyad import Generator, Tensor
@@ -136,6 +137,7 @@ class TensorDataset(Dataset[tuple["Tensor", ...]]):
 
     tensors: tuple[Tensor, ...]
 
+    @explaining
     def __init__(self, *tensors: Tensor) -> None:
         for position, tensor in enumerate(tensors):
             if not isinstance(tensor, polyad.Tensor):
@@ -183,6 +185,7 @@ class ConcatDataset(Dataset[T_co]):
     datasets: list[Dataset[T_co]]
     cumulative_sizes: list[int]
 
+    @explaining
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
@@ -264,6 +267,7 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
+@explaining
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[T]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, symmetric
@@ -10,7 +11,7 @@ from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import Pointwise, pointwise, random
 from ....dtypes import INTEGER
-from ....errors import DTypeError, ShapeError
+from ....errors import DTypeError, OptionError, ShapeError
 from ....random.generator import Generator, default_generator
 from ....tensor import Tensor, check_tensor
 from ...pointwise.arithmetic import _mul
@@ -81,6 +82,12 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     limit, low = number("threshold", "threshold", threshold), number("threshold", "value", value)
     if check_tensor(input, "threshold", "input")._type.dtype.category == INTEGER:
+        if not (math.isfinite(limit) and math.isfinite(low)):
+            raise OptionError(
+                "threshold: an integer tensor has no nan and no infinity",
+                operands={"input": input, "threshold": limit, "value": low},
+                fix="convert the tensor to floats first",
+            )
         limit, low = int(limit), int(low)
     return finished("threshold", _threshold, input, inplace, limit, low)
 
