@@ -66,13 +66,13 @@ def describe(value: Any) -> str:
             return f"{str(dtype).removeprefix('polyad.')} {tuple(shape)} on {device}"
     except Exception:
         pass  # an object that refuses to be asked is shown as any other
-    return f"{type(value).__name__} {shown(value)}"
+    return f"{type(value).__name__} {safe_repr(value)}"
 
 
-def shown(value: Any) -> str:
+def safe_repr(value: Any) -> str:
     """The value as it would be written, cut to 60 characters; whatever it is, this raises nothing.
 
-    >>> shown([1, 2])
+    >>> safe_repr([1, 2])
     '[1, 2]'
     """
     try:

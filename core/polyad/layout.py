@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
-from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError, shown
+from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
 
 Shape = tuple[int, ...]
 Strides = tuple[int, ...]
@@ -33,7 +33,7 @@ class Size(tuple[int, ...]):
             shape = tuple.__new__(cls, sizes)
         except TypeError:
             raise ArgumentTypeError(
-                f"Size: {shown(sizes)} is no sequence of ints", fix="pass a tuple of ints"
+                f"Size: {safe_repr(sizes)} is no sequence of ints", fix="pass a tuple of ints"
             ) from None
         for size in shape:
             if size.__class__ is not int:
@@ -243,7 +243,7 @@ def normalize_dim(dim: Any, ndim: int, op: str) -> int:
     if dim.__class__ is not int:  # asking what else an int may be takes several microseconds
         found = int_of(dim)
         if found is None:
-            raise ArgumentTypeError(f"{op}: dim is {shown(dim)}, not an int", fix="pass an int")
+            raise ArgumentTypeError(f"{op}: dim is {safe_repr(dim)}, not an int", fix="pass an int")
         place = found
     limit = max(ndim, 1)
     if not -limit <= place < limit:
@@ -282,7 +282,7 @@ def normalize_shape(args: Iterable[Any], op: str) -> Shape:
         number = int_of(size)
         if number is None:
             raise ArgumentTypeError(
-                f"{op}: size {shown(size)} is not an int", fix="give sizes as ints or as one tuple of ints"
+                f"{op}: size {safe_repr(size)} is not an int", fix="give sizes as ints or as one tuple of ints"
             )
         result.append(number)
     return tuple(result)

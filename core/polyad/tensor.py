@@ -527,6 +527,8 @@ class Tensor(TensorMethods):
         return provided.tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
+        if not isinstance(spec, str):
+            raise wrong_type("format", "spec", spec, "a string")
         if not self._array.shape and (spec or type(self) is Tensor):
             return format(self.item(), spec)
         if spec:

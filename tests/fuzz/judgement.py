@@ -34,6 +34,7 @@ from polyad import Tensor, settings
 from polyad.backend import fallback
 from polyad.dispatch.wrapped import Wrapped
 from polyad.errors import InternalError, PolyadError
+from polyad.interop import printing
 from polyad.interop.numpy import numpy_dtype
 from polyad.state import ThreadState, state
 
@@ -100,6 +101,9 @@ def little_memory(more: int = 4 * GIGABYTE) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
+
+WRAPPERS = ("built", "stepped", "applied")
+"""What makes several calls: of those before the one that fails, the results stay."""
 
 ON_TENSORS = ("Tensor.", "getattr", "setattr", "operator.")
 """What is called on a tensor: its first argument is always one."""
@@ -172,6 +176,10 @@ def of_error(error: BaseException) -> Finding | None:
         if any(words in text for words in _KERNELS_WORDS) and not _ARITY.search(text):
             return Finding("kernel's words", f"{type(error).__name__}: {text}")
         return None if "\n    fix " in text else Finding("no way out", f"{type(error).__name__}: {text}")
+    if isinstance(error, AssertionError) and "polyad.testing" in _modules(error):
+        return None
+    if isinstance(error, ValueError) and text.startswith("Invalid format specifier"):
+        return None  # Python's own of the number
     if _is_arguments_own(error) or (type(error) is TypeError and _ARITY.search(text)):
         return None
     if isinstance(error, (TypeError, AttributeError)) and _modules(error)[-1] == __name__:
@@ -233,13 +241,15 @@ def judged(target: str, args: Any, kwargs: dict[str, str], names: dict[str, Any]
         except Exception:
             switches.restore()
             return Made(ran=False)
-        if target.startswith(ON_TENSORS) and not (values and isinstance(values[0], Tensor)):
+        received = named["forward"] if "forward" in named else values[0] if values else None
+        if ("forward" in named or target.startswith(ON_TENSORS)) and not isinstance(received, Tensor):
             return Made(ran=False)
         given = tensors_of(*values, *named.values())
         before = [state_of(tensor) for tensor in given]
         at_first = _reset_peak()
         warnings.simplefilter("always")
         finding, error = None, None
+        printing.set_printoptions(profile="default")
         try:
             result = function(*values, **named)
             finding = _of_result(result)
@@ -260,7 +270,8 @@ def judged(target: str, args: Any, kwargs: dict[str, str], names: dict[str, Any]
     if finding is None and grown > GIGABYTE and grown > 4 * held:
         finding = Finding("memory", f"{grown / GIGABYTE:.1f} GB")
     if finding is None and error is not None:
-        if [state_of(tensor) for tensor in given] != before and not state.modes:
+        functions = any(callable(value) for value in values) or target in WRAPPERS
+        if not functions and [state_of(tensor) for tensor in given] != before:
             finding = Finding("input changed", f"by a call that raised {type(error).__name__}: {error}")
         if switches.changed():
             finding = Finding("leaked state", f"{', '.join(switches.changed())}, by a call that raised {error}")

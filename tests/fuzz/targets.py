@@ -76,7 +76,7 @@ WRAPPERS = {"built": 2, "stepped": 1, "applied": 3}
 NOT_CALLED = frozenset(
     {
         "autograd.profiler", "load", "save", "lint", "seed", "set_num_threads", "set_num_interop_threads",
-        "utils.data.DataLoader", "jit.Graph", "jit.Node", "jit.Value", "jit.Constant", "library.custom_op",
+        "utils.data.DataLoader", "library.CustomOpDef", "jit.Graph", "jit.Node", "jit.Value", "jit.Constant", "library.custom_op",
         "library.register_autograd", "library.register_fake", "library.register_kernel", "library.register_vmap",
     }
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ..batching import VmapLevel
 from ..dispatch.arguments import explaining
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, safe_repr
 from ..history.grad_mode import enable_grad, no_grad
 from ..ops.creation.factories import ones_like, zeros, zeros_like
 from ..ops.creation.sequences import eye
@@ -247,9 +247,9 @@ def _jacobian(op: str, func: Callable[..., Any], inputs: Any, create_graph: bool
 
 
 def _check_strategy(op: str, name: str, strategy: str) -> None:
-    if strategy not in ("reverse-mode", "forward-mode"):
+    if not isinstance(strategy, str) or strategy not in ("reverse-mode", "forward-mode"):
         raise ArgumentError(
-            f"{op}: {name} is {strategy!r}",
+            f"{op}: {name} is {safe_repr(strategy)}",
             fix="pass 'reverse-mode', or 'forward-mode' where there are more outputs than inputs",
         )
 

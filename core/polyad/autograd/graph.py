@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
 from ..dispatch.arguments import explaining
-from ..errors import ArgumentError, AutogradError
+from ..errors import ArgumentError, AutogradError, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
 from ..state import state, user_line
@@ -62,6 +62,8 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     >>> x._version
     1
     """
+    if not isinstance(tensor, Iterable):
+        raise wrong_type("increment_version", "tensor", tensor, "a tensor or a sequence of tensors")
     for value in [tensor] if isinstance(tensor, Tensor) else tensor:
         checked = check_tensor(value, "increment_version", "tensor")
         (checked._storage or checked._make_storage()).bump("increment_version", user_line())

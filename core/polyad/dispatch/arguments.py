@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
-from numbers import Complex, Real
+from numbers import Complex, Integral, Real
 from typing import Any, TypeVar
 
 from .. import dtypes
@@ -87,9 +87,22 @@ _UNDERSTOOD: dict[str, tuple[str, Fits]] = {
 }  # fmt: skip
 """What fits an annotation, and its name."""
 
+
+def _answers(question: Callable[[Any], Any]) -> Fits:
+    def fits(value: Any) -> bool:
+        try:
+            question(value)
+        except Exception:
+            return False
+        return True
+
+    return fits
+
+
 _GENERIC: dict[str, tuple[str, Fits]] = {
     "Callable": ("a function", callable),
-    "Iterable": ("an iterable", lambda value: hasattr(value, "__iter__") or hasattr(value, "__getitem__")),
+    "Iterable": ("an iterable", _answers(iter)),
+    "Sized": ("something of a length", _answers(len)),
     "Sequence": ("a sequence", lambda value: hasattr(value, "__len__") and hasattr(value, "__getitem__")),
 }
 """The same for annotations with anything in brackets."""
@@ -170,7 +183,9 @@ def _as_number(function: str, name: str, value: Any) -> Any:
         return value.item()
     if not isinstance(value, Complex):
         raise wrong_type(function, name, value, "a number")
-    return value
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value) if isinstance(value, Real) else complex(value)
 
 
 def _as_dtype(function: str, name: str, value: Any) -> DType:
@@ -303,6 +318,7 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether *error* says that there is not enough memory: NumPy raises ValueError for what no memory could hold."""
     return isinstance(error, MemoryError) or (
         isinstance(error, (ValueError, OverflowError))
+        and "int too large" not in str(error)
         and any(words in str(error) for words in ("array is too big", "Maximum allowed", "dimension size", "too large"))
     )
 

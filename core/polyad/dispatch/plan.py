@@ -360,7 +360,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
-    if isinstance(error, OverflowError):
+    if isinstance(error, OverflowError) or any(isinstance(value, int) and value.bit_length() > 63 for value in values):
         return DTypeError(
             f"{op.title}: a number is outside the range of the operands' dtype: {error}",
             operands=operands,

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, shown
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, safe_repr
 from ..state import state
 
 if TYPE_CHECKING:
@@ -172,9 +172,9 @@ def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, A
     array = to_numpy(tensor, force=False)
     try:
         dtype = None if dtype is None else np.dtype(dtype)
-    except (TypeError, ValueError):
+    except Exception:  # it may even be a SyntaxError
         raise ArgumentTypeError(
-            f"__array__: dtype is {shown(dtype)}, no dtype of NumPy's",
+            f"__array__: dtype is {safe_repr(dtype)}, no dtype of NumPy's",
             operands={"self": tensor},
             fix="pass a numpy.dtype",
         ) from None

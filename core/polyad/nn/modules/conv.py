@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError
 from ...tensor import Tensor
@@ -41,6 +42,7 @@ class ConvNd(Module):
     weight: Parameter
     bias: Parameter | None
 
+    @explaining
     def __init__(
         self,
         in_channels: int,

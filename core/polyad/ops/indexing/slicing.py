@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import function, gradient, method, view
-from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError, shown
+from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Layout, Shape, contiguous_strides, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..shaping.strided import _overlap_add, _window_put
@@ -36,7 +36,7 @@ def position(value: Any, size: int, op: str, dim: int, operand: Any) -> int:
     try:
         at = value.__index__()
     except (AttributeError, TypeError):
-        raise ArgumentTypeError(f"{op}: the index {shown(value)} is not an int", fix="pass an int") from None
+        raise ArgumentTypeError(f"{op}: the index {safe_repr(value)} is not an int", fix="pass an int") from None
     if not -size <= at < size:
         raise IndexOutOfRange(
             f"{op}: index {at} is not in [{-size}, {size}) of dimension {dim}",

@@ -21,7 +21,7 @@ from ...dispatch.op import method, view
 from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, shown
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Layout, int_of
 from ...state import state
 from ...tensor import Tensor
@@ -187,7 +187,7 @@ def _canonical(item: Any, operand: Tensor) -> Any:
     if number is not None:
         return number
     raise ArgumentTypeIndexError(
-        f"index: {shown(item)} is {type(item).__name__}, which is no index",
+        f"index: {safe_repr(item)} is {type(item).__name__}, which is no index",
         operands={"input": operand},
         fix="use ints, slices, None, ..., bools, integer or bool tensors, or lists of them",
     )
@@ -205,7 +205,7 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
         result = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
     except (TypeError, ValueError, ShapeError, DTypeError) as error:
         raise ArgumentTypeIndexError(
-            f"index: {shown(item)} cannot be read as an index tensor",
+            f"index: {safe_repr(item)} cannot be read as an index tensor",
             operands={"input": operand},
             fix="a list holds ints or bools; for several indices use a tuple: x[0, :]",
         ) from error
