@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, symmetric
@@ -11,9 +10,10 @@ from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import Pointwise, pointwise, random
 from ....dtypes import INTEGER
-from ....errors import DTypeError, OptionError, ShapeError
+from ....errors import DTypeError, ShapeError
 from ....random.generator import Generator, default_generator
 from ....tensor import Tensor, check_tensor
+from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _mul
 from ...pointwise.exponential import exp, expm1
 from ...pointwise.maximum import maximum
@@ -82,13 +82,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     limit, low = number("threshold", "threshold", threshold), number("threshold", "value", value)
     if check_tensor(input, "threshold", "input")._type.dtype.category == INTEGER:
-        if not (math.isfinite(limit) and math.isfinite(low)):
-            raise OptionError(
-                "threshold: an integer tensor has no nan and no infinity",
-                operands={"input": input, "threshold": limit, "value": low},
-                fix="convert the tensor to floats first",
-            )
-        limit, low = int(limit), int(low)
+        limit, low = whole("threshold", "threshold", limit), whole("threshold", "value", low)
     return finished("threshold", _threshold, input, inplace, limit, low)
 
 
