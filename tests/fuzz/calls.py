@@ -8,6 +8,7 @@ same finding.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import select
@@ -39,7 +40,7 @@ class Process:
 
     def __init__(self, device: str) -> None:
         self.device, self.made = device, 0
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115: closed with the object
         folders = [str(Path(__file__).parent.parent), *sys.path]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), "OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
@@ -83,7 +84,7 @@ class Process:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                with __import__("contextlib").suppress(BrokenPipeError):
+                with contextlib.suppress(BrokenPipeError):
                     stream.close()
 
     def _time(self) -> float:
@@ -182,9 +183,7 @@ def shortened(caller: Caller, call: Call, finding: Finding, tries: int) -> tuple
         for other in shorter_calls(call):
             tries -= 1
             _, found, _ = caller.ask(other)
-            if found is not None and found.sort == finding.sort and (
-                found.sort in ("crash", "hang", "memory") or found.pattern.partition(": ")[0] == finding.pattern.partition(": ")[0]
-            ):  # fmt: skip
+            if found is not None and found.is_like(finding):
                 call, finding = other, found
                 break
             if tries <= 0:

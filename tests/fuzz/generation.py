@@ -9,10 +9,11 @@ from .targets import WRAPPERS, Call, Target, fitting, start, targets, tensor
 from .values import DIMS, NUMBERS, OBJECTS
 
 LAYOUTS = (
-    "{}.t()", "{}[::2]", "{}.expand(2, 3)", "{}[None]", "{}.conj()", "{}.requires_grad_()", "{}.clone()", "{}[..., 0]", "{}[:0]",
-    "{}.detach()", "{}.reshape(-1)", "{}.double()", "{}.half()", "{}.long()", "{}.bool()", "{}.to(torch.complex64)",
-    "{}.to(torch.bfloat16)", "{}.to(torch.uint8)", "{}.to(torch.int32)", "{} * nan", "-{}", "{}.to(other_device)", "{}.as_subclass(Sub)", "{}.cpu().numpy()",
-    "{}.tolist()", "{}.flatten()[:1]", "{}.sum()", "{}.unsqueeze(-1)", "{}.squeeze()", "torch.cat([{0}, {0}])", "{} + 2**40",
+    "{}.t()", "{}[::2]", "{}.expand(2, 3)", "{}[None]", "{}.conj()", "{}.requires_grad_()", "{}.clone()", "{}[..., 0]",
+    "{}[:0]", "{}.detach()", "{}.reshape(-1)", "{}.double()", "{}.half()", "{}.long()", "{}.bool()",
+    "{}.to(torch.complex64)", "{}.to(torch.bfloat16)", "{}.to(torch.uint8)", "{}.to(torch.int32)", "{} * nan", "-{}",
+    "{}.to(other_device)", "{}.as_subclass(Sub)", "{}.cpu().numpy()", "{}.tolist()", "{}.flatten()[:1]", "{}.sum()",
+    "{}.unsqueeze(-1)", "{}.squeeze()", "torch.cat([{0}, {0}])", "{} + 2**40",
 )  # fmt: skip
 
 

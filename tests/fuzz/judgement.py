@@ -43,9 +43,9 @@ LARGEST_CHECKED = 1 << 20
 """Results of more elements are not looked at: that would take the memory that the call is accused of."""
 
 _ARITY = re.compile(
-    r"missing \d+ required|takes .*positional argument|unexpected keyword argument|multiple values for"
-    r"|takes no (keyword )?arguments|takes no arguments|positional-only arguments passed as keyword|expected (at (most|least) )?\d+ arguments?, got"
-    r"|takes exactly|takes at (most|least)|required positional argument|takes from"
+    r"missing \d+ required|required positional argument|unexpected keyword argument|multiple values for"
+    r"|takes (exactly|from|no|at (most|least)|\d)|takes .*positional argument|passed as keyword"
+    r"|expected (at (most|least) )?\d+ arguments?, got"
 )
 _BLAMES_POLYAD = ("report a defect", "this is a bug", "polyad or a backend is wrong")
 _KERNELS_WORDS = ("the kernel failed:", "report the backend", "the arguments do not fit together:")
@@ -57,6 +57,12 @@ class Finding:
 
     sort: str
     words: str
+
+    def is_like(self, other: Finding) -> bool:
+        """Whether both are of a sort and, where there is an exception, of a type."""
+        if self.sort != other.sort or self.sort in ("crash", "hang", "memory"):
+            return self.sort == other.sort
+        return self.pattern.partition(": ")[0] == other.pattern.partition(": ")[0]
 
     @property
     def pattern(self) -> str:

@@ -65,8 +65,8 @@ class Target:
 
 
 SPACES = (
-    "", "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph", "func", "nn.init", "nn.utils", "testing",
-    "random", "utils.dlpack", "utils.data", "utils.checkpoint", "accelerator", "jit", "library",
+    "", "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph", "func", "nn.init", "nn.utils",
+    "testing", "random", "utils.dlpack", "utils.data", "utils.checkpoint", "accelerator", "jit", "library",
 )  # fmt: skip
 """The modules whose functions are called beside those that are declared."""
 
@@ -75,19 +75,21 @@ WRAPPERS = {"built": 2, "stepped": 1, "applied": 3}
 
 NOT_CALLED = frozenset(
     {
-        "autograd.profiler", "load", "save", "lint", "seed", "set_num_threads", "set_num_interop_threads",
-        "utils.data.DataLoader", "library.CustomOpDef", "jit.Graph", "jit.Node", "jit.Value", "jit.Constant", "library.custom_op",
-        "library.register_autograd", "library.register_fake", "library.register_kernel", "library.register_vmap",
+    "autograd.profiler", "load", "save", "lint", "seed", "set_num_threads", "set_num_interop_threads",
+    "utils.data.DataLoader", "library.CustomOpDef", "jit.Graph", "jit.Node", "jit.Value", "jit.Constant",
+    "library.custom_op", "library.register_autograd", "library.register_fake", "library.register_kernel",
+    "library.register_vmap",
     }
 )  # fmt: skip
 """What changes the process for good, or reads files."""
 
 DUNDERS = (
     "__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__rtruediv__", "__floordiv__",
-    "__rfloordiv__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__ipow__", "__matmul__", "__rmatmul__", "__and__", "__ror__", "__ixor__",
-    "__lshift__", "__rshift__", "__eq__", "__lt__", "__ge__", "__ne__", "__neg__", "__invert__", "__abs__", "__bool__", "__int__",
-    "__float__", "__complex__", "__index__", "__len__", "__iter__", "__contains__", "__reversed__", "__array__", "__dlpack__",
-    "__format__", "__repr__", "__deepcopy__", "__divmod__", "__round__", "__hash__", "__reduce_ex__", "__setstate__",
+    "__rfloordiv__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__ipow__", "__matmul__", "__rmatmul__", "__and__",
+    "__ror__", "__ixor__", "__lshift__", "__rshift__", "__eq__", "__lt__", "__ge__", "__ne__", "__neg__", "__invert__",
+    "__abs__", "__bool__", "__int__", "__float__", "__complex__", "__index__", "__len__", "__iter__", "__contains__",
+    "__reversed__", "__array__", "__dlpack__", "__format__", "__repr__", "__deepcopy__", "__divmod__", "__round__",
+    "__hash__", "__reduce_ex__", "__setstate__",
 )  # fmt: skip
 
 
