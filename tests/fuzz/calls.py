@@ -40,7 +40,7 @@ class Process:
 
     def __init__(self, device: str) -> None:
         self.device, self.made = device, 0
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115: closed with the object
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         folders = [str(Path(__file__).parent.parent), *sys.path]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), "OMP_NUM_THREADS": "1"}
         self._process = subprocess.Popen(

@@ -38,6 +38,8 @@ from polyad.interop import printing
 from polyad.interop.numpy import numpy_dtype
 from polyad.state import ThreadState, state
 
+from .values import UsersError
+
 GIGABYTE = 1 << 30
 LARGEST_CHECKED = 1 << 20
 """Results of more elements are not looked at: that would take the memory that the call is accused of."""
@@ -167,15 +169,15 @@ def _is_arguments_own(error: BaseException) -> bool:
         if top in ("polyad", "polyad_numpy", "polyad_opencl"):
             seen = True
         elif seen and (name == "the call" or name.endswith("fuzz.values")):
-            return not str(error).startswith("UsersError __repr__")
+            return True
     return False
 
 
 def of_error(error: BaseException) -> Finding | None:
     """What is wrong with an exception, None if nothing is."""
     text = str(error)
-    if type(error).__name__ == "UsersError":
-        return Finding("raw", f"an error's words need repr(): {text}") if "__repr__" in text else None
+    if isinstance(error, UsersError):
+        return Finding("raw", f"an error's words need repr(): {text}") if text.startswith("__repr__") else None
     if isinstance(error, PolyadError):
         if isinstance(error, InternalError) or any(words in text for words in _BLAMES_POLYAD):
             return Finding("internal", f"{type(error).__name__}: {text}")
@@ -188,8 +190,10 @@ def of_error(error: BaseException) -> Finding | None:
         return None  # Python's own of the number
     if _is_arguments_own(error) or (type(error) is TypeError and _ARITY.search(text)):
         return None
-    if isinstance(error, (TypeError, AttributeError)) and _modules(error)[-1] == __name__:
-        return None  # Python's own, before anything of polyad's ran: an attribute without a setter
+    if isinstance(error, (TypeError, AttributeError)) and _modules(error)[-1:] == [__name__]:
+        return None  # Python's own, before anything of polyad's ran
+    if isinstance(error, AttributeError) and text.endswith("object has no setter"):
+        return None
     return Finding("raw", f"{type(error).__name__}: {text}")
 
 
@@ -202,8 +206,8 @@ def _of_warnings(seen: list[Any]) -> Finding | None:
 
 def _of_result(result: Any) -> Finding | None:
     for tensor in tensors_of(result):
-        if isinstance(tensor, Wrapped) or tensor.numel() > LARGEST_CHECKED:
-            continue
+        if isinstance(tensor, Wrapped) or tensor.numel() > LARGEST_CHECKED or tensor.ndim > 64:
+            continue  # NumPy has no arrays of more dimensions
         host = tensor._type.backend.to_host(tensor._array)
         if host.dtype != numpy_dtype(tensor.dtype) or tuple(host.shape) != tuple(tensor.shape):
             return Finding(

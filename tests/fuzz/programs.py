@@ -5,7 +5,7 @@ are left out. Then it runs
 
     device    on the device under test: the same values and gradients
     vmap      over a batch of leaves: each sample as if it ran alone
-    jit       captured on other leaves, and replayed on these
+    jit       captured on other leaves, and replayed on these, unless the capture warns that it baked values in
     jvp       in forward mode: the tangent is what the gradients say
     numeric   with leaves moved a little to both sides: the difference is what the gradients say
 
@@ -32,6 +32,7 @@ import numpy as np
 import polyad
 from polyad import Tensor
 from polyad.errors import AutogradError, TransformError
+from polyad.jit import BakedValueWarning
 
 from .steps import NO_GRAD, OPS, STEPS, VIEWS, WRITES, Pool, Step
 from .worker import other_device
@@ -196,12 +197,14 @@ class Ways:
         other = self._leaves([one * 0.5 + 0.1 for one in self.leaves], "cpu", grad=False)
         failed: list[int] = []
         shapes = [one.shape for one in run(self.program, other, failed)]
-        if failed or any(step.name == "mask" for step in self.program):
+        if failed or any(step.name == "mask" for step in self.program):  # its shape follows from the values
             return None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
             graph = polyad.jit.capture(lambda *leaves: tuple(run(self.program, leaves)), *other)
             replayed = graph(*self._leaves(self.leaves, "cpu", grad=False))
+        if any(issubclass(one.category, BakedValueWarning) for one in told):
+            return None
         assert len(shapes) == len(replayed)
         return same("jit", "tensor", hosts(replayed), self.values)
 

@@ -29,13 +29,16 @@ class UsersError(Exception):
     """Raised by the arguments themselves: passes through polyad as it is."""
 
 
-def _fail(*args: Any, **kwargs: Any) -> Any:
-    raise UsersError("the argument's own")
+def _failing(name: str) -> Any:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise UsersError(f"{name} of the argument's own")
+
+    return fail
 
 
 def bad(*methods: str) -> Any:
     """An object whose methods of these names raise."""
-    return type("Bad", (), dict.fromkeys(methods, _fail))()
+    return type("Bad", (), {name: _failing(name) for name in methods})()
 
 
 def lying(method: str, value: Any) -> Any:
