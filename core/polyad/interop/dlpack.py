@@ -172,7 +172,10 @@ def _from_device(source: Any, device: Device) -> Tensor:
     from ..tensor import Tensor
 
     found = registry.resolve_device(device)
-    array = registry.get(found.type).from_dlpack(source, found)
+    try:
+        array = registry.get(found.type).from_dlpack(source, found)
+    except BufferError as error:
+        raise ExportError(f"from_dlpack: {error}", fix="move the data to the host first") from None
     type_ = registry.tensor_type(polyad_dtype(np.dtype(array.dtype)), found, not array.ndim)
     return Tensor._of(array, type_)
 

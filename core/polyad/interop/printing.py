@@ -159,6 +159,8 @@ def _shown(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
     type_ = tensor._type
     backend = type_.backend
     values: np.ndarray[Any, Any]
+    if not tensor.numel():
+        return np.empty(0)  # its shape may be more than NumPy takes
     large = any(cuts) and options.edgeitems > 0 and tensor.numel() * type_.dtype.itemsize > 1 << 20
     if large and "shared_host_memory" not in backend.capabilities(type_.device).features:
         values = backend.to_host(_ends_on_device(tensor, cuts))

@@ -313,6 +313,17 @@ def empty_like(
     return _wrapped_like(input, result, requires_grad)
 
 
+def _real(op: str, name: str, value: Any) -> int | float:
+    """The bound or step *name* of a range as a number of Python's."""
+    if value.__class__ is int or value.__class__ is float:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Tensor):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise wrong_type(op, name, value, "a real number")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
 @function(method=False)
 def arange(
     start: float | Tensor,
@@ -336,7 +347,9 @@ def arange(
 
     if end is None:
         start, end = 0, start
-    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    start, end, step = (
+        _real("arange", name, value) for name, value in (("start", start), ("end", end), ("step", step))
+    )
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise OptionError(
             f"arange: step {step} does not lead from {start} to {end}",
@@ -377,7 +390,7 @@ def range(
     warn_user("range: deprecated, since it includes its end; use arange, which excludes it", UserWarning)
     if end is None:
         raise ArgumentTypeError("range: end is missing", fix="pass start and end")
-    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    start, end, step = _real("range", "start", start), _real("range", "end", end), _real("range", "step", step)
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise ShapeError(
             f"range: step {step} does not lead from {start} to {end}",
