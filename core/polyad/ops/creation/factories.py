@@ -553,7 +553,7 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    result = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    result = full(size, fill_value, dtype=dtype or self.dtype, device=self.device if device is None else device)
     return _wrapped_like(self, result, requires_grad)
 
 
@@ -562,7 +562,9 @@ def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, zeros(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -570,7 +572,9 @@ def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, ones(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -578,7 +582,9 @@ def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, empty(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -598,7 +604,7 @@ def new_empty_strided(
         stride,
         dtype=dtype or self.dtype,
         layout=layout,
-        device=device or self.device,
+        device=self.device if device is None else device,
         pin_memory=pin_memory,
     )
     return _wrapped_like(self, result, requires_grad)
