@@ -581,6 +581,8 @@ class Tensor(TensorMethods):
         return provided.tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
+        if not isinstance(spec, str):
+            raise wrong_type("format", "spec", spec, "a string")
         if not self._array.shape and (spec or type(self) is Tensor):
             return format(self.item(), spec)
         if spec:
@@ -609,6 +611,8 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         import copy
 
+        if not isinstance(memo, dict):
+            raise wrong_type("deepcopy", "memo", memo, "a dict")
         if not self.is_leaf:
             raise AutogradError(
                 "deepcopy: only leaf tensors can be deep-copied",

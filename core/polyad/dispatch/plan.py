@@ -323,7 +323,21 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     for value in values:
         if value is result and (value.__class__ is Tensor or isinstance(value, Wrapped)):
             return result.clone()
+    # A view of memory that only the body has seen is a tensor of its own to everybody else.
+    if result.__class__ is Tensor and result._view is not None and not _shares(result, values):
+        result._view = result._storage = None
     return result
+
+
+def _shares(result: Tensor, values: tuple[Any, ...]) -> bool:
+    """Whether *result* lies in the memory of a tensor among *values*."""
+    storage = result._storage
+    return any(
+        _shares(result, tuple(value))
+        if isinstance(value, (list, tuple))
+        else isinstance(value, Tensor) and value._storage is not None and value._storage is storage
+        for value in values
+    )
 
 
 def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
@@ -373,7 +387,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
-    if isinstance(error, OverflowError):
+    if isinstance(error, OverflowError) or any(isinstance(value, int) and value.bit_length() > 63 for value in values):
         return DTypeError(
             f"{op.title}: a number is outside the range of the operands' dtype: {error}",
             operands=operands,

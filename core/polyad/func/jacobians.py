@@ -16,7 +16,7 @@ from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 from .mapping import check_chunk, check_randomness, constants, vmap
-from .transforms import Argnums, Call, argument_numbers, pushed_forward
+from .transforms import Argnums, Call, argument_numbers, check_function, differentiated, pushed_forward
 from .trees import flatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -98,6 +98,7 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
+    check_function("jacfwd", func, has_aux)
     check_randomness("jacfwd", randomness)
 
     @wraps(func)
@@ -105,6 +106,8 @@ def jacfwd(
         numbers = argument_numbers("jacfwd", argnums, len(args))
         primals = tuple([args[number] for number in numbers])
         inputs, tree = flatten(primals)
+        for leaf in inputs:
+            differentiated("jacfwd", leaf)
         _check_real("jacfwd", "an input", inputs)
         seen: list[Any] = []
 

@@ -219,6 +219,11 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
                 f"{op}: {value} is out of the range of {dtype.name}",
                 fix="use infinity if that is meant, or another dtype",
             )
+    elif isinstance(value, int) and abs(value) >= 2**1023:
+        raise DTypeError(
+            f"{op}: the number has {value.bit_length()} bits, more than any floating point number",
+            fix="use infinity if that is meant",
+        )
     if isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 

@@ -33,6 +33,7 @@ from ...errors import ArgumentTypeError, DTypeError, OptionError
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
+from ..declaring.whole_numbers import whole
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -522,7 +523,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
         for name, tensor in (("input", input), ("tensor1", tensor1), ("tensor2", tensor2))
     ]
     if isinstance(value, float) and max(types) < FLOATING:
-        value = int(value)
+        value = whole("addcmul", "value", value)
     _check_factor("addcmul", value, max(types))
     return _addcmul(input, tensor1, tensor2, value)
 

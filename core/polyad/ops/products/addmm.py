@@ -17,6 +17,7 @@ from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
+from ..declaring.whole_numbers import whole
 from ..memory.copying import wrapped_factor
 from ..pointwise.arithmetic import _add, _mul, conjugate
 from ..shaping.reshape import _permute, _reshape, _unsqueeze
@@ -166,7 +167,7 @@ def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False
             raise DTypeError(
                 f"{op}: {name} is a float, the tensors are {dtype.name}", fix="pass an int, or convert the tensors"
             )
-        value = int(value)
+        value = whole(op, name, value)
     return wrapped_factor(op, name, value, dtype) if dtype.category == INTEGER else value
 
 
