@@ -80,8 +80,12 @@ def restore(
     """Put a run's parts into the state that *checkpoint* holds.
 
     Raises:
-        SerializationError: the checkpoint is of another model.
+        SerializationError: the checkpoint is of another model, or holds NaN or infinities.
     """
+    for part in ("model", "optimizer"):
+        place = _nonfinite(checkpoint[part])
+        if place is not None:
+            raise _unfit(path, f"holds NaN or infinities, in {part}{place}: training it further is in vain")
     try:
         model.load_state_dict(checkpoint["model"])
         optimizer.load_state_dict(checkpoint["optimizer"])
@@ -89,6 +93,18 @@ def restore(
         polyad.set_rng_state(checkpoint["random"]["default"])
     except (PolyadError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise _unfit(path, f"is a checkpoint of another model: {str(error).splitlines()[0]}") from error
+
+
+def _nonfinite(value: Any) -> str | None:
+    """Where in nested dicts and lists the first tensor is that has an element which is no finite number."""
+    if isinstance(value, polyad.Tensor):
+        return None if value.isfinite().all() else ""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+    for key, item in items:
+        place = _nonfinite(item)
+        if place is not None:
+            return f"[{key!r}]{place}"
+    return None
 
 
 def _unfit(path: Path, what: str) -> SerializationError:
