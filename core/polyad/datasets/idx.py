@@ -23,13 +23,13 @@ from .. import dtypes
 from ..errors import SerializationError
 from ..files import checked_path, opened, unpacked_at_most
 from ..interop.numpy import frombuffer
+from ..layout import LARGEST_RANK, is_addressable
 from ..tensor import Tensor
 
 __all__ = ["read_idx"]
 
 GZIP = b"\x1f\x8b"
 UNSIGNED_BYTES = 8
-LARGEST_RANK = 64
 
 
 def read_idx(path: str | os.PathLike[str]) -> Tensor:
@@ -75,8 +75,7 @@ def _read(stream: IO[bytes] | gzip.GzipFile, at_most: int, name: str) -> Tensor:
         raise _damaged(name, "is cut off inside its header")
     shape = struct.unpack(f">{rank}I", header)
     count = math.prod(shape)
-    # Sizes beside a 0 count too: no memory is taken for them, but strides are computed.
-    if count > at_most or math.prod(max(size, 1) for size in shape) >= 2**63:
+    if count > at_most or not is_addressable(shape, 1):
         raise _damaged(name, f"says its shape is {shape}, which is more than a file of its size can hold")
     data = bytearray(stream.read(count))
     if len(data) < count:

@@ -21,6 +21,7 @@ import numpy
 
 from ..errors import SerializationError
 from ..files import opened, unpacked_at_most
+from ..layout import is_addressable
 from ..tensor import Tensor
 from .numpy import from_numpy
 
@@ -28,7 +29,6 @@ __all__ = ["read_npz"]
 
 MOST_MEMBERS = 10_000
 DIRECTORY_ENTRY = b"PK\1\2"
-LARGEST_RANK = 64
 LONGEST_HEADER = 10_000
 
 _FIELD = re.compile(
@@ -109,10 +109,10 @@ def _array(data: bytes, name: str) -> numpy.ndarray:
         raise _Unfit(f"member {name!r} has a header that is not of an array of numbers")
     dtype = numpy.dtype(fields["descr"])
     shape = tuple(int(size.strip().rstrip("L")) for size in fields["shape"].split(",") if size.strip())
-    if dtype.hasobject or len(shape) > LARGEST_RANK or math.prod(shape) * dtype.itemsize != len(data) - end:
+    if not is_addressable(shape, dtype.itemsize) or math.prod(shape) * dtype.itemsize != len(data) - end:
         raise _Unfit(f"member {name!r} of dtype {dtype} and shape {shape} has {len(data) - end:,} bytes")
-    if math.prod(max(size, 1) for size in shape) * dtype.itemsize >= 2**63:
-        raise _Unfit(f"member {name!r} of shape {shape} is larger than memory")
+    if dtype.hasobject:
+        raise _Unfit(f"member {name!r} holds Python objects")
     flat = numpy.frombuffer(data, dtype, offset=end).astype(dtype.newbyteorder("="))
     if dtype == bool and flat.view(numpy.uint8).max(initial=0) > 1:
         raise _Unfit(f"member {name!r} is bool, with values that are neither 0 nor 1")

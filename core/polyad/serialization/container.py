@@ -25,6 +25,7 @@ from typing import IO, Any
 from .. import dtypes
 from ..errors import SerializationError
 from ..files.json_text import LONGEST, excess, parsed
+from ..layout import is_addressable
 
 __all__ = ["Blob", "Contents", "damaged", "read_container", "write_container"]
 
@@ -185,6 +186,8 @@ def _checked_entries(
         shape, offsets = entry["shape"], entry["data_offsets"]
         if not are_counts(shape) or not are_counts(offsets) or len(offsets) != 2:
             raise damaged(source, f"has tensor {name!r} with sizes or offsets that are not counts")
+        if not is_addressable(shape, dtype.itemsize):
+            raise damaged(source, f"gives tensor {name!r} the shape {tuple(shape)}, which no memory holds")
         if math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
             raise damaged(source, f"gives tensor {name!r} of shape {tuple(shape)} {offsets[1] - offsets[0]} bytes")
         entries[name] = (dtype, tuple(shape), offsets[0], offsets[1])

@@ -33,7 +33,7 @@ from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentTypeError, SerializationError
 from ..files import parsed
-from ..layout import Size, contiguous_strides, is_contiguous
+from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
@@ -357,7 +357,7 @@ class _Decoder:
             return decoder(self, payload, depth + 1)
         except SerializationError:
             raise
-        except (TypeError, ValueError, KeyError, binascii.Error, RuntimeError) as error:
+        except (TypeError, ValueError, KeyError, OverflowError, binascii.Error, RuntimeError) as error:
             raise self.damaged(f"holds a {tag} that cannot be read: {str(error).splitlines()[0]}") from error
 
     def sequence(self, payload: Any, depth: int) -> list[Any]:
@@ -396,7 +396,7 @@ class _Decoder:
             raise self.damaged(f"has a tensor of data {payload['data']!r} with dtype {payload.get('dtype')!r}")
         count, held = math.prod(shape), len(blob.data) // dtype.itemsize
         last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if count else -1
-        if last >= held or count >= 2**63:
+        if last >= held or not is_addressable(shape, dtype.itemsize):
             raise self.damaged(f"has a tensor of shape {tuple(shape)} that reaches beyond its data {payload['data']!r}")
         requires_grad = payload.get("requires_grad")
         if not isinstance(requires_grad, bool) or (requires_grad and dtype.category < dtypes.FLOATING):
