@@ -15,6 +15,7 @@ FEATURES = {
     "graphs": "recorded launches that replay without the host",
     "shared_host_memory": "the host reads and writes device memory in place",
     "asynchronous": "kernels return before they have finished",
+    "approximate_division": "quotients and square roots in floating dtypes are not always the nearest number",
 }
 
 
