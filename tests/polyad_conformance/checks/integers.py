@@ -112,8 +112,8 @@ def _draws(sample: Sample, dtype: DType) -> bool:
 
 
 def whole_range_dtypes(sample: Sample) -> tuple[DType, ...]:
-    """The dtype under which a sample is run with all integers that its dtypes have: the widest, if it draws of them what
-    it likes, and gives integers or bools.
+    """The dtype under which a sample is run with all integers of its dtypes: the widest, if the sample leaves it to the
+    maker which integers it draws, and gives integers or bools.
     """
     integers = [dtype for dtype in sample.dtypes if dtype in INTEGERS]
     if not integers or any(is_inexact(result) for result in result_dtypes(sample, integers[-1])):

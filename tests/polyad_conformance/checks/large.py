@@ -2,7 +2,8 @@
 
 Samples are small, since gradients and layouts visit each element; a kernel that is wrong only beyond a work-group, a
 grid's row or one step of a tree passes them all. Here primitives of every kind run once on some hundred thousand
-elements; those whose structure says how they may be made longer are made so in `lengths` too. Values are small whole numbers in float32, so that results are exact in whatever order they are added up.
+elements; those whose structure says how they may be made longer are made so in `lengths` too. Values are small whole
+numbers in float32, so that results are exact in whatever order they are added up.
 
 To add a check, write a function and add it to `CHECKS`.
 """
@@ -291,33 +292,30 @@ def check_large_windows(target: Target) -> None:
 def check_large_ranks(target: Target) -> None:
     """Five and more dimensions, of which neighbours in memory are not neighbours in the shape."""
     for rank in (5, 6, 7, 8):
-        shape = tuple(2 + d % 2 for d in range(rank))
-        a = whole_numbers(*shape, below=1000)
-        b = whole_numbers(*shape[::-1], below=1000, seed=1)
-        order = [*range(1, rank, 2), *range(0, rank, 2)]
-        back = list(np.argsort(order))
-        strided = lambda x, order=order, back=back: x.permute(order).contiguous().permute(back)  # noqa: E731
-        what = f"{rank} dimensions"
-        turn = list(range(rank))[::-1]
-        _compare(target, f"add of {what}", lambda x, y, t=turn: x + y.permute(t), a + b.T, a, b)
-        _compare(target, f"copy of {what}", lambda x, s=strided: s(x).contiguous(), a, a)
-        _compare(
-            target,
-            f"where of {what}",
-            lambda x, s=strided: polyad.where(s(x) > 500, s(x), -x),
-            np.where(a > 500, a, -a),
-            a,
-        )
-        _compare(target, f"exp of -0 of {what}", lambda x, s=strided: (s(x) * 0).exp(), a * 0 + 1, a)
-        for dims in ((0,), (rank - 2,), (1, rank - 1), tuple(range(0, rank, 2))):
-            _compare(target, f"sum of {what} over {dims}", lambda x, s=strided, d=dims: s(x).sum(d), a.sum(dims), a)
-        for dim in (1, rank - 1):
-            _compare(
-                target, f"argmax of {what} over {dim}", lambda x, s=strided, d=dim: s(x).argmax(d), a.argmax(dim), a
-            )
-            _compare(
-                target, f"flip of {what} along {dim}", lambda x, s=strided, d=dim: s(x).flip(d), np.flip(a, dim), a
-            )
+        _check_rank(rank, target)
+
+
+def _check_rank(rank: int, target: Target) -> None:
+    shape = tuple(2 + d % 2 for d in range(rank))
+    a, b = whole_numbers(*shape, below=1000), whole_numbers(*shape[::-1], below=1000, seed=1)
+    order = [*range(1, rank, 2), *range(0, rank, 2)]
+    turned = list(range(rank))[::-1]
+
+    def compare(name: str, call: Callable[..., Any], expected: Any) -> None:
+        def strided(x: Any, y: Any) -> Any:
+            return call(x.permute(order).contiguous().permute(list(np.argsort(order))), y.permute(turned))
+
+        _compare(target, f"{name} of {rank} dimensions", strided, expected, a, b)
+
+    compare("add", lambda x, y: x + y, a + b.T)
+    compare("copy", lambda x, y: x.contiguous(), a)
+    compare("where", lambda x, y: polyad.where(x > 500, y, -x), np.where(a > 500, b.T, -a))
+    for dims in ((0,), (rank - 2,), (1, rank - 1), tuple(range(0, rank, 2))):
+        compare(f"sum over {dims}", lambda x, y, dims=dims: x.sum(dims), a.sum(dims))
+    for dim in (1, rank - 1):
+        compare(f"argmax over {dim}", lambda x, y, dim=dim: x.argmax(dim), a.argmax(dim))
+        compare(f"flip along {dim}", lambda x, y, dim=dim: x.flip(dim), np.flip(a, dim))
+        compare(f"cumsum along {dim}", lambda x, y, dim=dim: x.cumsum(dim), a.cumsum(dim))
 
 
 CHECKS = (

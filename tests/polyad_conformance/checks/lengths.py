@@ -1,4 +1,4 @@
-"""Lengths around those of vectors and blocks of work, for every op that says by its structure how it may be made longer.
+"""Lengths around those of vectors and blocks of work, for every op that says how it may be made longer.
 
 A kernel handles what is no whole vector, or no whole block, by other code than the rest; what lies beyond a block, or
 beyond 65,536 elements, is seldom in a sample. An op's own sample is made as long as wanted, in each of its dtypes:
@@ -136,24 +136,24 @@ def _call(sample: Sample, dtype: DType, target: Target, args: tuple[Any, ...], k
 # ------------------------------------------------------------------------------------------------ pointwise
 
 
-def _each(args: Any, change: Any) -> tuple[Any, ...]:
-    """*args* with ``change`` of the arrays that have more than one element."""
-    return tuple(change(one) if is_long(one) else one for one in args)
-
-
 def _repeated(value: Any, length: int) -> Any:
+    """An array as often as it fits; a number as it is."""
     return np.resize(value, length) if np.ndim(value) else value
+
+
+def _longer(args: Any, length: int) -> tuple[Any, ...]:
+    return tuple(np.resize(one, length) if is_long(one) else one for one in args)
 
 
 def _check_pointwise(sample: Sample, dtype: DType, target: Target) -> None:
     args = draw(sample, dtype, target.seed)
     kwargs, wide_kwargs = kwargs_of(sample, dtype, target.device, args)
     whole = _shape(args)
-    flat = _each(args, lambda one: np.broadcast_to(one, whole).reshape(-1))
+    flat = tuple(np.broadcast_to(one, whole).reshape(-1) if is_long(one) else one for one in args)
     expected = Expected.of(sample, dtype, wide(flat), wide_kwargs)
     for length in lengths(sample, dtype, target):
         what = f"{sample.label} {dtype.name}, {length} elements"
-        results = _call(sample, dtype, target, _each(flat, lambda one: np.resize(one, length)), kwargs)
+        results = _call(sample, dtype, target, _longer(flat, length), kwargs)
         for got, reference, result, allowed in zip(results, expected.references, expected.dtypes, expected.allowed):
             assert_equal(to_host(got), _repeated(reference, length), result, _repeated(allowed, length), what)
     if dtype in gradient_dtypes(sample) and dtype.itemsize >= 4:
@@ -166,11 +166,9 @@ def _gradients(sample: Sample, dtype: DType, target: Target, args: Any, kwargs: 
     inputs = [at(tensors, path).requires_grad_() for path in differentiable(sample, dtype, args)]
     with target.watching():
         outputs = [one for _, one in floating(function_of(sample)(*tensors, **kwargs))]
+        arriving = np.resize([1, -2, 3], period)
         incoming = [
-            polyad.tensor(
-                np.resize(np.resize([1, -2, 3], period).astype(to_host(one).dtype), one.shape), device=target.device
-            )
-            for one in outputs
+            polyad.tensor(np.resize(arriving, one.shape), dtype=one.dtype, device=target.device) for one in outputs
         ]
         return [to_host(one) for one in polyad.autograd.grad(outputs, inputs, grad_outputs=incoming)]
 
@@ -180,7 +178,7 @@ def _check_gradients(sample: Sample, dtype: DType, target: Target, flat: Any, kw
     period = max(one.size for one in flat if isinstance(one, np.ndarray))
     few = _gradients(sample, dtype, target, flat, kwargs, period)
     for length in (n for n in lengths(sample, dtype, target) if n > period):
-        many = _gradients(sample, dtype, target, _each(flat, lambda one: np.resize(one, length)), kwargs, period)
+        many = _gradients(sample, dtype, target, _longer(flat, length), kwargs, period)
         for one, other in zip(few, many, strict=True):
             if other.shape != (length,):
                 continue
@@ -209,11 +207,8 @@ def _rows(op: Op, sample: Sample, dtype: DType, row: np.ndarray, length: int) ->
     if combine in ("sum", "mean") or op.name == "cumsum":
         # The sum of what a mean is taken of is past the largest float16.
         number = 128 if combine == "mean" else 1
-        yield (
-            "whole numbers",
-            _with_last((np.arange(3) * number).astype(row.dtype), row.dtype.type(number), length),
-            True,
-        )
+        values = (np.arange(3) * number).astype(row.dtype)
+        yield "whole numbers", _with_last(values, values[1], length), True
         if dtype in BOOL:
             yield "True everywhere", np.ones(length, bool), True
     elif combine == "prod" or op.name == "cumprod":

@@ -14,7 +14,7 @@ import numpy as np
 
 import polyad
 from polyad.backend import fallback
-from polyad.dtypes import float32
+from polyad.dtypes import float32, uint8
 from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target, UnsupportedByDeclaration
@@ -155,54 +155,56 @@ def check_threads(target: Target) -> None:
 
 def check_writes_by_threads(target: Target) -> None:
     """What two threads write into different elements of one memory all lands: by rows, by turns, next to each other."""
-    backend, device = target.backend, target.full_device
-    size, rounds = 1 << 10, 40
-    # Shape, strides and offsets of what each thread writes.
     ways = {
-        "halves": ((size // 2,), (1,), (0, size // 2)),
-        "every second element": ((size // 2,), (2,), (0, 1)),
-        "columns": ((size // 16, 8), (16, 1), (0, 8)),
+        "halves": ((SIZE // 2,), (1,), (0, SIZE // 2)),
+        "every second element": ((SIZE // 2,), (2,), (0, 1)),
+        "columns": ((SIZE // 16, 8), (16, 1), (0, 8)),
     }
-    for dtype in (one for one in (polyad.uint8, float32) if one in target.dtypes):
-        for way, (shape, strides, offsets) in ways.items():
-            array = backend.from_host(np.zeros(size, numpy_dtype(dtype)), dtype, device)
-            root = backend.root(array)
-            whole = backend.as_strided(root, dtype, (size,), (1,), 0)
-            windows = [backend.as_strided(root, dtype, shape, strides, offset) for offset in offsets]
-            wrong: list[str] = []
-            meet = threading.Barrier(len(windows))
-
-            def work(number: int) -> None:
-                try:
-                    source = backend.from_host(np.full(shape, 100 + number, numpy_dtype(dtype)), dtype, device)
-                    for turn in range(rounds):
-                        meet.wait(30)
-                        if turn % 2:
-                            backend.copy(windows[number], source)
-                        else:
-                            backend.fill(windows[number], number + 1)
-                        backend.synchronize(device)
-                        meet.wait(30)
-                        written = 100 + number if turn % 2 else number + 1
-                        if not np.all(backend.to_host(windows[number]) == written):
-                            wrong.append(f"turn {turn}: what thread {number} wrote is lost")
-                except BaseException as error:
-                    wrong.append(f"thread {number}: {type(error).__name__}: {error}")
-                    meet.abort()
-
-            _run(work, len(windows))
-            assert not wrong, f"{dtype.name}, {way}: {wrong[0]}"
-            total = np.asarray(backend.to_host(whole), np.float64).sum()
-            assert total == sum(100 + n for n in range(2)) * size // 2, f"{dtype.name}, {way}: writes are lost"
-    base = polyad.zeros(2, size, device=target.device, dtype=float32)
+    for dtype in (one for one in (uint8, float32) if one in target.dtypes):
+        for way, layout in ways.items():
+            wrong = _write_at_once(dtype, *layout, target)
+            assert not wrong, f"{dtype.name}, {way}: {wrong}"
+    base = polyad.zeros(2, SIZE, device=target.device, dtype=float32)
 
     def add(number: int) -> None:
         with fallback.using_policy("allow"):
-            for _ in range(rounds):
+            for _ in range(TURNS):
                 base[number].add_(1)
 
     _run(add, 2)
-    _assert_all(to_host(base), rounds, "rows that two threads added to in place")
+    _assert_all(to_host(base), TURNS, "rows that two threads added to in place")
+
+
+def _write_at_once(
+    dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...], offsets: tuple[int, ...], target: Target
+) -> str:
+    """What goes wrong when each of several threads fills, and copies into, a window of one memory."""
+    backend, device, twin = target.backend, target.full_device, numpy_dtype(dtype)
+    root = backend.root(backend.from_host(np.zeros(SIZE, twin), dtype, device))
+    windows = [backend.as_strided(root, dtype, shape, strides, offset) for offset in offsets]
+    meet = threading.Barrier(len(windows))
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        try:
+            source = backend.from_host(np.full(shape, 100 + number, twin), dtype, device)
+            for turn in range(TURNS):
+                meet.wait(30)
+                if turn % 2:
+                    backend.copy(windows[number], source)
+                else:
+                    backend.fill(windows[number], number + 1)
+                backend.synchronize(device)
+                meet.wait(30)
+                written = 100 + number if turn % 2 else number + 1
+                if not np.all(backend.to_host(windows[number]) == written):
+                    wrong.append(f"what thread {number} wrote in turn {turn} is lost")
+        except BaseException as error:
+            wrong.append(f"thread {number}: {type(error).__name__}: {error}")
+            meet.abort()
+
+    _run(work, len(windows))
+    return wrong[0] if wrong else ""
 
 
 def _run(work: Any, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Roundings that IEEE 754 prescribes: +, -, *, / and the square root give the number that is nearest to the true result.
+"""Roundings that IEEE 754 prescribes: +, -, *, / and the square root give the number nearest to the true result.
 
 All floating dtypes and all devices agree about them bit by bit, half types computed in float32 included. A device whose
 division or square root is a product of approximations says so by the feature "approximate_division", and has the bound

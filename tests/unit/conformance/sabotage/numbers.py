@@ -1,4 +1,4 @@
-"""Kernels that are right for the numbers between -9 and 9 and wrong for others: wide, narrow, huge, tiny, in between."""
+"""Kernels that are right for the numbers between -9 and 9, and wrong for wide, huge and tiny ones."""
 
 from __future__ import annotations
 
@@ -419,20 +419,16 @@ def forgets_dilation_in_gradients(backend: Saboteur, patch: pytest.MonkeyPatch) 
 @caught_by("test_values", "nn.functional.avg_pool2d")
 def divides_by_whole_windows(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """The last windows of ceil_mode are divided by what lies outside of the padding too."""
-    backend.replace(
-        "avg_pool",
-        lambda honest: (
-            lambda a, kernel, stride, padding, ceil, include, divisor: honest(
-                a,
-                kernel,
-                stride,
-                padding,
-                ceil,
-                include,
-                int(np.prod(kernel)) if ceil and include and not divisor else divisor,
-            )
-        ),
-    )
+
+    def make(honest: Any) -> Any:
+        def kernel(a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any) -> Any:
+            if ceil and include:
+                divisor = divisor or int(np.prod(kernel))
+            return honest(a, kernel, stride, padding, ceil, include, divisor)
+
+        return kernel
+
+    backend.replace("avg_pool", make)
 
 
 @caught_by("test_values", "nn.functional.max_pool2d")
