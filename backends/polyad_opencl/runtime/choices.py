@@ -19,9 +19,6 @@ from polyad.files import parsed
 
 from .folder import appearing, cache_folder, made
 
-_LONGEST = 1 << 20
-"""Bytes of such a file. One that is longer is cut off, and so no JSON."""
-
 TUNE_VARIABLE = "POLYAD_OPENCL_TUNE"
 """Environment variable: 0 to measure nothing, and not to use what was measured."""
 
