@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from polyad.files import parsed
+
 from .folder import appearing, cache_folder, made
 
 TUNE_VARIABLE = "POLYAD_OPENCL_TUNE"
@@ -76,9 +78,9 @@ def _path(key: Sequence[str]) -> Path | None:
 def _read(path: Path, key: Sequence[str], offered: Sequence[str]) -> str | None:
     try:
         with path.open("rb") as file:
-            found: Any = json.loads(file.read(_LONGEST))
+            found: Any = parsed(file.read(_LONGEST))
         if found["key"] == list(key) and found["chosen"] in offered:
             return str(found["chosen"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError):
         pass
     return None

@@ -75,7 +75,5 @@ def test_a_failed_kernel_is_told_in_the_name_of_the_function_that_was_called(mon
 
     for plan in OPS["linalg_svd"].plans.values():
         monkeypatch.setattr(plan, "kernel", fail)
-    with pytest.raises(
-        polyad.errors.KernelFailure, match="^pinv: the kernel of linalg_svd failed: RuntimeError: the dev"
-    ):
+    with pytest.raises(polyad.errors.KernelFailure, match=r"^pinv: the kernel of linalg_svd failed: Runt"):
         polyad.linalg.pinv(x)

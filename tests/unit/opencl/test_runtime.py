@@ -481,7 +481,6 @@ def test_float64_where_there_is_none(device, monkeypatch):
     capabilities = Narrow().capabilities(polyad.device("opencl:0"))
     assert polyad.float64 not in capabilities.dtypes
     assert polyad.complex128 not in capabilities.dtypes
-    assert "fp64" not in capabilities.features
 
 
 def test_a_drivers_error_says_what_to_do(device):
