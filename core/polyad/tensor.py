@@ -82,29 +82,48 @@ class Tensor(TensorMethods):
         if cls._keeps_class:
             keep_class(cls, Tensor)
 
-    def __new__(cls, *data: Any, device: Any = None) -> Any:
+    def __new__(cls, *data: Any, size: Any = None, device: Any = None) -> Any:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
         in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
-        made = cls._made_of(data, device)
+        given = data if size is None else (Size(size),)
+        created = cls._from_sizes_or_data("Tensor", given, get_default_dtype(), device)
         if cls is not Tensor:
-            made.__class__ = cls
-        return made
+            created.__class__ = cls
+        return created
 
     @staticmethod
-    def _made_of(data: tuple[Any, ...], device: Any) -> Tensor:
-        if len(data) != 1 or isinstance(data[0], (int, Size)):
-            return PUBLIC["zeros"].call(*(data or (0,)), device=device)  # type: ignore[no-any-return]
-        (value,) = data
+    def _from_sizes_or_data(function: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
+        """What PyTorch's older constructors give: zeros of a size, or a tensor of *data*, in *dtype*."""
+        zeros, value = PUBLIC["zeros"].call, data[0] if len(data) == 1 else None
+        if len(data) != 1 or isinstance(value, (int, Size)):
+            return zeros(*(data or (0,)), dtype=dtype, device=device)  # type: ignore[no-any-return]
         if isinstance(value, Tensor):
+            if value.dtype is not dtype and function != "Tensor":
+                raise ArgumentTypeError(
+                    f"{function}: it cannot show a tensor of {value.dtype.name}",
+                    operands={"data": value},
+                    fix=f"convert it: data.to(polyad.{dtype.name})",
+                )
             return value.detach()
         if hasattr(value, "__float__") and not hasattr(value, "__len__"):
             if hasattr(value, "__index__"):
-                return PUBLIC["zeros"].call(value, device=device)  # type: ignore[no-any-return]
+                return zeros(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
-                f"Tensor: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+                f"{function}: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
             )
-        return PUBLIC["tensor"].call(value, dtype=get_default_dtype(), device=device)  # type: ignore[no-any-return]
+        return PUBLIC["tensor"].call(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
+
+    def new(self, *data: Any, size: Any = None, device: Any = None) -> Tensor:
+        """As ``Tensor(...)``, in this tensor's dtype and on its device; PyTorch's older form of ``new_tensor``,
+        ``new_zeros`` and others.
+
+        >>> import polyad
+        >>> polyad.arange(2).new([3, 4]), polyad.arange(2).new(2, 3).shape
+        (tensor([3, 4]), polyad.Size([2, 3]))
+        """
+        given = data if size is None else (Size(size),)
+        return self._from_sizes_or_data("new", given, self.dtype, self.device if device is None else device)
 
     # ------------------------------------------------------------------------------------------------ construction
 
@@ -256,6 +275,10 @@ class Tensor(TensorMethods):
                 )
         self._grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
     @property
     def data(self) -> Tensor:
         """The same memory without history, where writes are not noticed by backward; assigning makes this tensor show
@@ -359,7 +382,7 @@ class Tensor(TensorMethods):
         shape, strides = self._array.shape, self.stride()
         if memory_format is contiguous_format:
             return is_contiguous(shape, strides)
-        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous"))
+        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous", contiguous_format))
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first element; 0 if there is none."""
@@ -558,6 +581,8 @@ class Tensor(TensorMethods):
         return provided.tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
+        if not isinstance(spec, str):
+            raise wrong_type("format", "spec", spec, "a string")
         if not self._array.shape and (spec or type(self) is Tensor):
             return format(self.item(), spec)
         if spec:
@@ -586,6 +611,8 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         import copy
 
+        if not isinstance(memo, dict):
+            raise wrong_type("deepcopy", "memo", memo, "a dict")
         if not self.is_leaf:
             raise AutogradError(
                 "deepcopy: only leaf tensors can be deep-copied",

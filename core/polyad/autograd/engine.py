@@ -176,12 +176,11 @@ def run(
             if count is not None:
                 gradient = [gradient.get(number) for number in range(count)]
             if hooks is not None and hooks.before:
-                several = gradient if count is not None else [gradient]
-                several = run_before(node, tuple(several))
+                several = run_before(node, _seen_by_hooks(node, gradient))
                 shared.update(map(id, several))
                 if all(arriving is None for arriving in several):
                     continue
-                gradient = list(several) if count is not None else several[0]
+                gradient = _in_full(several, count) if count is not None else several[0]
             if node_class is Leaf:
                 if accumulate:
                     _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
@@ -190,10 +189,7 @@ def run(
                 continue
             calls = node.calls
             if calls is None:
-                raise AutogradError(
-                    f"backward: the graph was freed: {node.name()} has already been run backward",
-                    fix="pass retain_graph=True to the first backward, or compute the result anew",
-                )
+                raise freed(node)
             seq = node.seq
             holds = False
             if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
@@ -299,6 +295,19 @@ def _computed(
 
     The long way round, for nodes that somebody watches or whose saved tensors are packed.
     """
+    done, holds = _carried_out(node, calls, gradient, needed, create_graph, inspect)
+    if node.hooks is not None and node.hooks.after:
+        shared.update(id(part) for parts in done for part in parts)
+        done = _after(node, done, gradient)
+        shared.update(id(part) for parts in done for part in parts)
+        shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
+    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+
+
+def _carried_out(
+    node: Node, calls: list[Any], gradient: Any, needed: set[Node] | None, create_graph: bool, inspect: Any
+) -> tuple[list[list[Any]], bool]:
+    """For each of *calls* the gradients that it gives, one for each of its targets; and whether they held tensors."""
     packed = isinstance(calls, PackedCalls)
     holds = isinstance(calls, Calls) and calls.holds
     if isinstance(calls, PackedCalls):
@@ -329,12 +338,58 @@ def _computed(
                 if part is not None:
                     inspect(node, number, gradient, part, saved)
         done.append(parts)
-    if node.hooks is not None and node.hooks.after:
-        shared.update(id(part) for parts in done for part in parts)
-        done = _after(node, done, gradient)
-        shared.update(id(part) for parts in done for part in parts)
-        shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
-    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+    return done, holds
+
+
+def call_node(node: Node, *gradients: Any) -> Any:
+    """``node(*gradients)``; see `polyad.history.node.Node.__call__`."""
+    if len(gradients) != node.width or not all(given is None or isinstance(given, Tensor) for given in gradients):
+        raise ArgumentTypeError(
+            f"{node.name()}: it takes {node.width} gradients, tensors or None",
+            operands={str(number): given for number, given in enumerate(gradients)},
+            fix="give a gradient for each result of the op, None where there is none",
+        )
+    if isinstance(node, Leaf):
+        if gradients[0] is not None:
+            _accumulate(node, gradients[0], state.grad_enabled, {id(gradients[0])})
+        return ()
+    if node.calls is None:
+        raise freed(node)
+    calls, done = node.calls, []
+    if any(given is not None for given in gradients):
+        gradient = gradients[0] if node.count is None else _in_full(gradients, node.count)
+        done = _carried_out(node, calls, gradient, None, state.grad_enabled, None)[0]
+    places = _places(node, done or [[None] * len(_listed(call[0])) for call in calls])
+    return places[0] if len(places) == 1 else places
+
+
+def freed(node: Node) -> AutogradError:
+    """The error for *node*, whose saved tensors are gone."""
+    return AutogradError(
+        f"backward: the graph was freed: {node.name()} has already been run backward",
+        fix="pass retain_graph=True to the first backward, or compute the result anew",
+    )
+
+
+def _listed(target: Any) -> list[Any]:
+    return target if target.__class__ is list else [target]
+
+
+def _places(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
+    """What was computed, in the order of ``next_functions``: None for operands that need no gradient, too."""
+    rest, places = list(done), []
+    for slot in node.slots():
+        places += [None] if slot is None else rest.pop(0)
+    return tuple(places)
+
+
+def _seen_by_hooks(node: Node, gradient: Any) -> tuple[Any, ...]:
+    return tuple(gradient[: node.width]) if isinstance(gradient, list) else (gradient,)
+
+
+def _in_full(gradients: Sequence[Any], count: int) -> list[Any]:
+    """*gradients*, and None for results behind them."""
+    return [*gradients, *[None] * (count - len(gradients))]
 
 
 def _giver(target: Any, parts: list[Any]) -> Callable[[Any], Any]:
@@ -352,7 +407,7 @@ def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
             places += [(number, position) for position in range(len(done[number]))]
             number += 1
     seen = tuple(None if place is None else done[place[0]][place[1]] for place in places)
-    replaced = run_after(node, seen, tuple(gradient) if isinstance(gradient, list) else (gradient,))
+    replaced = run_after(node, seen, _seen_by_hooks(node, gradient))
     changed = [list(parts) for parts in done]
     for place, part in zip(places, replaced, strict=True):
         if place is not None:

@@ -167,6 +167,16 @@ class Function:
             "Function: setup_context is not defined", fix="define a static method setup_context(ctx, inputs, output)"
         )
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "vjp" in vars(cls) and "backward" not in vars(cls):
+            cls.backward = staticmethod(cls.vjp)  # type: ignore[method-assign, assignment]
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name of `backward`, one of which a subclass overrides."""
+        raise NotSupported("Function: vjp is not defined", fix="define a static method backward(ctx, *grad_outputs)")
+
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Compute the gradients; override it."""
@@ -322,6 +332,9 @@ def _record(
         for result in results
     ]
     if not any(wanted):
+        for position, result in enumerate(computed):
+            if id(result) in constant and id(result) in given:
+                results[position] = _alias_of(result)
         return
     if inference.seen:
         check_saved(cls.__name__, ctx.to_save)

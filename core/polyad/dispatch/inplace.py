@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from .. import provided
 from ..dtypes import can_cast
-from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DeviceError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+)
 from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import UNDER_INFERENCE, state, user_line
@@ -90,6 +98,10 @@ def _inplace(
     kwargs: dict[str, Any],
 ) -> Tensor:
     check_writable(name, target)
+    if "out" in kwargs:
+        raise ArgumentTypeError(
+            f"{name}: got an unexpected keyword argument 'out'", fix="it writes to self; drop out, or the underscore"
+        )
     storage, wait = target._storage, False
     if storage is not None and (share(storage, args) or (kwargs and share(storage, kwargs.values()))):
         wait = _must_wait(name, op, target, (*args, *kwargs.values()))
@@ -185,8 +197,6 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
     expanded tensor, but to write *one value* everywhere.
     """
     if not isinstance(target, Tensor):
-        from ..errors import ArgumentTypeError
-
         raise ArgumentTypeError(
             f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor"
         )

@@ -104,6 +104,25 @@ def test_what_cat_skips_has_an_empty_gradient():
     assert nothing.grad.shape == (0,)
 
 
+def test_a_leaf_that_shows_other_memory_takes_gradients_of_its_new_shape():
+    x = leaf(0.0, 1.0, 2.0, 3.0)
+    (x * x).sum().backward()
+    with polyad.no_grad():
+        x.set_(x[1:])
+    assert x.grad.tolist() == [0.0, 2.0, 4.0, 6.0]
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+
+
+def test_a_gradient_can_be_deleted():
+    x = leaf(1.0)
+    x.sum().backward()
+    del x.grad
+    assert x.grad is None
+    del x.grad
+
+
 # ------------------------------------------------------------------------------------------- the order of the gradient
 
 

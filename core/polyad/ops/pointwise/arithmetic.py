@@ -13,12 +13,13 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from ...backend.interface import Signature
+from ...backend.interface import Signature, TensorType
 from ...dispatch.forward import linear_in, multilinear, symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import (
     Typing,
     common_dtype,
+    exact_numbers,
     floating_only,
     no_bool_operand,
     not_bool,
@@ -32,6 +33,7 @@ from ...errors import ArgumentTypeError, DTypeError, OptionError
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
+from ..declaring.whole_numbers import whole
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -135,7 +137,7 @@ def check_factor(op: str, name: str, factor: Number, dtype: DType, **operands: A
         )
 
 
-@primitive(dtype=promoted, structure=pointwise)
+@primitive(dtype=exact_numbers(promoted, 0, 1), structure=pointwise)
 def _mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input * other; of bools, their conjunction."""
 
@@ -160,7 +162,7 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
 multiply = alias("multiply", mul)
 
 
-@primitive(dtype=promoted_float, structure=pointwise)
+@primitive(dtype=exact_numbers(promoted_float, 0, 1), structure=pointwise)
 def _div(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other; integers divide in the default floating dtype."""
 
@@ -224,7 +226,7 @@ def _no_slope(g: Tensor) -> Tensor:
     return zeros_like(g)
 
 
-@primitive(dtype=_divisible("floor_divide"), structure=pointwise)
+@primitive(dtype=exact_numbers(_divisible("floor_divide"), 1), structure=pointwise)
 def _floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """floor(input / other)."""
 
@@ -246,7 +248,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
     return _floor_divide(input, other)
 
 
-@composite(dtype=_divisible("trunc_divide"), structure=pointwise)
+@composite(dtype=exact_numbers(_divisible("trunc_divide"), 1), structure=pointwise)
 def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other rounded towards zero."""
     dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))
@@ -459,7 +461,7 @@ def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = floating_only("lerp")(types[:2], params).outputs[0]
     if isinstance(types[2], type) and dtype_of_number(types[2]).category > dtype.category:
         raise DTypeError("lerp: weight is complex, but input and end are real", fix="convert input to a complex dtype")
-    return Typing((dtype,) * 3, (dtype,))
+    return Typing((dtype, dtype, dtype if isinstance(types[2], TensorType) else None), (dtype,))
 
 
 @composite(dtype=_interpolated, structure=pointwise, inplace=True)
@@ -521,7 +523,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
         for name, tensor in (("input", input), ("tensor1", tensor1), ("tensor2", tensor2))
     ]
     if isinstance(value, float) and max(types) < FLOATING:
-        value = int(value)
+        value = whole("addcmul", "value", value)
     _check_factor("addcmul", value, max(types))
     return _addcmul(input, tensor1, tensor2, value)
 
