@@ -468,7 +468,7 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
                 )
 
 
-def _same_order(gradient: Tensor, tensor: Tensor) -> bool:
+def _same_order(gradient: Tensor, tensor: Any) -> bool:
     """Whether *gradient*, whose strides are others than those of the leaf *tensor*, lies as its gradient should."""
     shape, strides, _ = layout_of(tensor)
     ours = layout_of(gradient).strides
@@ -477,7 +477,7 @@ def _same_order(gradient: Tensor, tensor: Tensor) -> bool:
     return all(size == 1 or mine == wanted for size, mine, wanted in zip(shape, ours, strides, strict=True))
 
 
-def _laid_out_as(tensor: Tensor, gradient: Tensor) -> Tensor:
+def _laid_out_as(tensor: Any, gradient: Tensor) -> Tensor:
     """A copy of *gradient* in the leaf's order in memory, row-major if the leaf has gaps or overlaps."""
     shape, strides, _ = layout_of(tensor)
     return _copy_strided(gradient, strides if is_dense(shape, strides) else contiguous_strides(shape))

@@ -33,6 +33,7 @@ from ..errors import (
 )
 from ..history.node import record, record_many
 from ..state import state
+from ..storage import INFERENCE, InferenceView
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
 from .catalogue import OPS, PUBLIC
@@ -325,7 +326,8 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
             return result.clone()
     # A view of memory that only the body has seen is a tensor of its own to everybody else.
     if result.__class__ is Tensor and result._view is not None and not _shares(result, values):
-        result._view = result._storage = None
+        result._storage = None
+        result._view = INFERENCE if result._view.__class__ is InferenceView else None
     return result
 
 

@@ -108,3 +108,10 @@ def test_complex_numbers_have_parts_of_half_the_variance():
     assert 0 <= uniform.imag.min().item() < uniform.imag.max().item() < 1
     assert polyad.randn_like(x).dtype is polyad.complex64
     assert polyad.randn(2, dtype=polyad.complex64, requires_grad=True).requires_grad
+
+
+def test_no_dimensions_are_a_size():
+    assert polyad.randint(0, 5, ()).shape == polyad.rand(()).shape == polyad.randn(()).shape == ()
+    for create in (polyad.rand, polyad.randn, polyad.zeros, polyad.ones, polyad.empty):
+        with pytest.raises(TypeError):
+            create()
