@@ -339,3 +339,42 @@ def test_what_vjp_returned_outlives_the_transform_around_it() -> None:
 def test_mistakes_are_told(call, kind, says) -> None:
     with pytest.raises(kind, match=says):
         call()
+
+
+class ReadsItsGradient(polyad.autograd.Function):
+    """A function whose backward cannot be mapped."""
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 2 * gradient * x if float(gradient.sum()) else polyad.zeros_like(x)
+
+
+def test_a_jacobian_row_by_row_needs_no_vmap():
+    x = polyad.tensor([1.0, 2.0, 3.0])
+    jacobian = polyad.func.jacrev(ReadsItsGradient.apply, chunk_size=1)(x)
+    assert polyad.equal(jacobian, polyad.diag(2 * x))
+    with pytest.raises(RuntimeError, match="vmap"):
+        polyad.func.jacrev(ReadsItsGradient.apply, chunk_size=2)(x)
+
+
+def test_jacobians_row_by_row_are_those_of_all_rows():
+    def function(x, y):
+        return x * y.sum(), (y**2).sum()
+
+    given = (polyad.tensor([1.0, 2.0, 3.0]), polyad.tensor([4.0, 5.0]))
+    whole = polyad.func.jacrev(function, argnums=(0, 1))(*given)
+    rows = polyad.func.jacrev(function, argnums=(0, 1), chunk_size=1)(*given)
+    polyad.testing.assert_close(rows, whole)
+    polyad.testing.assert_close(
+        polyad.func.vmap(polyad.func.jacrev(lambda x: x**3, chunk_size=1))(polyad.ones(2, 3)),
+        polyad.func.vmap(polyad.func.jacrev(lambda x: x**3))(polyad.ones(2, 3)),
+    )

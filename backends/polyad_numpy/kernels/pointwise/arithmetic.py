@@ -112,7 +112,7 @@ def _lerp_by_elements(a: Any, end: Any, weight: Any) -> Any:
         result = np.multiply(result, share)
     else:
         np.multiply(result, share, result)
-    return np.add(result, choose(near_end, end, a).view(a.dtype), result)
+    return np.add(result, choose(near_end, end, a), result)
 
 
 def _lerp_kernel() -> Kernel:

@@ -43,25 +43,26 @@ def divided(make, shape):
 def remainder(a, b):
     """The remainder with the divisor's sign, from its definition."""
     if a.dtype.kind == "i":
-        return a - b * np.floor(np.asarray(a / b)).astype(np.int64)
+        return a - b * floor_of_quotient(a, b)
     left = np.fmod(a, b)
     return np.where((left != 0) & ((left < 0) != (b < 0)), left + b, left)
 
 
 def remainder_towards_zero(a, b):
     if np.asarray(a).dtype.kind == "i":
-        return a - b * np.trunc(np.asarray(a / b)).astype(np.int64)
+        return a - b * trunc_of_quotient(a, b)
     return np.fmod(a, b)
 
 
 def floor_of_quotient(a, b):
-    whole = np.floor(np.true_divide(a, b))
-    return whole.astype(np.int64) if np.asarray(a).dtype.kind == "i" else whole
+    return np.floor_divide(a, b)  # of a negative quotient that underflows it is -1, where the floor of a / b is -0
 
 
 def trunc_of_quotient(a, b, rounding_mode="trunc"):
-    whole = np.trunc(np.true_divide(a, b))
-    return whole.astype(np.int64) if np.asarray(a).dtype.kind == "i" else whole
+    if np.asarray(a).dtype.kind != "i":
+        return np.trunc(np.true_divide(a, b))
+    floor = np.floor_divide(a, b)
+    return floor + ((floor * b != a) & ((a < 0) != (b < 0)))
 
 
 def sign(x):

@@ -14,6 +14,7 @@ from ....errors import DTypeError, ShapeError
 from ....random.generator import Generator, default_generator
 from ....tensor import Tensor, check_tensor
 from ...declaring.half_types import in_float32
+from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _mul
 from ...pointwise.exponential import exp, expm1
 from ...pointwise.maximum import maximum
@@ -84,7 +85,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     limit, low = number("threshold", "threshold", threshold), number("threshold", "value", value)
     if check_tensor(input, "threshold", "input")._type.dtype.category == INTEGER:
-        limit, low = int(limit), int(low)
+        limit, low = whole("threshold", "threshold", limit), whole("threshold", "value", low)
     return finished("threshold", _threshold, input, inplace, limit, low)
 
 
@@ -135,7 +136,7 @@ gradient(
 )
 
 
-@function(namespace="Tensor")
+@function()
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The element where it is positive, *weight* times it elsewhere, with a learned weight (He et al. 2015).
 
@@ -329,3 +330,13 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 selu_ = in_place(selu)
+
+# PyTorch shows these in its main namespace, too.
+alias("celu", celu, namespace="")
+alias("celu_", celu_, namespace="")
+alias("selu", selu, namespace="")
+alias("selu_", selu_, namespace="")
+alias("threshold", threshold, namespace="")
+alias("threshold_", threshold_, namespace="")
+alias("rrelu", rrelu, namespace="")
+alias("rrelu_", rrelu_, namespace="")
