@@ -21,8 +21,11 @@ from typing import Any
 
 from ..dispatch.modes import twin
 from ..dispatch.op import op_of
+from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Calls, Leaf, Node, Output
+from ..layout import contiguous_strides, is_contiguous, is_dense
+from ..ops.memory.copying import _copy, _copy_strided
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..state import line_at, state
@@ -430,11 +433,10 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
         present = tensor._grad
         if present is None:
             # A fresh gradient that nothing else holds is taken as it is; views and shared gradients are copied.
-            if (
-                gradient._storage is None
-                and id(gradient) not in shared
-                and gradient._array.strides == tensor._array.strides
-            ):
+            wanted = tensor._array.strides
+            if gradient._array.strides != wanted and not _same_order(gradient, tensor):
+                tensor._grad = _laid_out_as(tensor, gradient)
+            elif gradient._storage is None and id(gradient) not in shared:
                 tensor._grad = gradient
                 shared.add(id(gradient))
             else:
@@ -454,6 +456,21 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
                 )
 
 
+def _same_order(gradient: Tensor, tensor: Tensor) -> bool:
+    """Whether *gradient*, whose strides are others than those of the leaf *tensor*, lies as its gradient should."""
+    shape, strides, _ = layout_of(tensor)
+    ours = layout_of(gradient).strides
+    if not is_dense(shape, strides):
+        return is_contiguous(shape, ours)
+    return all(size == 1 or mine == wanted for size, mine, wanted in zip(shape, ours, strides, strict=True))
+
+
+def _laid_out_as(tensor: Tensor, gradient: Tensor) -> Tensor:
+    """A copy of *gradient* in the leaf's order in memory, row-major if the leaf has gaps or overlaps."""
+    shape, strides, _ = layout_of(tensor)
+    return _copy_strided(gradient, strides if is_dense(shape, strides) else contiguous_strides(shape))
+
+
 _PLANS = op_of(add).plans
 
 
@@ -469,7 +486,7 @@ def _add_to(present: Tensor, gradient: Tensor) -> None:
         or gradient.__class__ is not Tensor
         or present._array.shape != gradient._array.shape
         or 0 in present._array.strides
-        or (storage is not None and storage.read_only)
+        or (storage is not None and (storage.read_only or storage.conjugate_of is not None))
     ):
         present.add_(gradient)
         return
@@ -480,7 +497,7 @@ def _add_to(present: Tensor, gradient: Tensor) -> None:
 def _retain(node: Node, gradient: Tensor) -> None:
     tensor = node.retain() if node.retain is not None else None
     if tensor is not None:
-        tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
+        tensor._grad = _copy(gradient) if tensor._grad is None else tensor._grad + gradient
 
 
 def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -17,7 +17,8 @@ from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.inplace import take_written, wrote
 from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
-from ..history.node import Calls, MultiNode, Node, Output, make_node
+from ..history import inference
+from ..history.node import Calls, MultiNode, Node, Output, check_saved, make_node
 from ..state import state
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
@@ -335,6 +336,8 @@ def _record(
             if id(result) in constant and id(result) in given:
                 results[position] = _alias_of(result)
         return
+    if inference.seen:
+        check_saved(cls.__name__, ctx.to_save)
     seen: set[int] = set()
     for position, result in enumerate(computed):
         key = id(result)

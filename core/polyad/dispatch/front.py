@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .caller import generated, plain_values, write_out
-from .inplace import wrote_directly
+from .caller import generated, plain_values
+from .out import write_created, write_out, write_sequence, wrote_directly
 
 if TYPE_CHECKING:
     from .declared import Op
@@ -82,6 +82,7 @@ def front(
     *,
     other_names: tuple[tuple[str, str], ...] = (),
     dtype_of_out: bool = False,
+    sequence: bool = False,
     fronts: Op | None = None,
 ) -> Any:
     """*definition* with all that this module's docstring lists; see `polyad.dispatch.op.function`. *other_names* are
@@ -92,8 +93,9 @@ def front(
     spread = next((name for name, one in parameters.items() if _is_spread(one)), None)
     scope: dict[str, Any] = {
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
-        "spread_": spread_out, "names_": other_names, "write_out_": write_out, "wrote_directly_": wrote_directly,
-        "op_": fronts, "missing_": MISSING,
+        "spread_": spread_out, "names_": other_names,
+        "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
+        "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
@@ -132,6 +134,10 @@ def _direct(parameters: Mapping[str, inspect.Parameter], count: int) -> str:
     operands, others = list(parameters)[:count], [name for name in list(parameters)[count:] if name != "out"]
     alone = "".join(f"{name} is defaults_[{name!r}] and " for name in others)
     return _DIRECT.format(alone=alone, operands=", ".join(operands))
+
+
+def _has_operands(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    return any("Tensor" in str(given.annotation) for name, given in parameters.items() if name != "out")
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

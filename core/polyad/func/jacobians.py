@@ -16,7 +16,7 @@ from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 from .mapping import check_chunk, check_randomness, constants, vmap
-from .transforms import Argnums, Call, argument_numbers, pushed_forward
+from .transforms import Argnums, Call, argument_numbers, check_function, differentiated, pushed_forward
 from .trees import flatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -75,7 +75,7 @@ def jacrev(
             rows = [zeros(0, *entry.shape, dtype=entry.dtype, device=entry.device) for entry in call.entries]
         split = [leave(block, call.entries).split(sizes) for block in rows]
         parts = [
-            [part[number].reshape(*output.shape, *part[number].shape[1:]) for part in split]
+            [part[number].reshape((*output.shape, *part[number].shape[1:])) for part in split]
             for number, output in enumerate(call.outputs)
         ]
         return _result(call, parts, has_aux)
@@ -98,6 +98,7 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
+    check_function("jacfwd", func, has_aux)
     check_randomness("jacfwd", randomness)
 
     @wraps(func)
@@ -105,6 +106,8 @@ def jacfwd(
         numbers = argument_numbers("jacfwd", argnums, len(args))
         primals = tuple([args[number] for number in numbers])
         inputs, tree = flatten(primals)
+        for leaf in inputs:
+            differentiated("jacfwd", leaf)
         _check_real("jacfwd", "an input", inputs)
         seen: list[Any] = []
 
@@ -151,7 +154,7 @@ def _directions(inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
 def _split(columns: Tensor, output: Tensor, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
     """The Jacobians of one output by each input, from its tangents along all elements of them."""
     parts = columns.movedim(0, -1).split(list(sizes), -1)
-    return [part.reshape(*output.shape, *entry.shape) for part, entry in zip(parts, inputs, strict=True)]
+    return [part.reshape((*output.shape, *entry.shape)) for part, entry in zip(parts, inputs, strict=True)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

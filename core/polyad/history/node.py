@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from .. import provided
 from ..backend.interface import TensorType
+from ..errors import AutogradError
 from ..state import place_from
-from ..storage import next_event
+from ..storage import InferenceView, next_event
+from . import inference
 from .hooks import NodeHooks, RemovableHandle, register
 
 if TYPE_CHECKING:
@@ -409,4 +411,19 @@ def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., 
             target = getattr(operand, "_node", None)
         if target is not None:
             calls.append((target, function, pick(values)))
+    if inference.seen:
+        check_saved(op.name, [value for _, _, saved in calls for value in saved])
     return calls
+
+
+def check_saved(name: str, values: Sequence[Any]) -> None:
+    """Raise RuntimeError if a tensor among *values*, which the backward of *name* needs, was made in inference_mode."""
+    for value in values:
+        if value.__class__ in (list, tuple):
+            check_saved(name, value)
+        elif getattr(value, "_view", None).__class__ is InferenceView:
+            raise AutogradError(
+                f"{name}: backward would need a tensor that was made in inference_mode",
+                operands={"saved": value},
+                fix="clone() it outside of inference_mode first",
+            )

@@ -12,6 +12,7 @@ from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
 from ..dtypes import DType
 from ..errors import ArgumentTypeError
+from ..storage import InferenceView
 from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
@@ -52,14 +53,13 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> DType:
 
 @function()
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor is barred from recorded work: never, even if `polyad.inference_mode` was on when it was made.
+    """Whether the tensor was made in `polyad.inference_mode`, and so is barred from recorded work.
 
     >>> import polyad
     >>> polyad.is_inference(polyad.tensor(1.0))
     False
     """
-    check_tensor(input, "is_inference", "input")
-    return False
+    return check_tensor(input, "is_inference", "input")._view.__class__ is InferenceView
 
 
 @function()

@@ -161,11 +161,18 @@ def test_refused_values_leave_the_target():
 
 def test_overlapping_write():
     x = polyad.arange(6.0)
-    x[1:] = x[:-1]
-    assert x.tolist() == [0, 0, 1, 2, 3, 4]
-    x = polyad.arange(4.0)
-    x[[1, 2, 3]] = x[:3]
-    assert x.tolist() == [0, 0, 1, 2]
+    with pytest.raises(RuntimeError, match="another part of the memory"):
+        x[1:] = x[:-1]
+    with pytest.raises(RuntimeError, match="another part of the memory"):
+        x[[1, 2, 3]] = x[:3]
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
+    x[:3] = x[3:]
+    x[::2] = x[:3]
+    assert x.tolist() == [3, 4, 4, 3, 5, 5]
+    x[x > 4] = x[0]
+    assert x.tolist() == [3, 4, 4, 3, 3, 3]
+    x[:] = x[1]
+    assert x.tolist() == [4] * 6
 
 
 def test_advanced_write_goes_into_the_same_memory():

@@ -315,7 +315,18 @@ def empty_like(
     return _wrapped_like(input, result, requires_grad)
 
 
-@function(method=False, dtype_of_out=True)
+def _real(op: str, name: str, value: Any) -> int | float:
+    """The bound or step *name* of a range as a number of Python's."""
+    if value.__class__ is int or value.__class__ is float:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Tensor):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise wrong_type(op, name, value, "a real number")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+@function(method=False, dtype_of_out=True, sequence=True)
 def arange(
     start: float | Tensor,
     end: float | Tensor | None = None,
@@ -338,7 +349,9 @@ def arange(
 
     if end is None:
         start, end = 0, start
-    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    start, end, step = (
+        _real("arange", name, value) for name, value in (("start", start), ("end", end), ("step", step))
+    )
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise OptionError(
             f"arange: step {step} does not lead from {start} to {end}",
@@ -355,7 +368,7 @@ def arange(
     )
 
 
-@function(method=False, dtype_of_out=True)
+@function(method=False, dtype_of_out=True, sequence=True)
 def range(
     start: float | Tensor = 0,
     end: float | Tensor | None = None,
@@ -379,7 +392,7 @@ def range(
     warn_user("range: deprecated, since it includes its end; use arange, which excludes it", UserWarning)
     if end is None:
         raise ArgumentTypeError("range: end is missing", fix="pass start and end")
-    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    start, end, step = _real("range", "start", start), _real("range", "end", end), _real("range", "step", step)
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise ShapeError(
             f"range: step {step} does not lead from {start} to {end}",
@@ -581,7 +594,7 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    result = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    result = full(size, fill_value, dtype=dtype or self.dtype, device=self.device if device is None else device)
     return _wrapped_like(self, result, requires_grad)
 
 
@@ -590,7 +603,9 @@ def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, zeros(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -598,7 +613,9 @@ def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, ones(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -606,7 +623,9 @@ def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, empty(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -626,7 +645,7 @@ def new_empty_strided(
         stride,
         dtype=dtype or self.dtype,
         layout=layout,
-        device=device or self.device,
+        device=self.device if device is None else device,
         pin_memory=pin_memory,
     )
     return _wrapped_like(self, result, requires_grad)

@@ -64,7 +64,7 @@ def _checked(op: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> 
     return start, end, count, dtype
 
 
-@function(method=False, dtype_of_out=True)
+@function(method=False, dtype_of_out=True, sequence=True)
 def linspace(
     start: Any,
     end: Any,
@@ -87,7 +87,7 @@ def linspace(
     return _set_requires_grad(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad)
 
 
-@function(method=False, dtype_of_out=True)
+@function(method=False, dtype_of_out=True, sequence=True)
 def logspace(
     start: Any,
     end: Any,

@@ -22,8 +22,8 @@ from ...dispatch.op import method, view
 from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Layout
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...layout import Layout, int_of
 from ...state import state, warn_user
 from ...tensor import Tensor
 from ..memory.copying import copy_, fill_
@@ -179,12 +179,16 @@ def _canonical(item: Any, operand: Tensor) -> Any:
         return bool(item.item()) if dtype.category == BOOL or dtype is uint8 else int(item.item())
     if isinstance(item, (list, tuple, range)) or hasattr(item, "__array__"):
         if getattr(item, "shape", None) == ():
-            return _canonical(item.item(), operand)  # a NumPy number
-        return _from_data(item, operand)
-    if hasattr(item, "__index__") and not isinstance(item, type):
-        return item.__index__()
+            number = item.item()  # a NumPy number
+            if isinstance(number, (bool, int)):
+                return number
+        else:
+            return _from_data(item, operand)
+    number = int_of(item)
+    if number is not None:
+        return number
     raise ArgumentTypeIndexError(
-        f"index: {item!r} is {type(item).__name__}, which is no index",
+        f"index: {safe_repr(item)} is {type(item).__name__}, which is no index",
         operands={"input": operand},
         fix="use ints, slices, None, ..., bools, integer or bool tensors, or lists of them",
     )
@@ -202,7 +206,7 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
         result = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
     except (TypeError, ValueError, ShapeError, DTypeError) as error:
         raise ArgumentTypeIndexError(
-            f"index: {item!r} cannot be read as an index tensor",
+            f"index: {safe_repr(item)} cannot be read as an index tensor",
             operands={"input": operand},
             fix="a list holds ints or bools; for several indices use a tuple: x[0, :]",
         ) from error

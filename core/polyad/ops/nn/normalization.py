@@ -638,7 +638,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Dims = 1, eps: float = 1e-12, 
     length = norm_over(input, _order("normalize", p), dims, True)
     result = _div(input, _clamp(length, eps, None))
     if out is not None:
-        from ...dispatch.caller import write_out
+        from ...dispatch.out import write_out
 
         return write_out(out, result)  # type: ignore[no-any-return]
     return result

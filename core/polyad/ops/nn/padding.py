@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import Contraction, Shaping, shaping
+from ...dtypes import INTEGER
 from ...errors import ArgumentTypeError, NotSupported, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged
 
 if TYPE_CHECKING:
@@ -200,6 +202,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
         if max(by_dim, default=0) <= 0:
             return _cropped(input, by_dim)
+        if isinstance(value, float) and input._type.dtype.category == INTEGER:
+            value = whole("pad", "value", value)
         result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
         return arranged(result, input) if len(shape) > 3 else result
     if mode not in _MODES:

@@ -17,6 +17,7 @@ from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
+from ..declaring.whole_numbers import whole
 from ..memory.copying import wrapped_factor
 from ..pointwise.arithmetic import _add, _mul, conjugate
 from ..shaping.reshape import _permute, _reshape, _unsqueeze
@@ -148,11 +149,15 @@ forward(
 
 
 def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False) -> Number:
-    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*."""
+    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*, as
+    are bools for numbers.
+    """
     if isinstance(value, Tensor) and not value.ndim:
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a number")
+    if exact and isinstance(value, bool) and dtype.category != BOOL:
+        raise DTypeError(f"{op}: {name} is a bool, the tensors are {dtype.name}", fix="pass a number")
     if isinstance(value, complex) and not dtype.is_complex:
         raise DTypeError(f"{op}: {name} is complex, the tensors are {dtype.name}", fix="pass a real number")
     if dtype.category == BOOL:
@@ -162,7 +167,7 @@ def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False
             raise DTypeError(
                 f"{op}: {name} is a float, the tensors are {dtype.name}", fix="pass an int, or convert the tensors"
             )
-        value = int(value)
+        value = whole(op, name, value)
     return wrapped_factor(op, name, value, dtype) if dtype.category == INTEGER else value
 
 
@@ -275,6 +280,7 @@ def addr(
         error.add_operands({"input": input, "vec1": vec1, "vec2": vec2})
         raise
     dtype = common_dtype((input._type, vec1._type, vec2._type))
+    vec1, vec2 = vec1.to(dtype), vec2.to(dtype)  # so that the products do not overflow in a smaller dtype
     beta, alpha = (
         _factor("addr", name, value, dtype, exact=True) for name, value in (("beta", beta), ("alpha", alpha))
     )

@@ -29,8 +29,8 @@ from ...dtypes import (
     get_default_dtype,
     int64,
 )
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
-from ...layout import Shape, check_sizes, contiguous_strides, normalize_shape
+from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
+from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
 from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
@@ -290,9 +290,9 @@ def randn(
 
 def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
     for name, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise ArgumentTypeError(f"{op}: {name} is {value!r}, not an int", fix="pass an int")
-    low, high = low.__index__(), high.__index__()
+        if int_of(value) is None:
+            raise ArgumentTypeError(f"{op}: {name} is {safe_repr(value)}, not an int", fix="pass an int")
+    low, high = int(low), int(high)
     if low >= high or high - low > 2**63:
         raise ShapeError(
             f"{op}: low {low} must be below high {high}, by at most 2**63", fix="make high larger than low"

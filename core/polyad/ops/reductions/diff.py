@@ -165,6 +165,8 @@ def _slopes(f: Tensor, dim: int, x: Tensor, edge_order: int) -> Tensor:
     neighbours.
     """
     size = f._array.shape[dim]
+    if x._type.dtype.category < FLOATING:  # whose differences may wrap around
+        x = x.to(get_default_dtype())
     x = _reshape(x, (size,) + (1,) * (f.ndim - dim - 1))
     steps = _sub(_slice(x, 0, 1, size - 1, 1), _slice(x, 0, 0, size - 1, 1))
     rises = _sub(_slice(f, dim, 1, size - 1, 1), _slice(f, dim, 0, size - 1, 1))

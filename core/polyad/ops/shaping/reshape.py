@@ -560,10 +560,11 @@ def _adjoints(self: Tensor) -> Tensor:
 
 
 def _matrix_adjoint(self: Tensor, name: str = "mH") -> Tensor:
-    from ..pointwise.arithmetic import conjugate
+    from ..pointwise.arithmetic import conjugate_view
 
     _check_matrix(self, name)
-    return conjugate(transpose(self, -2, -1) if self.ndim else self)
+    turned = transpose(self, -2, -1) if self.ndim else self
+    return conjugate_view(turned) if self._type.dtype.is_complex else turned
 
 
 def _check_matrix(tensor: Tensor, name: str) -> None:

@@ -54,7 +54,9 @@ def _ordered_with_indices(types: Signature, params: Mapping[str, Any]) -> Typing
 def _max_pool_with_indices(
     input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of each window and its place in the flattened image; padding is never chosen."""
+    """The largest element of each window of (N, C, *spatial), the first of equal ones, nan if any is, and its place in
+    the flattened image; padding is never chosen.
+    """
 
 
 def placed(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
