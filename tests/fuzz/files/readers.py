@@ -92,7 +92,9 @@ def _polyad_seeds() -> list[bytes]:
         _saved([None, True, 1, 2.5, float("inf"), 1 + 2j, "text", b"\0\1", (1, (2,)), polyad.Size([2]), polyad.int8]),
         _saved({1: 2, (3, "b"): [], None: 0.5, 2.5: b"", "d": polyad.device("cpu")}),
         _saved([base, base.t(), base[1], base[:, 1:3], base.expand(2, 3, 4), base.flatten()[::5]]),
-        _saved([polyad.ones(2, dtype=dtype) for dtype in (polyad.bool, polyad.bfloat16, polyad.complex128, polyad.int64)]),
+        _saved(
+            [polyad.ones(2, dtype=dtype) for dtype in (polyad.bool, polyad.bfloat16, polyad.complex128, polyad.int64)]
+        ),
         _saved([polyad.zeros(0, 3), polyad.tensor(1.0), nn.Parameter(polyad.ones(1)), nn.Buffer(polyad.ones(1))]),
         _saved(None),
     ]
@@ -195,7 +197,7 @@ def _safetensors_seeds() -> list[bytes]:
     ]
 
 
-# ------------------------------------------------------------------------------------------------------ NumPy's archives
+# ----------------------------------------------------------------------------------------------------- NumPy's archives
 
 
 def _arrays() -> dict[str, np.ndarray]:
@@ -256,7 +258,7 @@ def _change_packed(random: Random, _: bytes) -> bytes:
     return bytes(data)
 
 
-# ---------------------------------------------------------------------------------------------------------- IDX and MNIST
+# -------------------------------------------------------------------------------------------------------- IDX and MNIST
 
 
 def _idx(shape: tuple[int, ...], code: int = 8, rank: int | None = None, data: bytes | None = None) -> bytes:
@@ -320,7 +322,7 @@ def _read_mnist(path: Path) -> object:
     return None
 
 
-# ------------------------------------------------------------------------------------------------- cards, tuning, the demo
+# ---------------------------------------------------------------------------------------------- cards, tuning, the demo
 
 
 def _card_seeds() -> list[bytes]:
