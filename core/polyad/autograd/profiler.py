@@ -172,7 +172,7 @@ class profile(Mode):
                 try:
                     return op.body(*args)
                 finally:
-                    state.modes = ()
+                    state.modes = state.no_modes
             return op.call(*args)
 
     def timed(self, name: str, args: tuple[Any, ...] = ()) -> _Timed:

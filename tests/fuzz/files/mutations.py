@@ -187,8 +187,10 @@ def zip_of(members: dict[str, bytes], method: int) -> bytes:
     return file.getvalue()
 
 
-DESCRIPTIONS = ("<f4", ">f8", "|b1", "<i8", "|O", "<U4", "<U1000000000", "|S0", "|V8", "|V2000000000", "<M8[ns]",
-                "<c16", "<f16", "i4,i4", "<f2", "?", "x", "", "<i0", "(2,3)f4", "(1000000000,1000000000)f4", "\0")  # fmt: skip
+DESCRIPTIONS = (
+    "<f4", ">f8", "|b1", "<i8", "|O", "<U4", "<U1000000000", "|S0", "|V8", "|V2000000000", "<M8[ns]", "<c16", "<f16",
+    "i4,i4", "<f2", "?", "x", "", "<i0", "(2,3)f4", "(1000000000,1000000000)f4", "\0",
+)  # fmt: skip
 
 
 def npy_of(random: Random, count: int) -> bytes:
