@@ -85,6 +85,7 @@ def test_errors_while_reading_name_the_file():
     [
         (b"[" + b"[]," * json_text.MOST_CONTAINERS + b"0]", "lists and objects"),
         (b"[" + b"0," * json_text.MOST_VALUES + b"0]", "more than 4,194,304 values"),
+        (b'{"":0' + b',"":0' * json_text.MOST_NAMES + b"}", "more than 2,097,152 entries of objects"),
         (b"[" * 401 + b"]" * 401, "nested more than 400 levels deep"),
         (b'{"a":' * 401 + b"0" + b"}" * 401, "nested more than 400 levels deep"),
         (b"9" * 1401, "number of more than 1400 digits"),
@@ -96,7 +97,7 @@ def test_errors_while_reading_name_the_file():
         (b"[1", "delimiter"),
         (b'"\xff"', "utf-8"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_what_is_too_much_is_refused_before_it_is_parsed(text, why, monkeypatch):
     if "not JSON" not in why and why not in ("occurs twice", "delimiter", "utf-8"):
