@@ -35,10 +35,7 @@ class OpenCLBackend(Backend):
 
     def capabilities(self, device: Device) -> Capabilities:
         found = opened(device)
-        features = {"asynchronous"}
-        features |= {"fp64"} if found.has_fp64 else set()
-        features |= {"fp16"} if found.has_fp16 else set()
-        features |= set() if found.divides_exactly else {"approximate_division"}
+        features = {"asynchronous"} if found.divides_exactly else {"asynchronous", "approximate_division"}
         return Capabilities(
             dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
             features=frozenset(features),

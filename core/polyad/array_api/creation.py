@@ -71,7 +71,7 @@ def arange(
         start, stop = 0, start
     if step and (stop - start) * step < 0:
         # An empty range, which polyad.arange takes for a mistake; its dtype follows from the numbers all the same.
-        stop = start
+        start = stop = float(start) if isinstance(stop, float) else start
     return functions.arange(start, stop, step, dtype=dtype, device=device)
 
 
@@ -144,12 +144,12 @@ def _shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     """Coordinate tensors, of one-dimensional tensors.
 
     Raises RuntimeError for an *indexing* other than "xy" and "ij".
     """
-    return tuple(functions.meshgrid(*arrays, indexing=indexing))
+    return list(functions.meshgrid(*arrays, indexing=indexing))
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .. import dtypes, functions
@@ -84,23 +85,65 @@ def result_type(*arrays_and_dtypes: Tensor | DType | bool | int | float | comple
     return common_dtype(tuple(found))
 
 
+def promoted(*operands: Tensor | bool | int | float | complex) -> list[Any]:
+    """The operands with every tensor in the dtype of `result_type`; numbers stay numbers.
+
+    The standard's promotion: a 0-d tensor counts for as much as any, while PyTorch has it give way.
+    """
+    if len({operand.dtype for operand in operands if isinstance(operand, Tensor)}) < 2:
+        return list(operands)
+    dtype = result_type(*operands)
+    return [operand.to(dtype) if isinstance(operand, Tensor) else operand for operand in operands]
+
+
+@dataclass(frozen=True)
+class FloatLimits:
+    """What `finfo` returns: the limits of a floating dtype; a complex dtype has those of its parts."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class IntegerLimits:
+    """What `iinfo` returns: the limits of an integer dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
 def _dtype_of(type: DType | Tensor) -> DType:
     return type.dtype if isinstance(type, Tensor) else type
 
 
-def finfo(type: DType | Tensor, /) -> dtypes.finfo:
-    """The limits of a floating dtype, or of a tensor's."""
-    return dtypes.finfo(_dtype_of(type))
+def finfo(type: DType | Tensor, /) -> FloatLimits:
+    """The limits of a floating dtype, or of a tensor's; their ``dtype`` is a dtype, where `polyad.finfo` has its name.
+
+    >>> from polyad import array_api as xp
+    >>> xp.finfo(xp.complex64).dtype
+    polyad.float32
+    """
+    dtype = _dtype_of(type)
+    limits = dtypes.finfo(dtype)
+    return FloatLimits(limits.bits, limits.eps, limits.max, limits.min, limits.smallest_normal, dtype.to_real())
 
 
-def iinfo(type: DType | Tensor, /) -> dtypes.iinfo:
-    """The limits of an integer dtype, or of a tensor's."""
-    return dtypes.iinfo(_dtype_of(type))
+def iinfo(type: DType | Tensor, /) -> IntegerLimits:
+    """The limits of an integer dtype, or of a tensor's; their ``dtype`` is a dtype."""
+    dtype = _dtype_of(type)
+    limits = dtypes.iinfo(dtype)
+    return IntegerLimits(limits.bits, limits.max, limits.min, dtype)
 
 
-def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
+def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     """The tensors as views of one shape."""
-    return tuple(functions.broadcast_tensors(*arrays))
+    return list(functions.broadcast_tensors(*arrays))
 
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:

@@ -1,17 +1,15 @@
 """Elementwise functions: polyad's own, whose meaning is the standard's, under the standard's names.
 
-Functions of two tensors are wrapped: to the standard a 0-d tensor is a tensor like others, while PyTorch has its dtype
-give way to that of a tensor with dimensions.
+Functions of two operands are wrapped: to the standard a 0-d tensor is a tensor like others, while PyTorch has its dtype
+give way to that of a tensor with dimensions; and either operand may be a number, also where PyTorch wants tensors.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 from .. import functions
-from ..dtypes import promote_types
 from ..functions import (
     abs as abs,
     acos as acos,
@@ -41,7 +39,6 @@ from ..functions import (
     positive as positive,
     real as real,
     reciprocal as reciprocal,
-    sgn as sign,
     signbit as signbit,
     sin as sin,
     sinh as sinh,
@@ -52,51 +49,75 @@ from ..functions import (
     trunc as trunc,
 )
 from ..tensor import Tensor
+from .data_types import promoted, result_type
 
 Operand = Tensor | bool | int | float | complex
 
 
-def equal_rank_promotion(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """*function* of two operands of which a 0-d tensor counts for as much as any."""
+def promoting(function: Callable[..., Tensor], *, numbers: bool = True) -> Callable[[Operand, Operand], Tensor]:
+    """*function* of two operands of which a 0-d tensor counts for as much as any.
+
+    Without *numbers* the function wants tensors, and gets numbers as tensors.
+    """
 
     @functools.wraps(function)
-    def call(x1: Operand, x2: Operand, /, **options: Any) -> Tensor:
-        if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is not x2.dtype:
-            dtype = promote_types(x1.dtype, x2.dtype)
-            x1, x2 = x1.to(dtype), x2.to(dtype)
-        return function(x1, x2, **options)
+    def call(x1: Operand, x2: Operand, /) -> Tensor:
+        if numbers:
+            return function(*promoted(x1, x2))
+        dtype = result_type(x1, x2)
+        device = x1.device if isinstance(x1, Tensor) else x2.device if isinstance(x2, Tensor) else None
+        return function(*(functions.asarray(x, dtype=dtype, device=device) for x in (x1, x2)))
 
     return call
 
 
-add = equal_rank_promotion(functions.add)
-atan2 = equal_rank_promotion(functions.atan2)
-bitwise_and = equal_rank_promotion(functions.bitwise_and)
-bitwise_left_shift = equal_rank_promotion(functions.bitwise_left_shift)
-bitwise_or = equal_rank_promotion(functions.bitwise_or)
-bitwise_right_shift = equal_rank_promotion(functions.bitwise_right_shift)
-bitwise_xor = equal_rank_promotion(functions.bitwise_xor)
-copysign = equal_rank_promotion(functions.copysign)
-divide = equal_rank_promotion(functions.divide)
-equal = equal_rank_promotion(functions.eq)
-floor_divide = equal_rank_promotion(functions.floor_divide)
-greater = equal_rank_promotion(functions.greater)
-greater_equal = equal_rank_promotion(functions.greater_equal)
-hypot = equal_rank_promotion(functions.hypot)
-less = equal_rank_promotion(functions.less)
-less_equal = equal_rank_promotion(functions.less_equal)
-logaddexp = equal_rank_promotion(functions.logaddexp)
-logical_and = equal_rank_promotion(functions.logical_and)
-logical_or = equal_rank_promotion(functions.logical_or)
-logical_xor = equal_rank_promotion(functions.logical_xor)
-maximum = equal_rank_promotion(functions.maximum)
-minimum = equal_rank_promotion(functions.minimum)
-multiply = equal_rank_promotion(functions.multiply)
-nextafter = equal_rank_promotion(functions.nextafter)
-not_equal = equal_rank_promotion(functions.ne)
-pow = equal_rank_promotion(functions.pow)
-remainder = equal_rank_promotion(functions.remainder)
-subtract = equal_rank_promotion(functions.subtract)
+add = promoting(functions.add)
+atan2 = promoting(functions.atan2, numbers=False)
+bitwise_and = promoting(functions.bitwise_and)
+bitwise_left_shift = promoting(functions.bitwise_left_shift)
+bitwise_or = promoting(functions.bitwise_or)
+bitwise_right_shift = promoting(functions.bitwise_right_shift)
+bitwise_xor = promoting(functions.bitwise_xor)
+copysign = promoting(functions.copysign, numbers=False)
+divide = promoting(functions.divide)
+equal = promoting(functions.eq)
+greater = promoting(functions.greater)
+greater_equal = promoting(functions.greater_equal)
+hypot = promoting(functions.hypot, numbers=False)
+less = promoting(functions.less)
+less_equal = promoting(functions.less_equal)
+logaddexp = promoting(functions.logaddexp, numbers=False)
+logical_and = promoting(functions.logical_and, numbers=False)
+logical_or = promoting(functions.logical_or, numbers=False)
+logical_xor = promoting(functions.logical_xor, numbers=False)
+maximum = promoting(functions.maximum)
+minimum = promoting(functions.minimum)
+multiply = promoting(functions.multiply)
+nextafter = promoting(functions.nextafter, numbers=False)
+not_equal = promoting(functions.ne)
+pow = promoting(functions.pow)
+remainder = promoting(functions.remainder)
+subtract = promoting(functions.subtract)
+
+
+@promoting
+def floor_divide(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The quotient rounded down. A quotient of or by infinity is rounded too, where PyTorch's is NaN or -1."""
+    quotient = functions.floor_divide(x1, x2)
+    if not quotient.dtype.is_floating_point:
+        return quotient
+    exact = functions.divide(x1, x2)
+    infinite = functions.isinf(functions.asarray(x1)) | functions.isinf(functions.asarray(x2))
+    result: Tensor = functions.where(infinite, functions.floor(exact), quotient)
+    return result
+
+
+def sign(x: Tensor, /) -> Tensor:
+    """-1, 0 or 1; complex numbers divided by their absolute value. NaN stays NaN, where PyTorch's is 0."""
+    result: Tensor = functions.where(x == 0, 0, functions.sgn(x))
+    if x.dtype.is_floating_point or x.dtype.is_complex:
+        result = functions.where(functions.isnan(x), x, result)
+    return result
 
 
 def round(x: Tensor, /) -> Tensor:
@@ -108,6 +129,8 @@ def round(x: Tensor, /) -> Tensor:
 
 def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """Limited to [min, max]; the dtype is x's."""
+    if min is None and max is None:
+        return x.clone()
     return functions.clip(x, *(limit.to(x.dtype) if isinstance(limit, Tensor) else limit for limit in (min, max)))
 
 

@@ -8,6 +8,7 @@ from .. import dtypes
 from ..backend import registry
 from ..device import Device
 from ..dtypes import DType
+from ..errors import BackendUnavailable
 from .data_types import KINDS, isdtype
 
 
@@ -33,14 +34,17 @@ class Info:
         }
 
     def devices(self) -> list[Device]:
-        """Every device that is found, of every installed backend."""
+        """Every device that is found, of every installed backend that works."""
         found = []
         for name in registry.names():
-            info = registry.info_of(name)
-            if info is None:
+            try:
+                backend = registry.get(name)
+            except BackendUnavailable:
                 continue
-            count = registry.count_devices(registry.get(name))[0]
-            found += [registry.resolve_device(Device(name, i if info.indexed else None)) for i in range(count)]
+            info = registry.info_of(name)
+            indexed = info is not None and info.indexed
+            for index in range(registry.count_devices(backend)[0]):
+                found.append(registry.resolve_device(Device(name, index if indexed else None)))
         return found
 
     def dtypes(self, *, device: Device | None = None, kind: str | Sequence[str] | None = None) -> dict[str, DType]:

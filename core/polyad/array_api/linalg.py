@@ -16,13 +16,21 @@ from ..linalg import (
     matrix_power as matrix_power,
     qr as qr,
     slogdet as slogdet,
-    solve as solve,
     svd as svd,
     svdvals as svdvals,
 )
 from ..tensor import Tensor
+from .data_types import promoted
 
-matmul = functions.matmul
+
+def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The matrix products."""
+    return functions.matmul(*promoted(x1, x2))
+
+
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """The x of ``x1 @ x == x2``."""
+    return _linalg.solve(*promoted(x1, x2))
 
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
@@ -36,11 +44,21 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
     """The product summed over *axes*: that many last ones of *x1* and first ones of *x2*, or those named."""
+    x1, x2 = promoted(x1, x2)
     return functions.tensordot(x1, x2, axes)
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """The dot products along *axis*, *x1* conjugated."""
+    """The dot products along *axis*, *x1* conjugated. Raises RuntimeError where it has not one size in both."""
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ShapeError(
+            f"vecdot: dimension {axis} has size {x1.shape[axis]} in x1 and {x2.shape[axis]} in x2",
+            operands={"x1": x1, "x2": x2},
+            fix="give the vectors one length; only the other dimensions broadcast",
+        )
+    x1, x2 = promoted(x1, x2)
+    if not x1.dtype.is_floating_point and not x1.dtype.is_complex:
+        return functions.sum(x1 * x2, axis, dtype=x1.dtype)
     return _linalg.vecdot(x1, x2, dim=axis)
 
 
@@ -51,6 +69,8 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross products of three-vectors along *axis*."""
+    rank = max(x1.ndim, x2.ndim)
+    x1, x2 = (x[(None,) * (rank - x.ndim)] for x in promoted(x1, x2))
     return _linalg.cross(x1, x2, dim=axis)
 
 
@@ -71,7 +91,7 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
     """The products of each element of a vector with each of the other."""
-    return functions.outer(x1, x2)
+    return functions.outer(*promoted(x1, x2))
 
 
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:

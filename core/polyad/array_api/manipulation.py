@@ -8,26 +8,21 @@ from .. import functions
 from ..errors import ArgumentError
 from ..functions import moveaxis as moveaxis
 from ..tensor import Tensor
-from .data_types import result_type
+from .data_types import promoted
 
 Axes = int | tuple[int, ...] | None
-
-
-def _promoted(arrays: Sequence[Tensor]) -> list[Tensor]:
-    dtype = result_type(*arrays)
-    return [array.to(dtype) for array in arrays]
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     """The tensors one after another along *axis*; flattened first if it is None."""
     if axis is None:
         arrays, axis = [array.flatten() for array in arrays], 0
-    return functions.cat(_promoted(arrays), axis)
+    return functions.cat(promoted(*arrays), axis)
 
 
 def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
     """The tensors, of one shape, along a new *axis*."""
-    return functions.stack(_promoted(arrays), axis)
+    return functions.stack(promoted(*arrays), axis)
 
 
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from .. import functions
 from ..errors import ArgumentError
+from ..layout import normalize_dim
 from ..tensor import Tensor
-from .elementwise import Operand, equal_rank_promotion
+from .data_types import promoted
+from .elementwise import Operand
 from .statistics import sum
 
 
@@ -38,11 +40,12 @@ def searchsorted(
     x1: Tensor, x2: Tensor | int | float, /, *, side: str = "left", sorter: Tensor | None = None
 ) -> Tensor:
     """Where in the sorted *x1* (or ``x1[sorter]``) the elements of *x2* belong."""
+    x1, x2 = promoted(x1, x2)
     return functions.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
-    """The elements at *indices* (one-dimensional) along *axis*, which a tensor of one dimension may leave out.
+    """The elements at *indices* along *axis*, which a tensor of one dimension may leave out; -1 is the last element.
 
     Raises ValueError if *axis* is missing.
     """
@@ -50,7 +53,8 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
         if x.ndim != 1:
             raise ArgumentError("take: axis is missing", operands={"x": x}, fix="pass one of its dimensions")
         axis = 0
-    return functions.index_select(x, axis, indices)
+    taken: Tensor = x[(*(slice(None),) * normalize_dim(axis, x.ndim, "take"), indices)]
+    return taken
 
 
 def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
@@ -60,4 +64,6 @@ def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
 
 def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
     """The elements of *x1* where *condition* is true, else of *x2*."""
-    return equal_rank_promotion(lambda chosen, other: functions.where(condition, chosen, other))(x1, x2)
+    x1, x2 = promoted(x1, x2)
+    chosen: Tensor = functions.where(condition, x1, x2)
+    return chosen

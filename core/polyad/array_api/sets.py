@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import functions
 from ..tensor import Tensor
@@ -31,6 +31,17 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
+def _unique(x: Tensor, **options: bool) -> Any:
+    """`polyad.unique`, of complex numbers too: they are sorted by their real part, then by the imaginary."""
+    if not x.dtype.is_complex:
+        return functions.unique(x, **options)
+    pairs = functions.view_as_real(x.flatten()) + 0.0  # so that -0 is 0: rows are compared by their parts
+    found = functions.unique(pairs, dim=0, **options)
+    if not options:
+        return functions.view_as_complex(found)
+    return functions.view_as_complex(found[0]), *found[1:]
+
+
 def unique_all(x: Tensor, /) -> UniqueAll:
     """The distinct elements with everything about them.
 
@@ -38,7 +49,7 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     >>> xp.unique_all(xp.asarray([3, 1, 3])).indices
     tensor([1, 0])
     """
-    values, inverse, counts = functions.unique(x, return_inverse=True, return_counts=True)
+    values, inverse, counts = _unique(x, return_inverse=True, return_counts=True)
     order = functions.argsort(inverse.flatten(), stable=True)
     first = order[functions.cumsum(counts, 0) - counts]
     return UniqueAll(values, first, inverse.reshape(x.shape), counts)
@@ -46,19 +57,19 @@ def unique_all(x: Tensor, /) -> UniqueAll:
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
     """The distinct elements, and how often each occurs."""
-    values, counts = functions.unique(x, return_counts=True)
+    values, counts = _unique(x, return_counts=True)
     return UniqueCounts(values, counts)
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
     """The distinct elements, and which of them each element is."""
-    values, inverse = functions.unique(x, return_inverse=True)
+    values, inverse = _unique(x, return_inverse=True)
     return UniqueInverse(values, inverse.reshape(x.shape))
 
 
 def unique_values(x: Tensor, /) -> Tensor:
     """The distinct elements."""
-    values: Tensor = functions.unique(x)
+    values: Tensor = _unique(x)
     return values
 
 

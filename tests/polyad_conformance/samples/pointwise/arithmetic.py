@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64, int8, int32, int64, uint8
+from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int8, int32, int64, uint8
 
-from ...patterns import binary, unary, wide_integers
+from ...patterns import beside_a_number, binary, unary, wide_integers
 from ...sample import (
     BOOL,
     COMPLEX,
@@ -204,9 +204,7 @@ SAMPLES = [
         reference=lambda a, b: np.rint((a - remainder(a, b)) / b),  # the quotient itself may round up to a whole number
         dtypes=REAL_FLOATS,
     ),
-    *binary(
-        "remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, special=False, number=3
-    ),
+    *binary("remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, number=3),
     *binary(
         "fmod",
         remainder_towards_zero,
@@ -214,8 +212,18 @@ SAMPLES = [
         draw_other=divided,
         dtypes=REAL,
         gradient=True,
-        special=False,
         number=3,
+    ),
+    *[
+        beside_a_number(op, reference)
+        for op, reference in (("sub", np.subtract), ("remainder", remainder), ("fmod", np.fmod))
+    ],
+    Sample(
+        op="floor_divide",
+        name="a number beside half types",  # which is not rounded
+        inputs=lambda make: (np.array([0.3, -0.3, 0.9, 1.2]).astype(make(()).dtype), 0.3),
+        reference=lambda a, number: np.floor(a / number),
+        dtypes=(float16, bfloat16),
     ),
     Sample(
         op="remainder",
@@ -243,7 +251,7 @@ SAMPLES = [
         steps=6,
     ),
     Sample(op="sgn", name="complex zeros", inputs=lambda make: (make((3,)) * 0,), reference=sgn, dtypes=COMPLEX),
-    *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe", special=False),
+    *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe"),
     *[
         Sample(
             op="lerp",

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyad.dtypes import complex64, float64, int8, int64, uint8
 
-from ...patterns import binary, unary, wide_integers
+from ...patterns import beside_a_number, binary, unary, wide_integers
 from ...sample import COMPLEX, EVERYTHING, FLOATS, REAL, REAL_FLOATS, ErrorCase, Sample, as_bool
 
 
@@ -23,6 +23,7 @@ def compared(name, reference, dtypes):
     """A comparison; with numbers that an integer dtype cannot hold, which are taken modulo 2**bits."""
     return [
         *binary(name, reference, draw=few, dtypes=dtypes, result=as_bool, number=1),
+        beside_a_number(name, reference, result=as_bool),
         wide_integers(name, reference, result=as_bool),
         Sample(
             op=name,

@@ -77,7 +77,7 @@ SAMPLES = [
         reference=to_decimals,
         dtypes=(float32, float64),
     ),
-    *unary("frac", fraction, draw=between, dtypes=REAL_FLOATS, gradient=True, second_gradient=False, special=False),
+    *unary("frac", fraction, draw=between, dtypes=REAL_FLOATS, gradient=True, second_gradient=False),
 ]
 
 ERRORS = [
