@@ -67,7 +67,7 @@ from ..sample import ErrorCase, Sample
 
 Listed = tuple[list[Sample], list[ErrorCase]]
 
-CHECK_FAMILIES = ("storage", "whole", "large", "promotion")
+CHECK_FAMILIES = ("storage", "whole", "large", "promotion", "rounding")
 """What score cards call the tests that run over checks rather than samples."""
 
 _home: dict[int, str] = {}
