@@ -144,6 +144,10 @@ class Device:
         self.is_cpu = bool(handle.type & cl.device_type.CPU)
         self.has_fp64 = bool(getattr(handle, "double_fp_config", 0))
         self.has_fp16 = "cl_khr_fp16" in handle.extensions.split()
+        # Processors have an instruction for it; others are free to be off by 2.5 units unless they are told.
+        exact = getattr(handle, "single_fp_config", 0) & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        self.divides_exactly = self.is_cpu or bool(exact)
+        self.compiler_options = "" if self.is_cpu or not exact else "-cl-fp32-correctly-rounded-divide-sqrt "
         self.compute_units = int(handle.max_compute_units)
         self.max_local_size = int(handle.max_work_group_size)
         try:
