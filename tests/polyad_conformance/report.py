@@ -20,7 +20,10 @@ from typing import Any
 
 import polyad
 from polyad.backend import registry
+from polyad.files import opened, parsed, replacing
+from polyad.files.json_text import LONGEST
 
+from . import card_form
 from .sharding import Shard
 
 COLUMNS = ("passed", "kernel", "decomposition", "fallback", "unsupported", "failed", "known bug")
@@ -220,9 +223,10 @@ class ScoreCard:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ScoreCard:
-        """What `as_dict` gave. Raises CardsDiffer for anything else."""
+        """What `as_dict` gave. Raises CardsDiffer, a ValueError, for another format, and ValueError for no card."""
         if data.get("format") != FORMAT:
             raise CardsDiffer(f"this is no score card of format {FORMAT}")
+        card_form.check(data, COLUMNS)
         return cls(
             {name: data[name] for name in ABOUT},
             [Shard.parse(shard) for shard in data["shards"]],
@@ -238,18 +242,18 @@ class ScoreCard:
 
     def write(self, path: str) -> None:
         """Write the card to *path* as JSON."""
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.as_dict(), file, indent=1)
-            file.write("\n")
+        with replacing(path, "polyad conformance") as file:
+            file.write(json.dumps(self.as_dict(), indent=1).encode() + b"\n")
 
     @classmethod
     def read(cls, path: str) -> ScoreCard:
         """The card in the file *path*. Raises OSError, and CardsDiffer for a file that is no card."""
-        with open(path, encoding="utf-8") as file:
-            try:
-                return cls.from_dict(json.load(file))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise CardsDiffer(f"{path}: no score card: {error}") from None
+        with opened(path, "polyad conformance") as file:
+            text = file.read(LONGEST + 1)
+        try:
+            return cls.from_dict(parsed(text))
+        except (ValueError, AttributeError) as error:  # AttributeError: JSON of something else than an object
+            raise CardsDiffer(f"{path}: no score card: {error}") from None
 
 
 ABOUT = ("device", "description", "api_version", "polyad", "seed", "families", "tiers", "expression", "allow_fallback")

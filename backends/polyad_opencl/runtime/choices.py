@@ -15,7 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from polyad.files import parsed
+
 from .programs import cache_folder
+
+_LONGEST = 1 << 20
+"""Bytes of such a file. One that is longer is cut off, and so no JSON."""
 
 TUNE_VARIABLE = "POLYAD_OPENCL_TUNE"
 """Environment variable: 0 to measure nothing, and not to use what was measured."""
@@ -70,7 +75,8 @@ def _path(key: Sequence[str]) -> Path | None:
 
 def _read(path: Path, key: Sequence[str], offered: Sequence[str]) -> str | None:
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            found: Any = parsed(file.read(_LONGEST))
         if found["key"] == list(key) and found["chosen"] in offered:
             return str(found["chosen"])
     except (OSError, ValueError, TypeError, KeyError):

@@ -25,6 +25,7 @@ from ..errors import (
     BackendUnavailable,
     DeviceError,
     UndeclaredDType,
+    safe_repr,
 )
 from ..state import state
 from .api_version import API_VERSION, check_api_version
@@ -395,7 +396,7 @@ def resolve_device(device: Any) -> Device:
             return _environment_default or _read_environment()
     elif not isinstance(device, (str, Device)):
         raise ArgumentTypeError(
-            f"device: {device!r} is no device", fix='pass a string such as "cpu" or a polyad.device'
+            f"device: {safe_repr(device)} is no device", fix='pass a string such as "cpu" or a polyad.device'
         )
     found = _devices.get(device)
     if found is None:

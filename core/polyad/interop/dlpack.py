@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backend import registry
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, wrong_type
 from .numpy import from_numpy
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ def export(
             fix="export tensor.detach()",
         )
     own = device_of(self)
+    if not (dl_device is None or (isinstance(dl_device, tuple) and len(dl_device) == 2)):
+        raise wrong_type("__dlpack__", "dl_device", dl_device, "a pair of ints")
+    if not (max_version is None or (isinstance(max_version, tuple) and len(max_version) == 2)):
+        raise wrong_type("__dlpack__", "max_version", max_version, "a pair of ints")
     if dl_device is not None and tuple(dl_device) != own:
         raise ExportError(
             f"__dlpack__: device {tuple(dl_device)} is asked for, the tensor is on {own}",

@@ -439,6 +439,8 @@ def test_cards_of_shards_merge_into_the_card_of_the_whole(
         ({"shards": ["2/3"]}, 2, "of 2 shards, another of 3"),
         ({"shards": ["2/2"], "seed": 1}, 2, "not of one run: seed 0 and 1"),
         ({"format": 0}, 2, "no score card"),
+        ({"rows": [{"tier": 1, "family": None}]}, 2, "no score card: rows is not as in a card"),
+        ({"shards": ["1/99999999"]}, 2, "no score card: shard 1/99999999: I is from 1 to N"),
         ({"shards": ["2/2"], "failures": [{"test": "test_ops.py::test_values[abs]", "message": ""}]}, 1, "failed: "),
         ({"shards": ["2/2"]}, 0, "all shards"),
         (None, 1, "shard 2 of 2 is missing"),
@@ -447,7 +449,8 @@ def test_cards_of_shards_merge_into_the_card_of_the_whole(
 def test_cards_that_do_not_fit_together_are_refused(
     change: dict[str, Any] | None, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    about = dict.fromkeys(report.ABOUT, "") | {"seed": 0}
+    about = dict.fromkeys(report.ABOUT, "") | {"seed": 0, "api_version": [1, 0], "allow_fallback": False}
+    about |= {"families": [], "tiers": []}
     card = report.ScoreCard(about, [Shard(1, 2)], {(1, "sorting.sort"): Counter(passed=2)}, {}).as_dict()
     paths = []
     for name, made in (("one", card), ("two", None if change is None else card | change)):

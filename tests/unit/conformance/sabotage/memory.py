@@ -263,6 +263,29 @@ def shares_a_scratch_buffer_between_threads(backend: Saboteur, patch: pytest.Mon
     backend.replace("add", make)
 
 
+@caught_by("check_writes_by_threads")
+def writes_whole_storages_back(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A write to a window reads the memory behind it, changes the copy, and puts all of it back."""
+
+    def slowly(write: Any) -> Any:
+        def whole(self: Any, target: Any, value: Any) -> None:
+            root = target
+            while isinstance(root.base, np.ndarray):
+                root = root.base
+            if not root.flags.c_contiguous or root.size <= target.size:
+                return write(self, target, value)
+            changed = root.copy()
+            begin = target.ctypes.data - root.ctypes.data
+            write(self, np.ndarray(target.shape, target.dtype, changed, begin, target.strides), value)
+            time.sleep(0.0005)  # lets another thread in
+            root[...] = changed
+
+        return whole
+
+    patch.setattr(Saboteur, "copy", slowly(NumpyBackend.copy))
+    patch.setattr(Saboteur, "fill", slowly(NumpyBackend.fill))
+
+
 # ------------------------------------------------------------------------------------------------ what is declared
 
 
