@@ -18,9 +18,7 @@ from polyad.dtypes import DType, complex64, complex128, finfo, float16, float32,
 from polyad.interop.numpy import numpy_dtype
 from polyad_conformance.tolerance import wide
 
-from .accuracy import Bound
 from .calls import Call, Given, contiguous, leaves, mapped
-from .differences import deliberate
 from .forms import basic_form
 from .judgement import disagreements, report
 from .libraries import POLYAD, TORCH

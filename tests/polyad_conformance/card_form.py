@@ -38,8 +38,8 @@ def _by_name(rule: Rule) -> Rule:
 
 
 def _record(**rules: Rule) -> Rule:
-    return lambda value: isinstance(value, dict) and all(
-        name in value and rule(value[name]) for name, rule in rules.items()
+    return lambda value: (
+        isinstance(value, dict) and all(name in value and rule(value[name]) for name, rule in rules.items())
     )
 
 

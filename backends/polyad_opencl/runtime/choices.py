@@ -17,13 +17,14 @@ from typing import Any
 
 from polyad.files import parsed
 
-from .programs import cache_folder
-
-_LONGEST = 1 << 20
-"""Bytes of such a file. One that is longer is cut off, and so no JSON."""
+from .folder import appearing, cache_folder, made
 
 TUNE_VARIABLE = "POLYAD_OPENCL_TUNE"
 """Environment variable: 0 to measure nothing, and not to use what was measured."""
+
+
+_LONGEST = 1 << 16
+"""Bytes that are read of a file: what is longer was not written here."""
 
 
 def tuning() -> bool:
@@ -48,8 +49,9 @@ def keep(key: Sequence[str], offered: Sequence[str], chosen: str, seconds: Mappi
     part = path.with_suffix(f".{os.getpid()}.part")
     text = json.dumps({"key": list(key), "chosen": chosen, "seconds": dict(seconds)}, indent=1)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
+        made(path.parent)
+        with appearing(part) as file:
+            file.write(text.encode())
         try:
             os.link(part, path)  # fails where there is a file
         except FileExistsError:

@@ -92,7 +92,9 @@ def _polyad_seeds() -> list[bytes]:
         _saved([None, True, 1, 2.5, float("inf"), 1 + 2j, "text", b"\0\1", (1, (2,)), polyad.Size([2]), polyad.int8]),
         _saved({1: 2, (3, "b"): [], None: 0.5, 2.5: b"", "d": polyad.device("cpu")}),
         _saved([base, base.t(), base[1], base[:, 1:3], base.expand(2, 3, 4), base.flatten()[::5]]),
-        _saved([polyad.ones(2, dtype=dtype) for dtype in (polyad.bool, polyad.bfloat16, polyad.complex128, polyad.int64)]),
+        _saved(
+            [polyad.ones(2, dtype=dtype) for dtype in (polyad.bool, polyad.bfloat16, polyad.complex128, polyad.int64)]
+        ),
         _saved([polyad.zeros(0, 3), polyad.tensor(1.0), nn.Parameter(polyad.ones(1)), nn.Buffer(polyad.ones(1))]),
         _saved(None),
     ]

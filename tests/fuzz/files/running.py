@@ -90,7 +90,7 @@ def _death(code: int | None) -> str:
 
 def _work(name: str, seed: int, numbers: list[int], folder: str, pipe: Any) -> None:
     warnings.simplefilter("ignore")
-    with contextlib.redirect_stderr(open(os.devnull, "w")):  # noqa: SIM115  (until the process ends)
+    with contextlib.redirect_stderr(open(os.devnull, "w")):
         for number in numbers:
             pipe.send(outcome(READERS[name], READERS[name].mutant(seed, number), Path(folder)))
 

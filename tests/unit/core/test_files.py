@@ -31,7 +31,9 @@ def recorded():
 
 
 @pytest.mark.parametrize("name", [*READERS, *WRITERS])
-@pytest.mark.parametrize(("path", "why"), [("a\0b", "holds NUL"), ("a\ud800b", "cannot be written")], ids=["NUL", "text"])
+@pytest.mark.parametrize(
+    ("path", "why"), [("a\0b", "holds NUL"), ("a\ud800b", "cannot be written")], ids=["NUL", "text"]
+)
 def test_names_that_no_file_has(name, path, why):
     with pytest.raises(ValueError, match=why) as caught:
         (READERS | WRITERS)[name](path)

@@ -259,9 +259,9 @@ X2 = polyad.ones(2)
 
 
 RETURNED = {
-    "vjp": lambda x: (lambda y, f=vjp(polyad.sin, x)[1]: f(y)[0]),
-    "vjp with aux": lambda x: (lambda y, f=vjp(lambda a: (a.sin(), a), x, has_aux=True)[1]: f(y)[0]),
-    "vjp of two": lambda x: (lambda y, f=vjp(lambda a, b: a.sin() + b, x, x)[1]: f(y)[0]),
+    "vjp": lambda x: lambda y, f=vjp(polyad.sin, x)[1]: f(y)[0],
+    "vjp with aux": lambda x: lambda y, f=vjp(lambda a: (a.sin(), a), x, has_aux=True)[1]: f(y)[0],
+    "vjp of two": lambda x: lambda y, f=vjp(lambda a, b: a.sin() + b, x, x)[1]: f(y)[0],
     "linearize": lambda x: linearize(polyad.sin, x)[1],
 }
 """Functions that transforms returned: each multiplies by cos(x)."""

@@ -14,7 +14,6 @@ from ...dispatch.promotion import floating_only, not_complex, promoted_float
 from ...dispatch.structure import Pointwise, pointwise
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import ones_like
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _sub, conjugate
 from .clamp import clamp

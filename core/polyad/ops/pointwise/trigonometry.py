@@ -209,7 +209,6 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 
-
 def _of_angle(g: Tensor, side: Tensor, input: Tensor, other: Tensor) -> Tensor:
     """g * side / (input ** 2 + other ** 2); 0 at the origin, where the angle has no derivative."""
     squared = _add(square(input), square(other))

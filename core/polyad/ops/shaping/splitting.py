@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import alias, function
 from ...dispatch.views import apply_views, layout_of
-from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError
+from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeError
 from ...layout import Layout, Shape, normalize_dim, normalize_shape
 from ...state import state
 from ...tensor import Tensor, check_tensor
@@ -19,6 +19,10 @@ from ..indexing.slicing import _select, _slice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_MOST_VIEWS = 1 << 27
+"""Beyond, the Python objects alone would take tens of gigabytes."""
 
 
 @function()
@@ -34,6 +38,12 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not ndim:
         raise IndexOutOfRange("unbind: a 0-d tensor has no dimension", operands={"input": input}, fix="use .item()")
     size = input._array.shape[at]
+    if size > _MOST_VIEWS:
+        raise OutOfMemory(
+            f"unbind: there is no memory for {size:,} tensors",
+            operands={"input": input},
+            fix="index the tensor instead",
+        )
     if state.modes:
         return tuple([_select(input, at, index) for index in range(size)])
     shape, strides, offset = layout_of(input)

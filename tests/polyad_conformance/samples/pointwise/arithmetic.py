@@ -204,9 +204,7 @@ SAMPLES = [
         reference=lambda a, b: np.rint((a - remainder(a, b)) / b),  # the quotient itself may round up to a whole number
         dtypes=REAL_FLOATS,
     ),
-    *binary(
-        "remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, number=3
-    ),
+    *binary("remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, number=3),
     *binary(
         "fmod",
         remainder_towards_zero,

@@ -100,7 +100,9 @@ SAMPLES = [
             op="einsum",
             name=f"{equation} of {alone.name} and another dtype",
             inputs=lambda make, equation=equation, alone=alone, rest=rest: (
-                equation, make.of(alone)((40,), 1, 100), *[make(one) for one in rest]
+                equation,
+                make.of(alone)((40,), 1, 100),
+                *[make(one) for one in rest],
             ),
             reference=summed,
             magnitude=magnitude,

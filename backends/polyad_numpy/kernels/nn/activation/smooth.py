@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....fused import fused
-from ...pointwise.clamp import above, below
+from ...pointwise.clamp import below
 from ...pointwise.exponential import sigmoid
 from ...pointwise.where import choose
 from ...special.error_functions import erfc_of_magnitude
