@@ -91,7 +91,7 @@ def full(
     tensor([7, 7])
     """
     check_layout(layout, "full")
-    shape = check_sizes(normalize_shape((size,) if isinstance(size, int) else size, "full"), "full")
+    shape = check_sizes(normalize_shape((size,), "full"), "full")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
