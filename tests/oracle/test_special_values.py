@@ -150,7 +150,9 @@ PATHS = [
     path
     for path in compared_paths()
     if path in PUBLIC
-    and path.rpartition(".")[2] not in NOT_COMPARED and not is_random(path) and any(package in PUBLIC[path].module for package in PACKAGES)
+    and path.rpartition(".")[2] not in NOT_COMPARED
+    and not is_random(path)
+    and any(package in PUBLIC[path].module for package in PACKAGES)
 ]
 
 
