@@ -66,6 +66,10 @@ def _set_requires_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
 
 
+def _beside(tensor: Tensor, device: Any) -> Any:
+    return tensor.device if device is None else device
+
+
 def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
     return _set_requires_grad(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
@@ -553,7 +557,7 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    result = full(size, fill_value, dtype=dtype or self.dtype, device=self.device if device is None else device)
+    result = full(size, fill_value, dtype=dtype or self.dtype, device=_beside(self, device))
     return _wrapped_like(self, result, requires_grad)
 
 
@@ -562,9 +566,7 @@ def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(
-        self, zeros(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
-    )
+    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
 
 
 @method()
@@ -572,9 +574,7 @@ def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(
-        self, ones(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
-    )
+    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
 
 
 @method()
@@ -582,9 +582,7 @@ def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(
-        self, empty(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
-    )
+    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
 
 
 @method()
@@ -604,7 +602,7 @@ def new_empty_strided(
         stride,
         dtype=dtype or self.dtype,
         layout=layout,
-        device=self.device if device is None else device,
+        device=_beside(self, device),
         pin_memory=pin_memory,
     )
     return _wrapped_like(self, result, requires_grad)
