@@ -13,7 +13,7 @@ from typing import Any
 from .errors import ArgumentTypeError, DeviceError, safe_repr
 from .state import state
 
-_SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::(\d+))?")
+_SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]{1,9}))?")
 
 
 class Device:

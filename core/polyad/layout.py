@@ -89,6 +89,19 @@ def why_not_complex(parts: Layout) -> str:
     return ""
 
 
+LARGEST_RANK = 64
+"""Dimensions that a tensor may have: as many as NumPy's arrays."""
+
+
+def is_addressable(shape: Sequence[int], itemsize: int) -> bool:
+    """Whether a tensor can have *shape*: its strides in bytes fit 64 bits, also where a size of 0 leaves no elements.
+
+    >>> is_addressable((0, 2**40), 4), is_addressable((0, 2**40, 2**40), 4)
+    (True, False)
+    """
+    return len(shape) <= LARGEST_RANK and math.prod(size or 1 for size in shape) * itemsize < 2**63
+
+
 def contiguous_strides(shape: Sequence[int]) -> Strides:
     """Row-major strides of *shape*; dimensions of size 0 count as 1, as PyTorch's do."""
     strides = [1] * len(shape)
@@ -268,8 +281,14 @@ def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
 
 
 def normalize_shape(args: Iterable[Any], op: str) -> Shape:
-    """Sizes given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers."""
+    """Sizes or dimensions given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers,
+    and where not even ``()`` is given.
+    """
     sizes = tuple(args)
+    if not sizes:
+        raise ArgumentTypeError(
+            f"{op}: it is given no sizes or dimensions", fix="name them; () says that there are none"
+        )
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:

@@ -21,7 +21,7 @@ from ..ops.creation.factories import ones_like, zeros, zeros_like
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
-from .entries import enter, one_hot, pull_back
+from .entries import enter, entered, one_hot, pull_back
 from .forward_level import ForwardLevel
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -45,7 +45,9 @@ class _Call:
         with enable_grad():
             # A tensor without history gets its first node here; without create_graph no history leads out of this call.
             self.inputs = tuple(enter(tensor if create_graph else tensor.detach(), op) for tensor in given)
-            self.outputs, self.several_out = _tensors(op, "the function's result", func(*self.inputs))
+            with entered(self.inputs):
+                result = func(*self.inputs)
+            self.outputs, self.several_out = _tensors(op, "the function's result", result)
         if strict:
             for number, output in enumerate(self.outputs):
                 if output._node is None:
@@ -295,7 +297,7 @@ def _forward(
         level.end()
     return call, [
         [
-            part.reshape(*output.shape, *entry.shape)
+            part.reshape((*output.shape, *entry.shape))
             for part, entry in zip(column.movedim(0, -1).split(sizes, -1), call.inputs, strict=True)
         ]
         for column, output in zip(columns, call.outputs, strict=True)

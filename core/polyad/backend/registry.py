@@ -38,6 +38,7 @@ from .entry_points import (
     hooks,
     package_of,
 )
+from .families import warn_of_unknown_kernels
 from .interface import Backend, TensorType
 
 KNOWN_PACKAGES = {
@@ -144,7 +145,18 @@ def _load(name: str) -> Backend:
             fix="its author should return an instance of a class derived from polyad.backend.Backend",
         )
     backend.info = info
+    _check_kernels(name, backend)
     return backend
+
+
+def _check_kernels(name: str, backend: Backend) -> None:
+    """Warn of kernels for ops that do not exist. A table that is not there yet is not loaded for that."""
+    try:
+        table = backend.kernels
+    except Exception:  # the listing says it, and so does the first op
+        return
+    if isinstance(table, dict):
+        warn_of_unknown_kernels(f"backend {name!r}", table)
 
 
 def _read_info(name: str) -> BackendInfo:
@@ -312,6 +324,7 @@ def register(name: str, backend: Backend) -> Registration:
             )
         _registered.add(name)
         _backends[name] = backend
+    _check_kernels(name, backend)
     return Registration(name)
 
 

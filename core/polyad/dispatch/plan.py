@@ -36,6 +36,7 @@ from ..state import state
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
 from .catalogue import OPS, PUBLIC
+from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
 from .wrapped import Wrapped, escaped
 
@@ -173,24 +174,36 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if _needs_cast(types, typing.casts):
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
         return plan
+    numbers_to_round = to_round(types, typing.casts)
     backend = registry.get(device.type)
     for kernel in plugins.candidate_kernels(backend, op.name):
         try:
-            prepared = prepare(kernel, types)
+            prepared = prepare(kernel, types, typing)
         except Exception as error:
             raise describe_failure(op, values, error) from error
         if prepared is not None:
+            if numbers_to_round:
+                prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
-            plan.out_kernel = prepared if kernel.out and not kernel.contiguous else None
+            plan.out_kernel = prepared if kernel.out and not (kernel.contiguous or kernel.store) else None
             if op.body is not None:
                 plan.indirect = fused_unless_gradient if not op.formulas and any(plan.differentiable_outputs) else None
             return plan
     if op.body is not None:
-        plan.path, plan.indirect = "decomposition", _decompose
+        plan.path = "decomposition"
+        plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
         return plan
     plan.path, plan.origin = "fallback", "cpu"
-    plan.kernel = fallback.make_kernel(op, types, plan.types, device)
+    plan.kernel = fallback.make_kernel(op, types, typing, plan.types, device)
+    if numbers_to_round:
+        plan.kernel = rounding_first(plan.kernel, numbers_to_round)
     return plan
+
+
+def _rounding_numbers(
+    indirect: Callable[[Op, tuple[Any, ...], bool], Any], places: Places
+) -> Callable[[Op, tuple[Any, ...], bool], Any]:
+    return lambda op, values, needs_grad: indirect(op, tuple(rounded(values, places)), needs_grad)
 
 
 def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:

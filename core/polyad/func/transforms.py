@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ..autograd.entries import Linearized, enter, leads_outside, leave, pull_back
+from ..autograd.entries import Linearized, enter, entered, leads_outside, leave, pull_back
 from ..autograd.forward_level import ForwardLevel
 from ..dispatch.arguments import explaining
 from ..dtypes import FLOATING
@@ -52,11 +52,11 @@ class Call:
         chosen: Any = args[argnums] if isinstance(argnums, int) else tuple([args[number] for number in numbers])
         leaves, self.tree = flatten(chosen)
         self.entries = [enter(differentiated(op, leaf), op) for leaf in leaves]
-        entered = self.tree.build(self.entries)
+        chosen = self.tree.build(self.entries)
         called = list(args)
-        for number, value in zip(numbers, (entered,) if isinstance(argnums, int) else entered, strict=True):
+        for number, value in zip(numbers, (chosen,) if isinstance(argnums, int) else chosen, strict=True):
             called[number] = value
-        with enable_grad():
+        with enable_grad(), entered(self.entries):
             result = func(*called, **kwargs)
         result, self.aux = _without_aux(op, result, has_aux)
         self.result = result

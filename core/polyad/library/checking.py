@@ -97,7 +97,7 @@ def check_layouts(op: CustomOpDef, values: Values) -> None:
 
     def reversed_order(tensor: Tensor) -> Tensor:
         dims = tuple(reversed(range(tensor.ndim)))
-        return tensor.permute(*dims).contiguous().permute(*dims) if tensor.ndim > 1 else with_gaps(tensor)
+        return tensor.permute(dims).contiguous().permute(dims) if tensor.ndim > 1 else with_gaps(tensor)
 
     for what, change in (("strided arguments", with_gaps), ("transposed arguments", reversed_order)):
         _compare(op, what, _call(op, _detached(_copied(values, change))), wanted)

@@ -247,6 +247,7 @@ class Optimizer:
 
         Raises:
             KeyError: "state" or "param_groups" is missing.
+            TypeError: they are not a dict, and a list of dicts with "params".
             ValueError: the groups are of other numbers or sizes, or state tensors are of other shapes than their
             parameters.
         """
@@ -268,6 +269,12 @@ class Optimizer:
                     notes={"has": ", ".join(map(str, state_dict)) or "nothing"},
                     fix="pass what optimizer.state_dict() gave",
                 )
+        if not _is_state(state_dict["state"], state_dict["param_groups"]):
+            raise ArgumentTypeError(
+                f"{name}.load_state_dict: state must be a dict, and param_groups a list of dicts with lists of params",
+                operands={key: state_dict[key] for key in ("state", "param_groups")},
+                fix="pass what optimizer.state_dict() gave",
+            )
         groups = [dict(group) for group in state_dict["param_groups"]]
         own, theirs = [[len(group["params"]) for group in some] for some in (self.param_groups, groups)]
         if own != theirs:
@@ -448,3 +455,11 @@ def check_hints(optimizer: str, options: dict[str, Any]) -> None:
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options["differentiable"]:
         raise NotSupported(f"{optimizer}: differentiable is not supported", fix="write the step in tensor operations")
+
+
+def _is_state(state: Any, groups: Any) -> bool:
+    return (
+        isinstance(state, Mapping)
+        and isinstance(groups, list | tuple)
+        and all(isinstance(group, Mapping) and isinstance(group.get("params"), list | tuple) for group in groups)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -74,7 +75,7 @@ def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
     return _set_requires_grad(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def full(
     size: int | Sequence[int],
     fill_value: Number | Tensor,
@@ -105,7 +106,7 @@ def full(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def zeros(
     *size: Any,
     dtype: DType | None = None,
@@ -128,7 +129,7 @@ def zeros(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def ones(
     *size: Any,
     dtype: DType | None = None,
@@ -150,7 +151,7 @@ def ones(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def empty(
     *size: Any,
     dtype: DType | None = None,
@@ -171,7 +172,8 @@ def empty(
     """
     check_layout(layout, "empty")
     shape = check_sizes(normalize_shape(size, "empty"), "empty")
-    if check_format(memory_format, "empty") is preserve_format:
+    memory_format = check_format(memory_format, "empty", contiguous_format)
+    if memory_format is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
     return _set_requires_grad(
@@ -328,7 +330,7 @@ def _real(op: str, name: str, value: Any) -> int | float:
     return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True, sequence=True)
 def arange(
     start: float | Tensor,
     end: float | Tensor | None = None,
@@ -370,7 +372,7 @@ def arange(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True, sequence=True)
 def range(
     start: float | Tensor = 0,
     end: float | Tensor | None = None,
@@ -474,7 +476,12 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 @function(method=False)
 def asarray(
-    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
 
@@ -502,9 +509,9 @@ def asarray(
             raise ArgumentError(
                 f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
             )
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     if copy:
-        return tensor(found, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(found, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     result = found.to(dtype=dtype, device=device)
     if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
@@ -541,6 +548,40 @@ def empty_strided(
         )
     memory = empty((reach(shape, strides),), dtype=dtype, device=device)
     return _set_requires_grad(as_strided(memory, shape, strides).detach(), requires_grad)
+
+
+@function(method=False)
+def empty_permuted(
+    size: Any,
+    physical_layout: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of *size* whose elements, not set, lie without gaps; *physical_layout* has its dimensions, the slowest
+    first.
+
+    Raises RuntimeError unless physical_layout names each dimension once.
+
+    >>> import polyad
+    >>> polyad.empty_permuted((2, 3, 4), (1, 0, 2)).stride()
+    (4, 8, 1)
+    """
+    check_layout(layout, "empty_permuted")
+    shape = check_sizes(normalize_shape((size,), "empty_permuted"), "empty_permuted")
+    order = tuple(physical_layout)
+    if sorted(order) != list(builtins.range(len(shape))):
+        raise ShapeError(
+            f"empty_permuted: physical_layout {order} does not name each dimension of size {shape} once",
+            fix=f"give an order of 0 to {len(shape) - 1}" if shape else "give ()",
+        )
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        strides[dim], step = step, step * max(shape[dim], 1)
+    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...

@@ -9,7 +9,8 @@
     True, False                 a new dimension of size 1 or 0
 
 Everything in the first four rows is a single view. Tensors and masks then index that view (index_put.py), so that an
-int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
+int beside a tensor is always taken first. A list is an index tensor. Only a list that cannot be such, since a slice,
+``...`` or None is in it, is read as a tuple of indices, with a warning.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Layout, int_of
-from ...state import state
+from ...state import state, warn_user
 from ...tensor import Tensor
 from ..memory.copying import copy_, fill_
 from ..shaping.reshape import _reshape
@@ -217,6 +218,9 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
     are none.
     """
     shape = self._array.shape
+    if index.__class__ is list and any(item is None or item is Ellipsis or isinstance(item, slice) for item in index):
+        warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
+        index = tuple(index)
     items = [_canonical(item, self) for item in (index if isinstance(index, tuple) else (index,))]
     named = sum([_consumed(item) for item in items])
     if named > len(shape):

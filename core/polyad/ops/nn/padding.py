@@ -22,6 +22,8 @@ from ..declaring.windows import arranged
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    Number = bool | int | float | complex
+
 
 def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
     padded = tuple(size + before + after for size, before, after in zip(shape, pads[::2], pads[1::2], strict=True))
@@ -254,3 +256,17 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
     if result is input:
         return result.clone()
     return result if mode == "circular" or len(shape) < 4 else arranged(result, input)
+
+
+_pad = pad
+
+
+@function(method=False)
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
+    """`polyad.nn.functional.pad` with a constant.
+
+    >>> import polyad
+    >>> polyad.constant_pad_nd(polyad.tensor([1, 2]), (1, 0), 7)
+    tensor([7, 1, 2])
+    """
+    return _pad(input, pad, "constant", value)

@@ -48,9 +48,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         )
     summed = {labels[0][dim] for dim in first_dims}
     free = [label for term in labels for label in term if label not in summed]
-    result = run(plan((tuple(labels[0]), tuple(labels[1])), tuple(free), (left, right)), (a, b)).contiguous()
+    program = plan((tuple(labels[0]), tuple(labels[1])), tuple(free), (left, right))
+    result = run(program, (a, b), a.dtype).contiguous()
     if out is not None:
-        from ...dispatch.caller import write_out
+        from ...dispatch.out import write_out
 
         return write_out(out, result)  # type: ignore[no-any-return]
     return result

@@ -31,6 +31,9 @@ from ..sorting.searchsorted import _searchsorted
 from .max_min import _amax, _amin
 from .sums import _sum
 
+_MOST_DIMS = 64
+"""What a tensor can have, by NumPy's arrays."""
+
 # ---------------------------------------------------------------------------------------------------- counts
 
 
@@ -403,6 +406,12 @@ def histogramdd(
     if len(shape) < 2:
         raise ShapeError(
             "histogramdd: input has fewer than two dimensions", operands={"input": input}, fix="unsqueeze it"
+        )
+    if shape[-1] > _MOST_DIMS:
+        raise ShapeError(
+            f"histogramdd: a histogram of {shape[-1]:,} dimensions, the last of input, is asked for",
+            operands={"input": input},
+            fix=f"give points of at most {_MOST_DIMS} coordinates",
         )
     operands = _checked("histogramdd", input, weight, shape[:-1])
     points = _reshape(input.detach(), (math.prod(shape[:-1]), shape[-1]))

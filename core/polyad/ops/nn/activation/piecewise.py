@@ -8,6 +8,7 @@ from ....dispatch.structure import Pointwise, pointwise
 from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
 from ....tensor import Tensor, check_tensor
+from ...declaring.half_types import in_float32
 from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _add, _mul, _sub
 from ...pointwise.clamp import _check_bounds, _clamp
@@ -148,7 +149,7 @@ gradient(_hardshrink, input=lambda g, input, lambd: _hardshrink_backward(g, inpu
 gradient(_hardshrink_backward, grad=lambda g, input, lambd: _hardshrink_backward(g, input, lambd))
 
 
-@function(namespace="Tensor")
+@function()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where the element is within ``[-lambd, lambd]``, else the element. Raises RuntimeError unless floating.
 
@@ -163,6 +164,7 @@ alias("hardshrink", hardshrink, namespace="nn.functional")
 
 
 @composite(dtype=real("softshrink"), structure=pointwise, method=False)
+@in_float32
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
     """input moved towards 0 by lambd, and 0 where it is nearer."""
     return _where(input > lambd, _sub(input, lambd), _where(input < -lambd, _add(input, lambd), _mul(input, 0)))
