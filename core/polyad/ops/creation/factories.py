@@ -50,9 +50,9 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     type_ = registry.tensor_type(dtype, device, not shape)
     if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
         return Tensor._of(type_.backend.zeros(shape, dtype, device), type_)
-    from ..memory.copying import check_fits
+    from ..memory.copying import element
 
-    check_fits("full", value, dtype)
+    value = element("full", value, dtype)
     array = type_.backend.empty(shape, dtype, device)
     type_.backend.fill(array, value)
     return Tensor._of(array, type_)
@@ -95,7 +95,8 @@ def full(
     tensor([7, 7])
     """
     check_layout(layout, "full")
-    shape = check_sizes(normalize_shape((size,) if int_of(size) is not None else size, "full"), "full")
+    sizes: Any = size if int_of(size) is None else (size,)
+    shape = check_sizes(normalize_shape(sizes, "full"), "full")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
@@ -322,7 +323,7 @@ def empty_like(
 def _real(op: str, name: str, value: Any) -> int | float:
     """The bound or step *name* of a range as a number of Python's."""
     if value.__class__ is int or value.__class__ is float:
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, Tensor):
         value = value.item()
     if not isinstance(value, numbers.Real):

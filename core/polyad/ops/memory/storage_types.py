@@ -147,7 +147,7 @@ class TypedStorage:
     ) -> None:
         self.dtype = dtype or get_default_dtype()
         if wrap_storage is None:
-            values = data[0] if data else 0
+            values: Any = data[0] if data else 0
             if not isinstance(values, Iterable) and int_of(values) is None:
                 raise wrong_type("storage", "data", values, "a number of elements or their values")
             sized = int_of(values) is not None
