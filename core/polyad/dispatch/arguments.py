@@ -181,10 +181,10 @@ def _as_float(function: str, name: str, value: Any) -> Any:
 def _as_number(function: str, name: str, value: Any) -> Any:
     if isinstance(value, Tensor) and value.numel() == 1:
         return value.item()
-    if not isinstance(value, Complex):
-        raise wrong_type(function, name, value, "a number")
     if isinstance(value, (bool, int, float, complex)):
         return value
+    if not isinstance(value, Complex):
+        raise wrong_type(function, name, value, "a number")
     return int(value) if isinstance(value, Integral) else float(value) if isinstance(value, Real) else complex(value)
 
 

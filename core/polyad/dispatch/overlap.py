@@ -27,7 +27,7 @@ def share(storage: Storage, values: Iterable[Any]) -> bool:
                 return True
             if other is not None and (other.origin or other) is (storage.origin or storage):
                 return True
-        elif value.__class__ in (list, tuple) and share(storage, value):
+        elif value.__class__ in (list, tuple) and share(storage, [one for one in value if isinstance(one, Tensor)]):
             return True
     return False
 
