@@ -16,7 +16,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, dtype_of_number, get_default_dtype
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, int_of, normalize_shape
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import (
     MemoryFormat,
     check_format,
