@@ -389,7 +389,7 @@ def _listed(target: Any) -> list[Any]:
 
 def _places(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
     """What was computed, in the order of ``next_functions``: None for operands that need no gradient, too."""
-    rest, places = list(done), []
+    rest, places = list(done), list[Any]()
     for slot in node.slots():
         places += [None] if slot is None else rest.pop(0)
     return tuple(places)

@@ -75,4 +75,5 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     columns = [place.unsqueeze(1) for place in unravel_index(places, shape)] if shape.numel() else []
     rows = cat(columns, 1) if columns else zeros(size, len(shape), dtype=int64, device=input.device)
     known = arange(size, device=input.device) < found.sum()
-    return where(known.unsqueeze(1), rows, fill_value)
+    result: Tensor = where(known.unsqueeze(1), rows, fill_value)
+    return result
