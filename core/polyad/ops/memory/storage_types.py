@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ... import dtypes
 from ...backend import registry
+from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
 from ...dtypes import DType, get_default_dtype
-from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported
-from ...layout import Shape, Strides
+from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, wrong_type
+from ...layout import Shape, Strides, int_of
 from ...state import warn_user
 from ...storage import Storage, ViewOf
 from ...tensor import Tensor, check_tensor
@@ -140,13 +141,16 @@ class TypedStorage:
 
     __slots__ = ("_untyped", "dtype")
 
+    @explaining
     def __init__(
         self, *data: Any, wrap_storage: UntypedStorage | None = None, dtype: DType | None = None, device: Any = None
     ) -> None:
         self.dtype = dtype or get_default_dtype()
         if wrap_storage is None:
-            values = data[0] if data else 0
-            sized = hasattr(values, "__index__")
+            values: Any = data[0] if data else 0
+            if not isinstance(values, Iterable) and int_of(values) is None:
+                raise wrong_type("storage", "data", values, "a number of elements or their values")
+            sized = int_of(values) is not None
             wrap_storage = (
                 PUBLIC["zeros"].call(values, dtype=self.dtype, device=device)
                 if sized
