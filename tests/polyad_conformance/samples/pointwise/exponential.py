@@ -61,14 +61,6 @@ def near_logarithms(x, *rest, **kwargs):
     return np.maximum(1, np.abs(np.log(np.where(x == 0, 1, x))))
 
 
-def log_of_one_more(x):
-    """NumPy's of complex numbers adds 1 first, and has nothing left of a small real part."""
-    if not np.iscomplexobj(x):
-        return np.log1p(x)
-    small = np.log1p(x.real * (x.real + 2) + x.imag**2) / 2
-    return np.where(np.abs(x) < 0.25, small + 1j * np.arctan2(x.imag, 1 + x.real), np.log1p(x))
-
-
 SAMPLES = [
     *unary("exp", of_numbers(np.exp), dtypes=EVERYTHING, result=as_float, gradient=True, steps=4),
     *unary("expm1", of_numbers(np.expm1), dtypes=EVERYTHING, result=as_float, gradient=True, steps=4),
@@ -76,7 +68,15 @@ SAMPLES = [
     *unary(
         "log", np.log, draw=positive, dtypes=NUMBERS, result=as_float, gradient=True, steps=4, magnitude=near_logarithms
     ),
-    *unary("log1p", log_of_one_more, draw=positive, dtypes=NUMBERS, result=as_float, gradient=True, steps=4),
+    *unary(
+        "log1p",
+        lambda x: log1p_by_parts(x) if np.iscomplexobj(x) else np.log1p(x),
+        draw=positive,
+        dtypes=NUMBERS,
+        result=as_float,
+        gradient=True,
+        steps=4,
+    ),
     *unary(
         "log2",
         np.log2,
