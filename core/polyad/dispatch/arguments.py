@@ -222,6 +222,12 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     if untold is not None:  # explained by an inner function; the outermost function does so in its own words
         return explained(function, signature, arguments, untold)
     if isinstance(error, PolyadError):
+        kernel = getattr(error, "failed_kernel", None)
+        if kernel is not None:  # which serves functions, and the user called the outermost
+            op, said = kernel
+            if op != function:
+                error.message = f"{function}: the kernel of {op} failed: {said}"
+            return misfit(function, signature, arguments) or error
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
             return error
         if error.message.partition(":")[0] in (function, "out"):

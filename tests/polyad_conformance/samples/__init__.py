@@ -67,8 +67,9 @@ from ..sample import ErrorCase, Sample
 
 Listed = tuple[list[Sample], list[ErrorCase]]
 
-CHECK_FAMILIES = ("storage", "whole", "large", "promotion")
-"""What score cards call the tests that run over checks rather than samples."""
+CHECK_FAMILIES = ("storage", "whole", "large", "promotion", "nearest")
+"""What score cards call the tests that run over checks rather than samples. None is the last part of a sample family's
+name, so that either can be chosen."""
 
 _home: dict[int, str] = {}
 """The family of each entry that is loaded, by the entry's identity."""

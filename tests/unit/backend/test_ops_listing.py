@@ -33,7 +33,7 @@ def test_what_is_said_of_an_op() -> None:
     assert "kernel      div(input, other)" in text
     assert "  T = bool, uint8, int8, int16, int32, int64\n      div(T, T): div(float32, float32) -> float32\n" in text
     assert "      div(T, T) -> T\n" in text
-    assert "  div(int64, float): div(float32, float32) -> float32\n" in text
+    assert "  div(int64, float): div(float32, float) -> float32\n" in text
     assert "shape       the operands' shapes, broadcast\n" in text
     assert "on cpu      polyad_numpy\n" in text
 

@@ -63,6 +63,26 @@ def test_the_shape_rule_explains_a_kernels_failure() -> None:
     assert "fix" in text
 
 
+def test_a_failed_kernel_is_told_in_the_name_of_the_function_that_was_called(monkeypatch) -> None:
+    from polyad.dispatch.catalogue import OPS
+    from polyad.dispatch.plan import describe_failure
+
+    x = polyad.ones(2, 2)
+    problem = describe_failure(OPS["exp"], (x,), RuntimeError("the device is gone"))
+    assert "check shapes" not in problem.fix
+    assert "driver" in problem.fix
+    assert "check shapes" in describe_failure(OPS["exp"], (x,), ValueError("odd")).fix
+    polyad.linalg.svd(x)
+
+    def fail(*_):
+        raise RuntimeError("the device is gone")
+
+    for plan in OPS["linalg_svd"].plans.values():
+        monkeypatch.setattr(plan, "kernel", fail)
+    with pytest.raises(polyad.errors.KernelFailure, match=r"^pinv: the kernel of linalg_svd failed: Runt"):
+        polyad.linalg.pinv(x)
+
+
 class Unshowable:
     def __repr__(self) -> str:
         raise RuntimeError("no words")

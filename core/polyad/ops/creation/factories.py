@@ -16,7 +16,7 @@ from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType, dtype_of_number, get_default_dtype
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
-from ...layout import Shape, Strides, check_sizes, contiguous_strides, int_of, normalize_shape
+from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import (
     MemoryFormat,
     check_format,
@@ -95,8 +95,7 @@ def full(
     tensor([7, 7])
     """
     check_layout(layout, "full")
-    sizes: Any = size if int_of(size) is None else (size,)
-    shape = check_sizes(normalize_shape(sizes, "full"), "full")
+    shape = check_sizes(normalize_shape((size,), "full"), "full")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):

@@ -135,7 +135,12 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
         src = to_device(src, self._type.device)
     storage = self._storage
     # A single element is read before anything is written.
-    if storage is not None and share(storage, (src,)) and must_wait("copy_", self, (src,), True, src.ndim > 0):
+    if (
+        storage is not None
+        and src._storage is not None
+        and share(storage, (src,))
+        and must_wait("copy_", self, (src,), True, src.ndim > 0)
+    ):
         src = _copy(src)
     # What holds no floating point numbers has no gradient, whatever is written to it.
     differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING

@@ -34,6 +34,8 @@ class UntypedStorage:
 
     __slots__ = ("_storage", "_type")
 
+    _storage: Storage
+    _type: Any
     filename = None
     is_cuda = False
 
@@ -74,7 +76,7 @@ class UntypedStorage:
         """Whether other processes see it: never."""
         return False
 
-    def __getitem__(self, index: int) -> int:
+    def __getitem__(self, index: Any) -> int:
         if isinstance(index, slice):
             raise NotSupported(
                 "storage: a part of a storage is no storage", fix="take storage.tolist()[a:b], or a view of the tensor"
@@ -127,7 +129,7 @@ class UntypedStorage:
 def _place(index: Any, length: int) -> int:
     if not hasattr(index, "__index__"):
         raise ArgumentTypeError(f"storage: the index {index!r} is no int", fix="give an int")
-    at = index.__index__()
+    at = int(index.__index__())
     if not -length <= at < length:
         raise IndexOutOfRange(f"storage: {at} is not in [{-length}, {length})", fix="give an index within the storage")
     return at % length
@@ -140,6 +142,9 @@ class TypedStorage:
     """
 
     __slots__ = ("_untyped", "dtype")
+
+    _untyped: UntypedStorage
+    dtype: DType
 
     @explaining
     def __init__(
@@ -202,7 +207,7 @@ class TypedStorage:
         """The old name of its type, such as ``polyad.FloatStorage``."""
         return f"polyad.{_BY_DTYPE[self.dtype].__name__}"
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise IndexOutOfRange("storage: only bytes are taken in slices", fix="use storage.untyped(), or a tensor")
         return self._elements()[_place(index, len(self))].item()
