@@ -37,7 +37,7 @@ def _float_power(a: Any, b: Any, out: Any = None) -> Any:
     short = _BY_EXPONENT.get(b)
     if short is not None:
         return short(a, out)
-    if a.dtype.kind == "c" and b.imag == 0 and b.real < 0 and b.real.is_integer():
+    if a.dtype.kind == "c" and b.imag == 0 and b.real < 0 and float(b.real).is_integer():
         # NumPy's own takes the reciprocal last, of a power that may overflow, which is nan.
         return np.power(np.reciprocal(a), -b, out)
     return np.power(a, b, out)
