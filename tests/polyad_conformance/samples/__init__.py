@@ -127,7 +127,7 @@ def named_families(name: str) -> list[str]:
     """
     known = (*CHECK_FAMILIES, *family_names())
     found = [name] if any(within(family, name) for family in known) else []
-    found = found or [family for family in known if family.rpartition(".")[2] == name]
+    found += [family for family in known if family.rpartition(".")[2] == name and not within(family, name)]
     if not found:
         words = {part: None for family in known for part in (family, *family.split("."))}
         close = get_close_matches(name, words, 3, 0.6)

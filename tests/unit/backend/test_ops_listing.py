@@ -17,7 +17,7 @@ from polyad.random import philox
 
 
 def test_every_op_can_be_described() -> None:
-    for name in sorted(OPS):
+    for name in sorted(name for name, op in OPS.items() if op.module.startswith("polyad.ops")):
         op = backends.describe_op(name)
         assert op.name == name
         assert op.meaning, name
