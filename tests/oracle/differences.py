@@ -22,7 +22,7 @@ from polyad_conformance.tolerance import eps, wide
 
 from .calls import Call, Given, contiguous, expanded, leaves, mapped, row_major, transposed
 from .libraries import TORCH
-from .outcomes import Mismatch, Outcome, Result, builtin, observe, targets
+from .outcomes import Mismatch, Outcome, Result, observe, targets
 
 Rule = Callable[[Call, Mismatch, Outcome, Outcome], bool]
 
@@ -455,10 +455,8 @@ def _several_faults(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outco
 def _bool_beside_another_fault(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind != "exception" or not isinstance(theirs.error, TypeError) or "bool" not in str(theirs.error):
         return False
-    return any(
-        (other := observe(TORCH, one).error) is not None and isinstance(ours.error, builtin(other))
-        for one in _with_ints(call)
-    )
+    kinds = (IndexError, RuntimeError, ValueError)
+    return isinstance(ours.error, kinds) and any(isinstance(observe(TORCH, one).error, kinds) for one in _with_ints(call))
 
 
 def _with_ints(call: Call) -> Iterator[Call]:
@@ -495,7 +493,8 @@ def _sizes_of_unsafe_split(call: Call, mismatch: Mismatch, ours: Outcome, theirs
 
 
 def _batches_of_lstsq(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    return mismatch.kind == "accepted" and "input.dim() must be greater or equal to other.dim()" in _message(theirs.error)
+    words = "input.dim() must be greater or equal to other.dim|The size of tensor a .* must match the size of tensor b"
+    return mismatch.kind == "accepted" and call.name == "lstsq" and re.search(words, _message(theirs.error)) is not None
 
 
 def _pole_of_polygamma(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -508,11 +507,27 @@ def _pole_of_polygamma(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Ou
     return bool(poles[mismatch.places].all())
 
 
+def _means_of_integers(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    integers = all(given.dtype.category == INTEGER for given in call.givens())
+    return mismatch.kind == "value" and call.name == "local_response_norm" and integers
+
+
+def _zero_to_the_zero(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "value" or call.name not in ("pow", "__pow__", "__rpow__") or mismatch.places is None:
+        return False
+    base, exponent = [one.values if isinstance(one, Given) else one for one in call.args[:2]]
+    both = (np.asarray(base) == 0) & (np.asarray(exponent) == 0)
+    return np.iscomplexobj(ours.results[0].values) and bool(np.broadcast_to(both, mismatch.places.shape)[mismatch.places].all())
+
+
 def _index_of_no_window(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind != "value" or not call.name.startswith("max_pool") or not mismatch.text.startswith("result 1"):
         return False
-    smallest = iinfo(call.givens()[0].dtype).min if call.givens()[0].dtype.category == INTEGER else None
-    return mismatch.places is not None and bool((wide(ours.results[0].values)[mismatch.places] == smallest).all())
+    given = call.givens()[0]
+    if given.dtype.category != INTEGER:
+        return False
+    largest, index = (one.values for one in ours.results)
+    return bool((largest[index != theirs.results[1].values] == iinfo(given.dtype).min).all())
 
 
 def _order_beside_repeated(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -871,6 +886,18 @@ DIFFERENCES = [
         "is infinite; PyTorch divides by the sine of a rounded multiple of pi",
         _pole_of_polygamma,
         Call("polygamma", (1, contiguous(np.array([-2.0])))),
+    ),
+    Difference(
+        "local_response_norm of integers",
+        "takes means in floating point; PyTorch takes them in integers",
+        _means_of_integers,
+        Call("nn.functional.local_response_norm", (contiguous(np.array([[[1], [2], [3]]])), 3), {"alpha": 2.0}),
+    ),
+    Difference(
+        "0 to the complex power 0",
+        "is 1, as of real numbers; PyTorch's vector code says nan",
+        _zero_to_the_zero,
+        Call("pow", (contiguous(np.zeros(8, np.complex64)), contiguous(np.zeros(8, np.complex64)))),
     ),
     Difference(
         "the index of a window's largest where all are the smallest number of their dtype",

@@ -208,15 +208,23 @@ def targets(call: Call) -> list[Given]:
 
 
 def outside(given: Given, memory: np.ndarray, outcome: Outcome, position: int) -> np.ndarray:
-    """*memory* with zeros where the tensor is: where the result is that is the argument at *position*, resized maybe."""
+    """*memory* with zeros where the tensor is: where the result lies that is the argument at *position*.
+
+    It may have been resized: within the memory, or to memory of its own.
+    """
     memory = np.array(memory)
     results = [one for one in outcome.results if isinstance(one, Result) and one.argument == position]
-    for one in results or [given]:
+    for one in [one for one in results if _last(one) < memory.size] or [given]:
         window = np.lib.stride_tricks.as_strided(
             memory[one.offset :], one.shape, [stride * memory.itemsize for stride in one.strides]
         )
         window[...] = 0
     return memory
+
+
+def _last(result: Result) -> int:
+    """The place in memory of the result's last element."""
+    return result.offset + sum(max(size - 1, 0) * stride for size, stride in zip(result.shape, result.strides))
 
 
 def _plain(structure: str) -> str:

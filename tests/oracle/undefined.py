@@ -76,6 +76,8 @@ def undefined(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
         return "where nan and infinity meet the zeros of padding, or what a transform makes of infinity"
     if call.name in ("bucketize", "searchsorted") and mismatch.kind in ("value", "written") and not _is_sorted(call):
         return "a search in what is not sorted"
+    if call.name in ("histogram", "histogramdd") and mismatch.kind in ("value", "written") and not _edges_rise(call):
+        return "bins between edges that do not rise"
     if call.name == "matrix_exp" and any(np.abs(wide(given.values)).max(initial=0) > 1e3 for given in call.givens()):
         return "the exponential of a matrix with numbers in the thousands"
     if call.name in ("pdist", "cdist") and mismatch.kind == "gradient" and not _is_finite(call):
@@ -112,6 +114,12 @@ def _is_sorted(call: Call) -> bool:
     """Whether the boundaries of ``bucketize`` or the sequence of ``searchsorted`` ascend."""
     values = wide(call.givens()[-1 if call.name == "bucketize" else 0].values)
     return bool((np.diff(values, axis=-1) >= 0).all())
+
+
+def _edges_rise(call: Call) -> bool:
+    """Whether the edges that the bins are given as, if they are tensors, rise."""
+    edges = [leaf for leaf in leaves((call.args[1:2], call.kwargs.get("bins"))) if isinstance(leaf, Given)]
+    return all(bool((np.diff(wide(given.values)) >= 0).all()) for given in edges)
 
 
 def _is_drawn(call: Call) -> bool:
