@@ -456,7 +456,9 @@ def _bool_beside_another_fault(call: Call, mismatch: Mismatch, ours: Outcome, th
     if mismatch.kind != "exception" or not isinstance(theirs.error, TypeError) or "bool" not in str(theirs.error):
         return False
     kinds = (IndexError, RuntimeError, ValueError)
-    return isinstance(ours.error, kinds) and any(isinstance(observe(TORCH, one).error, kinds) for one in _with_ints(call))
+    return isinstance(ours.error, kinds) and any(
+        isinstance(observe(TORCH, one).error, kinds) for one in _with_ints(call)
+    )
 
 
 def _with_ints(call: Call) -> Iterator[Call]:
@@ -517,7 +519,9 @@ def _zero_to_the_zero(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Out
         return False
     base, exponent = [one.values if isinstance(one, Given) else one for one in call.args[:2]]
     both = (np.asarray(base) == 0) & (np.asarray(exponent) == 0)
-    return np.iscomplexobj(ours.results[0].values) and bool(np.broadcast_to(both, mismatch.places.shape)[mismatch.places].all())
+    return np.iscomplexobj(ours.results[0].values) and bool(
+        np.broadcast_to(both, mismatch.places.shape)[mismatch.places].all()
+    )
 
 
 def _index_of_no_window(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:

@@ -86,7 +86,9 @@ def slice_scatter(
         )
     for name, bound in (("start", start), ("end", end)):
         if bound is not None and int_of(bound) is None:
-            raise ArgumentTypeError(f"slice_scatter: {name} is {safe_repr(bound)}, not an int", fix="pass an int or None")
+            raise ArgumentTypeError(
+                f"slice_scatter: {name} is {safe_repr(bound)}, not an int", fix="pass an int or None"
+            )
     first, last, step = slice(start, end, step).indices(input._array.shape[at])
     count = max(0, -((first - last) // step))
     return _written("slice_scatter", input, src, _slice, (at, first, count, step))
