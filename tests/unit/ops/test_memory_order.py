@@ -80,3 +80,11 @@ def test_joining_channels_last_keeps_it():
 def test_flipping_no_dimensions_gives_a_tensor():
     number = polyad.tensor(2.0).flip(())
     assert number.add_(1).item() == 3
+
+
+@pytest.mark.parametrize("dtype", [polyad.float16, polyad.bfloat16, polyad.float32])
+@pytest.mark.parametrize("op", [polyad.mul, polyad.div, polyad.floor_divide])
+def test_of_an_expanded_tensor_and_a_number(op, dtype):
+    x = polyad.ones(3, dtype=dtype).expand(2, 3)
+    assert op(x, 3).stride() == (3, 1)
+    assert op(polyad.ones(3, 2, dtype=dtype).t(), 3).stride() == (1, 2)

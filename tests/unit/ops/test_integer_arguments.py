@@ -1,0 +1,55 @@
+"""Integers that are asked for: fractions, numbers that do not fit and bools in their place."""
+
+import pytest
+
+import polyad
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dtype", "expected"),
+    [
+        ((0.0, 4.0, 1.5), polyad.int64, [0, 1, 2, 3]),
+        ((0.0, 4.0, 1.5), polyad.int32, [0, 1, 2]),
+        ((-0.5, 2.9), polyad.int64, [0, 1]),
+        ((-0.5, 2.9), polyad.int32, [0, 1, 2, 3]),
+        ((0, 0.9), polyad.int64, []),
+    ],
+)
+def test_arange_of_integers_drops_fractions_first(arguments, dtype, expected):
+    assert polyad.arange(*arguments, dtype=dtype).tolist() == expected
+
+
+def test_arange_of_int64_refuses_a_step_that_becomes_zero():
+    with pytest.raises(ValueError):
+        polyad.arange(0.0, 1.0, 0.25, out=polyad.zeros(4, dtype=polyad.int64))
+
+
+@pytest.mark.parametrize("function", ["masked_fill", "index_fill"])
+def test_an_integer_that_does_not_fit_is_refused(function):
+    x, places = polyad.zeros(2, dtype=polyad.uint8), polyad.tensor([True, False])
+    arguments = (places,) if function == "masked_fill" else (0, polyad.tensor([0]))
+    assert getattr(x, function)(*arguments, polyad.tensor(200)).tolist() == [200, 0]
+    with pytest.raises(RuntimeError):
+        getattr(x, function)(*arguments, polyad.tensor(300))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: polyad.diag(x, True),
+        lambda x: polyad.diag_embed(x, True),
+        lambda x: polyad.nonzero_static(x, size=True),
+        lambda x: polyad.select(x, 0, True),
+        lambda x: polyad.slice_scatter(x, x, 0, False),
+        lambda x: polyad.multinomial(x, True),
+        lambda x: polyad.vander(x[0], True),
+        lambda x: polyad.polygamma(True, x),
+        lambda x: polyad.mvlgamma(x + 4, True),
+        lambda x: polyad.empty_permuted((2, 2), (True, False)),
+        lambda x: polyad.nn.functional.layer_norm(x[:, :1], (True,)),
+        lambda x: polyad.nn.functional.local_response_norm(x[None], True),
+    ],
+)
+def test_a_bool_is_no_int(call):
+    with pytest.raises(TypeError):
+        call(polyad.ones(2, 2))
