@@ -20,7 +20,7 @@ def test_arange_of_integers_drops_fractions_first(arguments, dtype, expected):
 
 
 def test_arange_of_int64_refuses_a_step_that_becomes_zero():
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="step 0"):
         polyad.arange(0.0, 1.0, 0.25, out=polyad.zeros(4, dtype=polyad.int64))
 
 
