@@ -11,7 +11,7 @@ import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import dtypes
+from .. import dtypes, provided
 from ..backend import fallback, plugins, registry
 from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat, prepare
@@ -58,7 +58,7 @@ class Plan:
             types.
         differentiable: whether the op has formulas and a floating result.
         out_kernel: the kernel if it can write into given memory, else None.
-        path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for
+        path, origin: "kernel", "lowered", "decomposition", "fallback" or "cast", and who supplied the kernel, for
             `polyad.explain`.
     """
 
@@ -132,7 +132,7 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
                     )
             types.append(tuple(type(None) if item is None else item._type for item in value))
         elif isinstance(value, _ALSO[given]):
-            types.append(type(value))
+            types.append(value.__class__)  # a number that stands for another says so here
         else:
             wanted = {"tensor": "a tensor", "optional": "a tensor or None"}.get(given, "a tensor or a number")
             raise wrong_type(op.name, name, value, wanted)
@@ -182,15 +182,25 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         if prepared is not None:
             plan.kernel, plan.origin = prepared, kernel.origin
             plan.out_kernel = prepared if kernel.out and not kernel.contiguous else None
-            if op.body is not None:
-                plan.indirect = fused_unless_gradient if not op.formulas and any(plan.differentiable_outputs) else None
+            plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:
-        plan.path, plan.indirect = "decomposition", _decompose
+        lowered = provided.lowered_kernel(op, types, values, backend)
+        if lowered is None:
+            plan.path, plan.indirect = "decomposition", _decompose
+            return plan
+        plan.kernel = plan.out_kernel = lowered
+        plan.path, plan.origin = "lowered", backend.info.name
+        plan.indirect = _unless_gradient(op, plan)
         return plan
     plan.path, plan.origin = "fallback", "cpu"
     plan.kernel = fallback.make_kernel(op, types, plan.types, device)
     return plan
+
+
+def _unless_gradient(op: Op, plan: Plan) -> Any:
+    """What stands in the way of a composite's fused kernel: it has no gradient if the op has none of its own."""
+    return fused_unless_gradient if op.body and not op.formulas and any(plan.differentiable_outputs) else None
 
 
 def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:

@@ -105,7 +105,7 @@ class TraceLog(Mode):
         needs_grad = any(isinstance(value, Tensor) and value._node is not None for value in _tensors(args))
         if plan.indirect is fused_unless_gradient and needs_grad and state.grad_enabled:
             entry.path, entry.origin = "decomposition", ""
-        if plan.indirect is None or state.modes or entry.path == "kernel":
+        if plan.indirect is None or state.modes or entry.path in ("kernel", "lowered"):
             # An outer mode is to see the op whole, as it would without this mode.
             return op.call(*args)
         with self:
@@ -298,7 +298,9 @@ def _explanation(op: Op, args: tuple[Any, ...]) -> Explanation:
         lines.append(
             "but     where a gradient is needed its decomposition runs, since the op has no gradient of its own"
         )
-    if plan.path == "decomposition":
+    if plan.path == "lowered":
+        lines.append(f"so      {plan.origin} runs a kernel that is generated from the op's body")
+    elif plan.path == "decomposition":
         why = "none takes this call" if len(lines) > 2 else f"{device} has no kernel for it"
         lines.append(f"so      {why}: it is carried out in other ops (a composite)")
     elif plan.path == "fallback":
