@@ -243,7 +243,7 @@ class Fused:
 
 
 class FusedNumbers:
-    """A `Fused` that takes its numbers as Python has them: what core asks of a backend (`polyad.backend.FusedKernel`)."""
+    """A `Fused` that takes numbers as Python has them: what core asks for, a `polyad.backend.interface.FusedKernel`."""
 
     __slots__ = ("_packers", "_run")
 

@@ -1,8 +1,8 @@
 """Lowering: from an op's own body to the expressions that a generated kernel computes.
 
 A composite says what it means by its body. Lowering runs that body once on tensors that carry expressions
-(`polyad.codegen.Expression`) instead of numbers, and a device that can run generated code makes one kernel of what comes
-out: nothing is written a second time.
+(`polyad.codegen.Expression`) instead of numbers, and a device that runs generated code makes a kernel of the result:
+nothing is written a second time.
 
     numbers    parameters, as the body sees them: numbers that only a call knows
     tensors    the level that runs bodies, and its tensors

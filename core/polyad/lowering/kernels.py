@@ -79,7 +79,9 @@ class LoweredKernel:
     def add_variant(self, args: Sequence[Any]) -> tuple[Guards, tuple[Read, ...], FusedKernel]:
         """The form of the body for calls like that of *args*, kept. Raises `NotLowered`."""
         lowered = lower(self._op, self._types, args)
-        names = ", ".join(getattr(entry, "dtype", None) and entry.dtype.name or entry.__name__ for entry in self._types)
+        names = ", ".join(
+            entry.dtype.name if isinstance(entry, TensorType) else entry.__name__ for entry in self._types
+        )
         run = self._backend.fused(self._device, f"{self._op.name} of {names}", lowered.expressions)
         if run is None:
             raise NotLowered(f"{self._backend.info.name} has no kernel for it")
@@ -98,16 +100,15 @@ class LoweredKernel:
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         known = self._variants.get(self._options(args), ())
-        for guards, scalars, run in known:
-            if guards.hold(args):
-                break
-        else:
+        found = next((variant for variant in known if variant[0].hold(args)), None)
+        if found is None:
             if len(known) == _VARIANTS:
                 return self._composed(args, out)
             try:
-                guards, scalars, run = self.add_variant(args)
+                found = self.add_variant(args)
             except NotLowered:
                 return self._composed(args, out)
+        _, scalars, run = found
         arrays = [args[position] for position in self._arrays]
         numbers = [read(args) for read in scalars]
         if out is not None:

@@ -1,7 +1,7 @@
 """Numbers that only a call knows, as a body sees them while it is lowered.
 
-A body computes with its parameters: ``alpha * 2``, ``if beta == 1``, ``math.sqrt(delta)``. Each lowered form of the body
-must know which of that holds for every call and which for this one. So a `DeferredNumber` stands for each number:
+A body computes with its parameters: ``alpha * 2``, ``if beta == 1``, ``math.sqrt(delta)``. A lowered form of the body
+must know what of that holds for every call and what for this one. So a `DeferredNumber` stands for each number:
 
 - arithmetic with numbers gives another deferred number, which each call computes anew, on the host;
 - what meets a tensor becomes a scalar argument of the kernel;
@@ -57,8 +57,8 @@ class DeferredNumber:
         self.read = read
         self._guards = guards
 
-    @property
-    def __class__(self) -> type:  # noqa: D105
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return type(self.value)
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class DeferredNumber:
         return hash(self._fixed())
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self._fixed(), digits)  # type: ignore[arg-type,call-overload]
+        return round(self._fixed(), digits)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
         read = self.read

@@ -6,6 +6,7 @@ such ops. Whatever else a body does stops the lowering with `NotLowered`, which 
 
 from __future__ import annotations
 
+import operator
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..backend.interface import Signature, TensorType
 from ..backend.registry import tensor_type
 from ..codegen import Expression, Literal, Operand, Scalar, apply, cast, has_formula
-from ..codegen.expression import leaves_of
+from ..codegen.expression import leaves_of, substituted
 from ..codegen.formulas import OPS as FORMULAS
 from ..device import Device
 from ..dispatch.effects import Effect
@@ -69,9 +70,9 @@ class Lowering(Level):
         """A tensor of this level with these elements."""
         dtype = expression.dtype
         strides = tuple(stride * dtype.itemsize for stride in contiguous_strides(shape))
-        out: ExpressionTensor = ExpressionTensor._over(
-            self, None, Handle(shape, strides, self), tensor_type(dtype, self.device, not shape)  # type: ignore[arg-type]
-        )
+        nothing: Any = None  # there is no tensor behind it
+        type_ = tensor_type(dtype, self.device, not shape)
+        out: ExpressionTensor = ExpressionTensor._over(self, nothing, Handle(shape, strides, self), type_)
         out.expression = expression
         return out
 
@@ -127,7 +128,8 @@ class Lowering(Level):
         if op.name == "where" and dtype.category == INTEGER:
             # What is chosen has to fit the dtype; the body itself says what is wrong with another number.
             limits = iinfo(dtype)
-            if not (number >= limits.min and number <= limits.max):
+            fits: Any = number
+            if fits < limits.min or fits > limits.max:
                 raise NotLowered(f"a number outside of {dtype.name}")
         known = self._known.get((id(number), dtype))
         if known is None:
@@ -177,7 +179,7 @@ def lower(op: Op, types: Signature, values: Sequence[Any]) -> Lowered:
         elif isinstance(entry, tuple):
             raise NotLowered("a list of tensors")
         elif entry in NUMBERS and entry is not bool:
-            arguments.append(DeferredNumber(value, lambda args, position=position: args[position], level.guards))
+            arguments.append(DeferredNumber(value, operator.itemgetter(position), level.guards))
         else:
             arguments.append(value)
     modes, recording = state.modes, state.grad_enabled
@@ -189,7 +191,7 @@ def lower(op: Op, types: Signature, values: Sequence[Any]) -> Lowered:
     finally:
         state.modes, state.grad_enabled = modes, recording
         level.end()
-    expressions = []
+    expressions: list[Expression] = []
     wanted = () if all(entry.zero_dim for entry in types if isinstance(entry, TensorType)) else _SHAPE
     for each in result if op.outputs else (result,):
         if not isinstance(each, ExpressionTensor) or each._array.shape != wanted:
@@ -198,9 +200,12 @@ def lower(op: Op, types: Signature, values: Sequence[Any]) -> Lowered:
     read = set(leaves_of(*expressions))
     if sum(isinstance(leaf, Operand) for leaf in read) != count:
         raise NotLowered("an operand whose elements are not read")
-    if sum(isinstance(leaf, Scalar) for leaf in read) != len(level.scalars):
-        raise NotLowered("a number that is not read")
-    return Lowered(tuple(expressions), tuple(level.scalars), level.guards)
+    # A body may compute what it then leaves out; the kernel gets the numbers that are read.
+    scalars = sorted((leaf for leaf in read if isinstance(leaf, Scalar)), key=lambda scalar: scalar.position)
+    if len(scalars) < len(level.scalars):
+        moved: dict[Expression, Expression] = {old: Scalar(at, old.dtype) for at, old in enumerate(scalars)}
+        expressions = substituted(expressions, moved)
+    return Lowered(tuple(expressions), tuple([level.scalars[scalar.position] for scalar in scalars]), level.guards)
 
 
 def _reason(error: Exception) -> str:

@@ -15,6 +15,7 @@ from ...runtime.device import opened
 from ...source.generated import Fused, Reduced
 from ..pointwise.elementwise import unspecialized
 
+
 def _wide(x: Expression) -> Expression:
     return cast(x, float32) if x.dtype.itemsize == 2 else x
 
