@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import provided
 from ..backend import fallback, plugins, registry
 from ..backend.interface import Kernel, TensorType
 from ..backend.preparation import flat, prepare
@@ -303,6 +304,9 @@ def _explanation(op: Op, args: tuple[Any, ...]) -> Explanation:
     elif plan.path == "decomposition":
         why = "none takes this call" if len(lines) > 2 else f"{device} has no kernel for it"
         lines.append(f"so      {why}: it is carried out in other ops (a composite)")
+        reason = provided.why_composed(op, types)
+        if reason:
+            lines.append(f"        no kernel is generated from its body: {reason}")
     elif plan.path == "fallback":
         lines.append(f"so      no kernel takes this call: the host stands in, by the policy {fallback.get_policy()!r}")
         if fallback.get_policy() == "error":

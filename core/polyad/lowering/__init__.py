@@ -13,4 +13,5 @@ from __future__ import annotations
 
 from .. import provided
 
+provided.why_composed.fill_later(f"{__name__}.kernels", "why_composed")
 provided.lowered_kernel.fill_later(f"{__name__}.kernels", "lowered_kernel")

@@ -31,17 +31,17 @@ def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], backend: Bac
     try:
         kernel.add_variant(values)
     except NotLowered as reason:
-        _reasons[op.name] = str(reason)
+        _reasons[op.name, types] = str(reason)
         return None
     return kernel if not kernel.always else kernel.always
 
 
-_reasons: dict[str, str] = {}
+_reasons: dict[tuple[str, Signature], str] = {}
 
 
-def why_composed(op: Op) -> str:
-    """Why the last attempt to lower *op* failed; empty if none did."""
-    return _reasons.get(op.name, "")
+def why_composed(op: Op, types: Signature) -> str:
+    """Why the body could not be lowered for calls of the signature *types*; empty if nobody tried."""
+    return _reasons.get((op.name, types), "")
 
 
 class LoweredKernel:
