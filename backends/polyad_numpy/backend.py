@@ -48,7 +48,8 @@ class NumpyBackend(Backend):
             )
 
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
-        thread.run(target.fill, value)
+        # NumPy's own dtypes take any number, ml_dtypes' bfloat16 no int beyond 64 bits.
+        thread.run(target.fill, value if target.dtype.isbuiltin == 1 else float(value))
 
     def root(self, array: Any) -> Any:
         # The buffer protocol, which as_strided goes through, wants row-major memory and knows no bfloat16.

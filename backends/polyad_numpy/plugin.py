@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 INFO = BackendInfo(
     name="cpu",
     api_version=API_VERSION,
-    capabilities=Capabilities(features=frozenset({"fp64", "fp16", "shared_host_memory"})),
+    capabilities=Capabilities(features=frozenset({"shared_host_memory"})),
     install="pip install --upgrade polyad",
     indexed=False,
     description="NumPy on the host",
+    dlpack=(1, 3),  # kDLCPU; kDLCUDAHost is memory of the host too, pinned
 )
 
 

@@ -27,13 +27,28 @@ Call = Callable[..., Any]
 _OWN_FLOATS = {float16, float32, float64}
 
 
-def ufunc(function: np.ufunc, *, out: bool = True, warns: bool = True, to_bool: bool = False) -> Kernel:
+def ufunc(
+    function: np.ufunc,
+    *,
+    out: bool = True,
+    warns: bool = True,
+    to_bool: bool = False,
+    exact_numbers: tuple[int, ...] = (),
+) -> Kernel:
     """The kernel of an elementwise op that *function* computes with the right semantics for every dtype.
 
     Say ``warns=False`` for a ufunc that sets no floating point flag (comparisons, bit operations), ``to_bool=True``
-    for a ufunc whose result is bool.
+    for a ufunc whose result is bool, and as *exact_numbers* where a number beside float16 is not to be rounded to it.
     """
-    return elementwise(function, function.nin, out=out, to_bool=to_bool, arrays_only=True, warns=warns)
+    return elementwise(
+        function,
+        function.nin,
+        out=out,
+        to_bool=to_bool,
+        arrays_only=True,
+        warns=warns,
+        exact_numbers=exact_numbers,
+    )
 
 
 def with_out(function: Call) -> Call:
@@ -54,6 +69,7 @@ def elementwise(
     to_bool: bool = False,
     arrays_only: bool = False,
     warns: bool = True,
+    exact_numbers: tuple[int, ...] = (),
 ) -> Kernel:
     """As `ufunc`, for a function of one to three operands called like a ufunc: ``function(*operands, out=None)``.
 
@@ -74,8 +90,11 @@ def elementwise(
         if dtype.category == INTEGER and int in types:
             call = _wrapping_numbers(call, types, dtype)
         elif arrays_only and dtype in _OWN_FLOATS and len(types) == 2 and not {float, int}.isdisjoint(types):
-            call = _with_zero_dim_numbers(call, types, numpy_dtype(dtype))
-        if dtype is bfloat16 and float in types and not to_bool:
+            if dtype is float16 and any(types[place] in (float, int) for place in exact_numbers):
+                call = _in_float32(_with_zero_dim_numbers(call, types, np.float32))
+            else:
+                call = _with_zero_dim_numbers(call, types, numpy_dtype(dtype))
+        if dtype is bfloat16 and not {float, int}.isdisjoint(types) and not to_bool:
             call = _rounding_to(call, numpy_dtype(dtype))
         return call if dimensioned else _as_array(call)
 
@@ -140,9 +159,33 @@ def _with_zero_dim_numbers(call: Call, types: Signature, dtype: Any) -> Call:
     return first if not isinstance(types[0], TensorType) else second
 
 
+@quiet
+def _to_float16(array: Any) -> Any:
+    return array.astype(np.float16)  # which may overflow
+
+
+def _in_float32(call: Call) -> Call:
+    """*call* with its float16 array in float32, and its result rounded."""
+
+    def widened(a: Any, b: Any, out: Any = None) -> Any:
+        result = _to_float16(
+            call(
+                a.astype(np.float32) if isinstance(a, np.ndarray) else a,
+                b.astype(np.float32) if isinstance(b, np.ndarray) else b,
+            )
+        )
+        if out is None:
+            return result
+        np.copyto(out, result)
+        return out
+
+    return widened
+
+
 def _rounding_to(call: Call, dtype: Any) -> Call:
     def rounded(*args: Any, out: Any = None) -> Any:
-        result = call(*args)
+        # An int would be rounded to bfloat16 by NumPy.
+        result = call(*[float(arg) if arg.__class__ is int else arg for arg in args])
         if out is None:
             return result.astype(dtype)
         out[...] = result

@@ -104,13 +104,19 @@ class _Workers:
         self.held = 0
 
     def start(self) -> None:
-        self.blas = _Blas(np._core._multiarray_umath.__file__)
-        self.use(_wanted or _allowed())
+        with self.lock:  # a second library object would not know how many hold the first
+            if self.blas is None:
+                blas = _Blas(np._core._multiarray_umath.__file__)
+                self._use(blas, _wanted or _allowed())
+                self.blas = blas
 
     def use(self, threads: int) -> None:
         """Use *threads* threads from now on; what runs goes on with the pool it has, which ends with its last user."""
-        blas = self.blas
-        assert blas is not None
+        assert self.blas is not None
+        with self.lock:
+            self._use(self.blas, threads)
+
+    def _use(self, blas: _Blas, threads: int) -> None:
         if blas.set is None:
             return
         self.threads = threads
@@ -122,10 +128,12 @@ class _Workers:
 
     def know_scipys(self, extension: str) -> None:
         """Hold and limit the BLAS of SciPy too, which brings a library of its own."""
-        found = _Blas(extension)
-        if _wanted is not None:
-            found.limit(_wanted)
         with self.lock:
+            if self.scipys is not None:
+                return
+            found = _Blas(extension)
+            if _wanted is not None:
+                found.limit(_wanted)
             for _ in range(self.held):  # for example by the thread that imports SciPy just now
                 found.__enter__()
             self.scipys = found

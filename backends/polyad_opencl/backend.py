@@ -38,12 +38,9 @@ class OpenCLBackend(Backend):
 
     def capabilities(self, device: Device) -> Capabilities:
         found = opened(device)
-        features = {"asynchronous"}
-        features |= {"fp64"} if found.has_fp64 else set()
-        features |= {"fp16"} if found.has_fp16 else set()
         return Capabilities(
             dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
-            features=frozenset(features),
+            features=frozenset({"asynchronous"}),
             limits={"max_allocation": found.pool.largest, "memory": found.pool.limit},
         )
 

@@ -14,10 +14,11 @@ INFO = BackendInfo(
     name="opencl",
     api_version=API_VERSION,
     # At most: what a device lacks of it, it says when it is asked.
-    capabilities=Capabilities(features=frozenset({"fp64", "fp16", "asynchronous"})),
+    capabilities=Capabilities(features=frozenset({"asynchronous"})),
     install="pip install 'polyad[opencl]'",
     description="OpenCL devices through PyOpenCL",
     requires=("pyopencl",),
+    dlpack=(4,),  # kDLOpenCL
 )
 
 

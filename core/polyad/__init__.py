@@ -45,18 +45,27 @@ from .history.grad_mode import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
     is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
 from .layout import Size as Size
 from .memory_formats import (
     MemoryFormat,
+    MemoryLayout,
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
+    jagged as jagged,
     preserve_format as preserve_format,
+    sparse_bsc as sparse_bsc,
+    sparse_bsr as sparse_bsr,
+    sparse_coo as sparse_coo,
+    sparse_csc as sparse_csc,
+    sparse_csr as sparse_csr,
     strided as strided,
 )
+from .ops.declaring.attach import IN_PLACE as _IN_PLACE
 from .random import (
     Generator as Generator,
     default_generator as default_generator,
@@ -117,6 +126,7 @@ _moved.watch()
 device = Device
 dtype = DType
 memory_format = MemoryFormat
+layout = MemoryLayout
 
 bool = bool_
 half = float16
@@ -168,6 +178,43 @@ _LAZY_NAMES = {
     ),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
     "explain": "dispatch.tracing",
+    **dict.fromkeys(
+        (
+            "BFloat16Tensor",
+            "BoolTensor",
+            "ByteTensor",
+            "CharTensor",
+            "DoubleTensor",
+            "FloatTensor",
+            "HalfTensor",
+            "IntTensor",
+            "LongTensor",
+            "ShortTensor",
+            "set_default_tensor_type",
+            "typename",
+        ),
+        "legacy_types",
+    ),
+    **dict.fromkeys(
+        (
+            "BFloat16Storage",
+            "BoolStorage",
+            "ByteStorage",
+            "CharStorage",
+            "ComplexDoubleStorage",
+            "ComplexFloatStorage",
+            "DoubleStorage",
+            "FloatStorage",
+            "HalfStorage",
+            "IntStorage",
+            "LongStorage",
+            "ShortStorage",
+            "TypedStorage",
+            "UntypedStorage",
+            "is_storage",
+        ),
+        "ops.memory.storage_types",
+    ),
     "from_dlpack": "interop.dlpack",
     "from_numpy": "interop.numpy",
     "frombuffer": "interop.numpy",
@@ -187,6 +234,7 @@ _NOT_OURS = {
     "DType",
     "Device",
     "MemoryFormat",
+    "MemoryLayout",
     "PUBLIC",
     "TYPE_CHECKING",
     "annotations",
@@ -205,7 +253,7 @@ def __getattr__(name: str) -> Any:
         return value
     if name == "__all__":  # of `from polyad import *`
         return [public for public in __dir__() if not public.startswith("_") and public not in _NOT_OURS]
-    if name in PUBLIC:
+    if name in PUBLIC or name in _IN_PLACE:
         value = globals()[name] = getattr(functions, name)
         return value
     from .compatibility.absent import ABSENT, stand_in

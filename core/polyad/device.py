@@ -6,13 +6,14 @@ used (`polyad.backend.registry`), so that naming a device costs nothing and load
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import Any
 
-from .errors import ArgumentTypeError, DeviceError
+from .errors import ArgumentTypeError, DeviceError, safe_repr
 from .state import state
 
-_SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::(\d+))?")
+_SYNTAX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]{1,9}))?")
 
 
 class Device:
@@ -43,8 +44,15 @@ class Device:
             given = type
         else:
             raise ArgumentTypeError(
-                f"device: type is {type!r}, not a string", fix='write device("cpu") or device("opencl", 0)'
+                f"device: type is {safe_repr(type)}, not a string", fix='write device("cpu") or device("opencl", 0)'
             )
+        if index is not None and index.__class__ is not int:
+            try:
+                index = operator.index(index)
+            except TypeError:
+                raise ArgumentTypeError(
+                    f"device: index is {safe_repr(index)}, not an int", fix='write device("opencl", 0)'
+                ) from None
         match = _SYNTAX.fullmatch(given)
         if match is None or (match[2] is not None and index is not None) or (index is not None and index < 0):
             raise DeviceError(

@@ -57,13 +57,29 @@ def describe(value: Any) -> str:
     >>> describe(2.5)
     'float 2.5'
     """
-    dtype, device = getattr(value, "dtype", None), getattr(value, "device", None)
-    if dtype is not None and device is not None:
-        return f"{str(dtype).removeprefix('polyad.')} {tuple(value.shape)} on {device}"
     if value is None:
         return "None"
-    text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+    try:
+        # A class has the attributes of its instances, a module those of its members.
+        dtype, device, shape = [getattr(value, name, None) for name in ("dtype", "device", "shape")]
+        if dtype is not None and device is not None and isinstance(shape, tuple):
+            return f"{str(dtype).removeprefix('polyad.')} {tuple(shape)} on {device}"
+    except Exception:
+        pass  # an object that refuses to be asked is shown as any other
+    return f"{type(value).__name__} {safe_repr(value)}"
+
+
+def safe_repr(value: Any) -> str:
+    """The value as it would be written, cut to 60 characters; whatever it is, this raises nothing.
+
+    >>> safe_repr([1, 2])
+    '[1, 2]'
+    """
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"(its repr() fails: {type(error).__name__})"
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class PolyadError(Exception):

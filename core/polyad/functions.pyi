@@ -8,6 +8,7 @@ from .ops.creation.factories import as_tensor as as_tensor
 from .ops.creation.factories import asarray as asarray
 from .ops.creation.factories import empty as empty
 from .ops.creation.factories import empty_like as empty_like
+from .ops.creation.factories import empty_permuted as empty_permuted
 from .ops.creation.factories import empty_strided as empty_strided
 from .ops.creation.factories import full as full
 from .ops.creation.factories import full_like as full_like
@@ -42,6 +43,7 @@ from .ops.indexing.masking import masked_scatter as masked_scatter
 from .ops.indexing.masking import masked_select as masked_select
 from .ops.indexing.nonzero import argwhere as argwhere
 from .ops.indexing.nonzero import nonzero as nonzero
+from .ops.indexing.nonzero import nonzero_static as nonzero_static
 from .ops.indexing.scatter_reduce import scatter_reduce as scatter_reduce
 from .ops.indexing.slicing import narrow as narrow
 from .ops.indexing.slicing import select as select
@@ -81,13 +83,47 @@ from .ops.memory.copying import contiguous as contiguous
 from .ops.memory.copying import detach as detach
 from .ops.memory.copying import fill as fill
 from .ops.memory.placement import get_device as get_device
+from .ops.nn.activation.piecewise import hardshrink as hardshrink
+from .ops.nn.activation.rectifiers import celu as celu
+from .ops.nn.activation.rectifiers import celu_ as celu_
+from .ops.nn.activation.rectifiers import prelu as prelu
 from .ops.nn.activation.rectifiers import relu as relu
+from .ops.nn.activation.rectifiers import rrelu as rrelu
+from .ops.nn.activation.rectifiers import rrelu_ as rrelu_
+from .ops.nn.activation.rectifiers import selu as selu
+from .ops.nn.activation.rectifiers import selu_ as selu_
+from .ops.nn.activation.rectifiers import threshold as threshold
+from .ops.nn.activation.rectifiers import threshold_ as threshold_
 from .ops.nn.activation.softmax import log_softmax as log_softmax
 from .ops.nn.activation.softmax import softmax as softmax
+from .ops.nn.convolution import conv1d as conv1d
+from .ops.nn.convolution import conv2d as conv2d
+from .ops.nn.convolution import conv3d as conv3d
+from .ops.nn.convolution import conv_transpose1d as conv_transpose1d
+from .ops.nn.convolution import conv_transpose2d as conv_transpose2d
+from .ops.nn.convolution import conv_transpose3d as conv_transpose3d
 from .ops.nn.distance import cdist as cdist
 from .ops.nn.distance import cosine_similarity as cosine_similarity
 from .ops.nn.distance import dist as dist
+from .ops.nn.distance import pairwise_distance as pairwise_distance
+from .ops.nn.distance import pdist as pdist
+from .ops.nn.dropout import alpha_dropout as alpha_dropout
+from .ops.nn.dropout import dropout as dropout
+from .ops.nn.dropout import feature_alpha_dropout as feature_alpha_dropout
+from .ops.nn.linear import bilinear as bilinear
 from .ops.nn.linear import linear as linear
+from .ops.nn.normalization import group_norm as group_norm
+from .ops.nn.normalization import layer_norm as layer_norm
+from .ops.nn.normalization import rms_norm as rms_norm
+from .ops.nn.padding import constant_pad_nd as constant_pad_nd
+from .ops.nn.pixel_shuffle import channel_shuffle as channel_shuffle
+from .ops.nn.pixel_shuffle import pixel_shuffle as pixel_shuffle
+from .ops.nn.pixel_shuffle import pixel_unshuffle as pixel_unshuffle
+from .ops.nn.pooling.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .ops.nn.pooling.average import avg_pool1d as avg_pool1d
+from .ops.nn.pooling.maximum import max_pool1d as max_pool1d
+from .ops.nn.pooling.maximum import max_pool2d as max_pool2d
+from .ops.nn.pooling.maximum import max_pool3d as max_pool3d
 from .ops.pointwise.arithmetic import abs as abs
 from .ops.pointwise.arithmetic import absolute as absolute
 from .ops.pointwise.arithmetic import add as add
@@ -358,6 +394,9 @@ from .ops.shaping.splitting import split as split
 from .ops.shaping.splitting import split_with_sizes as split_with_sizes
 from .ops.shaping.splitting import tensor_split as tensor_split
 from .ops.shaping.splitting import unbind as unbind
+from .ops.shaping.splitting import unsafe_chunk as unsafe_chunk
+from .ops.shaping.splitting import unsafe_split as unsafe_split
+from .ops.shaping.splitting import unsafe_split_with_sizes as unsafe_split_with_sizes
 from .ops.shaping.splitting import vsplit as vsplit
 from .ops.shaping.strided import as_strided as as_strided
 from .ops.shaping.triangles import tril as tril
@@ -383,3 +422,69 @@ from .ops.special.gamma import mvlgamma as mvlgamma
 from .ops.special.gamma import polygamma as polygamma
 from .ops.special.incomplete_gamma import igamma as igamma
 from .ops.special.incomplete_gamma import igammac as igammac
+from .tensor import Tensor as _Tensor
+
+abs_ = _Tensor.abs_
+acos_ = _Tensor.acos_
+acosh_ = _Tensor.acosh_
+addmv_ = _Tensor.addmv_
+arccos_ = _Tensor.arccos_
+arccosh_ = _Tensor.arccosh_
+arcsin_ = _Tensor.arcsin_
+arcsinh_ = _Tensor.arcsinh_
+arctan_ = _Tensor.arctan_
+arctanh_ = _Tensor.arctanh_
+as_strided_ = _Tensor.as_strided_
+asin_ = _Tensor.asin_
+asinh_ = _Tensor.asinh_
+atan_ = _Tensor.atan_
+atanh_ = _Tensor.atanh_
+ceil_ = _Tensor.ceil_
+clamp_ = _Tensor.clamp_
+clamp_max_ = _Tensor.clamp_max_
+clamp_min_ = _Tensor.clamp_min_
+clip_ = _Tensor.clip_
+conj_physical_ = _Tensor.conj_physical_
+cos_ = _Tensor.cos_
+cosh_ = _Tensor.cosh_
+deg2rad_ = _Tensor.deg2rad_
+detach_ = _Tensor.detach_
+erf_ = _Tensor.erf_
+erfc_ = _Tensor.erfc_
+exp2_ = _Tensor.exp2_
+exp_ = _Tensor.exp_
+expm1_ = _Tensor.expm1_
+fill_ = _Tensor.fill_
+fix_ = _Tensor.fix_
+floor_ = _Tensor.floor_
+frac_ = _Tensor.frac_
+gcd_ = _Tensor.gcd_
+i0_ = _Tensor.i0_
+index_put_ = _Tensor.index_put_
+lcm_ = _Tensor.lcm_
+ldexp_ = _Tensor.ldexp_
+log10_ = _Tensor.log10_
+log1p_ = _Tensor.log1p_
+log2_ = _Tensor.log2_
+log_ = _Tensor.log_
+logit_ = _Tensor.logit_
+nan_to_num_ = _Tensor.nan_to_num_
+neg_ = _Tensor.neg_
+negative_ = _Tensor.negative_
+rad2deg_ = _Tensor.rad2deg_
+reciprocal_ = _Tensor.reciprocal_
+relu_ = _Tensor.relu_
+resize_as_ = _Tensor.resize_as_
+round_ = _Tensor.round_
+rsqrt_ = _Tensor.rsqrt_
+sigmoid_ = _Tensor.sigmoid_
+sin_ = _Tensor.sin_
+sinc_ = _Tensor.sinc_
+sinh_ = _Tensor.sinh_
+sqrt_ = _Tensor.sqrt_
+square_ = _Tensor.square_
+tan_ = _Tensor.tan_
+tanh_ = _Tensor.tanh_
+trunc_ = _Tensor.trunc_
+xlogy_ = _Tensor.xlogy_
+zero_ = _Tensor.zero_

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex
 
-from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError
+from .errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
 
 Shape = tuple[int, ...]
 Strides = tuple[int, ...]
@@ -32,7 +32,9 @@ class Size(tuple[int, ...]):
         try:
             shape = tuple.__new__(cls, sizes)
         except TypeError:
-            raise ArgumentTypeError(f"Size: {sizes!r} is no sequence of ints", fix="pass a tuple of ints") from None
+            raise ArgumentTypeError(
+                f"Size: {safe_repr(sizes)} is no sequence of ints", fix="pass a tuple of ints"
+            ) from None
         for size in shape:
             if size.__class__ is not int:
                 return tuple.__new__(cls, normalize_shape((shape,), "Size"))
@@ -85,6 +87,19 @@ def why_not_complex(parts: Layout) -> str:
     if any(stride % 2 for stride in parts.strides[:-1]):
         return f"the strides {parts.strides} must be even, but for the last"
     return ""
+
+
+LARGEST_RANK = 64
+"""Dimensions that a tensor may have: as many as NumPy's arrays."""
+
+
+def is_addressable(shape: Sequence[int], itemsize: int) -> bool:
+    """Whether a tensor can have *shape*: its strides in bytes fit 64 bits, also where a size of 0 leaves no elements.
+
+    >>> is_addressable((0, 2**40), 4), is_addressable((0, 2**40, 2**40), 4)
+    (True, False)
+    """
+    return len(shape) <= LARGEST_RANK and math.prod(size or 1 for size in shape) * itemsize < 2**63
 
 
 def contiguous_strides(shape: Sequence[int]) -> Strides:
@@ -216,16 +231,33 @@ def _belongs_outside(operands: Sequence[Strides], shape: Shape, inner: int, oute
     return 0
 
 
+def int_of(value: Any) -> int | None:
+    """*value* as an int if it stands for one (an int, a NumPy integer, an integer tensor of one element), else None.
+
+    A bool stands for none.
+
+    >>> int_of(2), int_of(2.0), int_of(True)
+    (2, None, None)
+    """
+    if isinstance(value, (bool, type)) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return operator.index(value)
+    except (TypeError, ValueError):  # an array of several elements has the method, too
+        return None
+
+
 def normalize_dim(dim: Any, ndim: int, op: str) -> int:
     """*dim* counted from the front; a 0-d tensor takes 0 and -1, as PyTorch's does.
 
     Raises IndexError for a dim outside ``[-ndim, ndim)`` and TypeError for anything that is no int.
     """
     place: int = dim
-    if dim.__class__ is not int:  # asking for SupportsIndex takes several microseconds
-        if not isinstance(dim, SupportsIndex) or isinstance(dim, (bool, type)):
-            raise ArgumentTypeError(f"{op}: dim is {dim!r}, not an int", fix="pass an int")
-        place = operator.index(dim)
+    if dim.__class__ is not int:  # asking what else an int may be takes several microseconds
+        found = int_of(dim)
+        if found is None:
+            raise ArgumentTypeError(f"{op}: dim is {safe_repr(dim)}, not an int", fix="pass an int")
+        place = found
     limit = max(ndim, 1)
     if not -limit <= place < limit:
         raise IndexOutOfRange(
@@ -249,8 +281,14 @@ def normalize_dims(dim: Any, ndim: int, op: str) -> tuple[int, ...]:
 
 
 def normalize_shape(args: Iterable[Any], op: str) -> Shape:
-    """Sizes given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers."""
+    """Sizes or dimensions given as ``f(2, 3)`` or ``f((2, 3))`` as a tuple of ints; raises TypeError for non-integers,
+    and where not even ``()`` is given.
+    """
     sizes = tuple(args)
+    if not sizes:
+        raise ArgumentTypeError(
+            f"{op}: it is given no sizes or dimensions", fix="name them; () says that there are none"
+        )
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         sizes = tuple(sizes[0])
     for size in sizes:
@@ -260,11 +298,12 @@ def normalize_shape(args: Iterable[Any], op: str) -> Shape:
         return sizes
     result = []
     for size in sizes:
-        if isinstance(size, (bool, type)) or not isinstance(size, SupportsIndex):
+        number = int_of(size)
+        if number is None:
             raise ArgumentTypeError(
-                f"{op}: size {size!r} is not an int", fix="give sizes as ints or as one tuple of ints"
+                f"{op}: size {safe_repr(size)} is not an int", fix="give sizes as ints or as one tuple of ints"
             )
-        result.append(size.__index__())
+        result.append(number)
     return tuple(result)
 
 

@@ -21,7 +21,13 @@ __all__ = [
     "channels_last",
     "channels_last_3d",
     "contiguous_format",
+    "jagged",
     "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "strided",
 ]
 
@@ -48,7 +54,9 @@ class MemoryFormat:
 
 
 class MemoryLayout(MemoryFormat):
-    """What ``Tensor.layout`` is: `polyad.strided`, since polyad has no sparse tensors."""
+    """What ``Tensor.layout`` is: always `polyad.strided`. The other layouts are names, for code that asks whether a
+    tensor has them; polyad has no such tensors.
+    """
 
     __slots__ = ()
 
@@ -58,14 +66,22 @@ channels_last = MemoryFormat("channels_last")
 channels_last_3d = MemoryFormat("channels_last_3d")
 preserve_format = MemoryFormat("preserve_format")
 strided = MemoryLayout("strided")
+sparse_coo = MemoryLayout("sparse_coo")
+sparse_csr = MemoryLayout("sparse_csr")
+sparse_csc = MemoryLayout("sparse_csc")
+sparse_bsr = MemoryLayout("sparse_bsr")
+sparse_bsc = MemoryLayout("sparse_bsc")
+jagged = MemoryLayout("jagged")
 
 _ORDERS = {channels_last: (0, 2, 3, 1), channels_last_3d: (0, 2, 3, 4, 1)}
 """Dimensions from the slowest to the fastest."""
 
 
-def check_format(memory_format: Any, op: str) -> MemoryFormat:
-    """*memory_format* itself; raises TypeError for anything that is none."""
-    if not isinstance(memory_format, MemoryFormat) or memory_format is strided:
+def check_format(memory_format: Any, op: str, default: MemoryFormat = preserve_format) -> MemoryFormat:
+    """*memory_format* itself, *default* for None; raises TypeError for anything that is none."""
+    if memory_format is None:
+        return default
+    if not isinstance(memory_format, MemoryFormat) or isinstance(memory_format, MemoryLayout):
         raise ArgumentTypeError(
             f"{op}: memory_format is {memory_format!r}, which is none",
             fix="use polyad.contiguous_format, channels_last, channels_last_3d or preserve_format",

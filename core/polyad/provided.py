@@ -51,6 +51,9 @@ node_of_its_own: Slot[Any] = Slot()
 """The history of a tensor as a node at which nothing arrives but its own gradient; `polyad.dispatch.inplace` knows what
 writes did to it."""
 
+call_node: Slot[Any] = Slot()
+"""``node(*gradients)``: what a node of a graph makes of the gradients of its results."""
+
 to_numpy: Slot[Any] = Slot()
 """``Tensor.numpy(force)``."""
 

@@ -28,10 +28,22 @@ class ActiveMode(Protocol):
     def tangent(self, tensor: Any) -> Any: ...
 
 
+class NoModes(tuple[ActiveMode, ...]):
+    """No modes at all, in a thread that is in ``inference_mode``."""
+
+
+NO_MODES: tuple[ActiveMode, ...] = ()
+UNDER_INFERENCE = NoModes()
+"""What `ThreadState.modes` is while no mode is active, outside and inside of ``inference_mode``: so an op learns both
+in one look.
+"""
+
+
 class ThreadState(threading.local):
     """The thread's switches; read on every op, so keep it flat.
 
     Attributes:
+        no_modes: what ``modes`` is while there are none: `NO_MODES` or `UNDER_INFERENCE`.
         watchers: who is told of module calls (``call_module``) and of optimizers' steps (``stepped``), the innermost
             last; `polyad.lint` is one.
         saved_hooks: pairs that pack and unpack saved tensors, the innermost last.
@@ -41,7 +53,8 @@ class ThreadState(threading.local):
     """
 
     grad_enabled: bool = True
-    modes: tuple[ActiveMode, ...] = ()
+    modes: tuple[ActiveMode, ...] = NO_MODES
+    no_modes: tuple[ActiveMode, ...] = NO_MODES
     watchers: tuple[Any, ...] = ()
     default_device: Device | None = None
     outer_devices: tuple[Device | None, ...] = ()

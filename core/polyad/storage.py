@@ -36,6 +36,16 @@ class ViewOf(NamedTuple, Generic[T]):
     offset: int
 
 
+class InferenceView(ViewOf[T]):
+    """Where a tensor of ``inference_mode`` lies in its storage, whether it is a view or not: it has no base."""
+
+    __slots__ = ()
+
+
+INFERENCE: InferenceView[Any] = InferenceView(None, 0)
+"""Of a tensor of ``inference_mode`` that begins its storage."""
+
+
 class UnrecordedViewOf(Generic[T]):
     """Where a view taken with gradients off lies: as `ViewOf`, but it does not keep its base alive.
 
@@ -65,10 +75,12 @@ class Storage:
         writer: the op of the last write and the user's line, for error messages.
         views: weak references to the differentiable views, so that a write can renew their history.
         read_only: whether the memory, another library's, may not be written to.
+        conjugate_of: the storage of which this one holds the conjugates, as long as somebody else has that; where
+            PyTorch shares memory, so that a write would be seen there.
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_backend", "_itemsize", "_root", "_sweep_at",
+        "__weakref__", "_array", "_backend", "_itemsize", "_root", "_sweep_at", "conjugate_of",
         "origin", "read_only", "version", "views", "writer", "written",
     )  # fmt: skip
 
@@ -84,6 +96,7 @@ class Storage:
         self.views: list[weakref.ref[Any]] = []
         self._sweep_at = 8
         self.read_only = False
+        self.conjugate_of: weakref.ref[Storage] | None = None
 
     @property
     def root(self) -> Any:
@@ -102,6 +115,7 @@ class Storage:
         """The same memory with a count of writes of its own, for ``Tensor.data``: writes there do not show here."""
         other = Storage(self._array, self._backend, self._itemsize)
         other._root, other.origin, other.read_only = self._root, self.origin or self, self.read_only
+        other.conjugate_of = self.conjugate_of
         return other
 
     def bump(self, op: str, line: str) -> None:

@@ -8,7 +8,7 @@ by its layers, not by users:
     _type     TensorType: dtype, device, 0-d or not
     _storage  Storage shared with aliases; None while nothing aliases it
     _view     ViewOf(base, offset) for a view (UnrecordedViewOf if taken with gradients off), None for a tensor that
-              begins its storage
+              begins its storage; InferenceView for all that is made in inference_mode
     _node     autograd Node: a Leaf if the user asked for a gradient, an op's node for its result, None without history
     _grad     the accumulated gradient
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from . import provided
 from .backend import memory
@@ -45,8 +45,9 @@ from .history.hooks import RemovableHandle, register
 from .history.node import Leaf, Node, Output, add_hook
 from .layout import Size, element_strides, is_contiguous, normalize_dim
 from .memory_formats import MemoryFormat, MemoryLayout, check_format, contiguous_format, is_contiguous_in, strided
-from .state import state
-from .storage import Storage, UnrecordedViewOf, ViewOf
+from .state import UNDER_INFERENCE, state
+from .storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
+from .subclasses import keep_class
 from .tensor_methods import TensorMethods
 
 
@@ -65,6 +66,8 @@ class Tensor(TensorMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_storage", "_type", "_view")
 
+    _keeps_class: ClassVar[bool] = True
+
     _array: Any
     _type: TensorType
     _node: Node | None
@@ -72,22 +75,55 @@ class Tensor(TensorMethods):
     _grad: Tensor | None
     _view: ViewOf[Tensor] | UnrecordedViewOf[Tensor] | None
 
-    def __new__(cls, *data: Any, device: Any = None) -> Tensor:
+    def __init_subclass__(cls, keeps_class: bool = True, **kwargs: Any) -> None:
+        """Prepare a derived class; unless it *keeps_class*, what is computed from its objects is a plain Tensor."""
+        super().__init_subclass__(**kwargs)
+        cls._keeps_class = keeps_class and cls._keeps_class
+        if cls._keeps_class:
+            keep_class(cls, Tensor)
+
+    def __new__(cls, *data: Any, size: Any = None, device: Any = None) -> Any:
         """``Tensor(data)`` or ``Tensor(2, 3)`` (zeros of that shape, where PyTorch leaves memory unset),
         in the default dtype. Raises TypeError for a number that is no size: `polyad.tensor` takes it.
         """
-        if len(data) != 1 or isinstance(data[0], (int, Size)):
-            return PUBLIC["zeros"].call(*(data or (0,)), device=device)  # type: ignore[no-any-return]
-        (value,) = data
+        given = data if size is None else (Size(size),)
+        created = cls._from_sizes_or_data("Tensor", given, get_default_dtype(), device)
+        if cls is not Tensor:
+            created.__class__ = cls
+        return created
+
+    @staticmethod
+    def _from_sizes_or_data(function: str, data: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
+        """What PyTorch's older constructors give: zeros of a size, or a tensor of *data*, in *dtype*."""
+        zeros, value = PUBLIC["zeros"].call, data[0] if len(data) == 1 else None
+        if len(data) != 1 or isinstance(value, (int, Size)):
+            return zeros(*(data or (0,)), dtype=dtype, device=device)  # type: ignore[no-any-return]
         if isinstance(value, Tensor):
+            if value.dtype is not dtype and function != "Tensor":
+                raise ArgumentTypeError(
+                    f"{function}: it cannot show a tensor of {value.dtype.name}",
+                    operands={"data": value},
+                    fix=f"convert it: data.to(polyad.{dtype.name})",
+                )
             return value.detach()
         if hasattr(value, "__float__") and not hasattr(value, "__len__"):
             if hasattr(value, "__index__"):
-                return PUBLIC["zeros"].call(value, device=device)  # type: ignore[no-any-return]
+                return zeros(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
-                f"Tensor: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+                f"{function}: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
             )
-        return PUBLIC["tensor"].call(value, dtype=get_default_dtype(), device=device)  # type: ignore[no-any-return]
+        return PUBLIC["tensor"].call(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
+
+    def new(self, *data: Any, size: Any = None, device: Any = None) -> Tensor:
+        """As ``Tensor(...)``, in this tensor's dtype and on its device; PyTorch's older form of ``new_tensor``,
+        ``new_zeros`` and others.
+
+        >>> import polyad
+        >>> polyad.arange(2).new([3, 4]), polyad.arange(2).new(2, 3).shape
+        (tensor([3, 4]), polyad.Size([2, 3]))
+        """
+        given = data if size is None else (Size(size),)
+        return self._from_sizes_or_data("new", given, self.dtype, self.device if device is None else device)
 
     # ------------------------------------------------------------------------------------------------ construction
 
@@ -97,7 +133,8 @@ class Tensor(TensorMethods):
         out: Tensor = object.__new__(Tensor)
         out._array = array
         out._type = type_
-        out._node = out._storage = out._grad = out._view = None
+        out._node = out._storage = out._grad = None
+        out._view = INFERENCE if state.no_modes is UNDER_INFERENCE else None
         return out
 
     def _make_storage(self) -> Storage:
@@ -115,17 +152,12 @@ class Tensor(TensorMethods):
         out._node = out._grad = None
         out._storage = storage
         place = self._view
-        out._view = None if place is None else ViewOf(None, place.offset)
+        if place is not None:
+            place = (
+                InferenceView(None, place.offset) if place.__class__ is InferenceView else ViewOf(None, place.offset)
+            )
+        out._view = place
         return out
-
-    def _resize(self, shape: tuple[int, ...]) -> None:
-        """Give a tensor new memory of *shape*; for ``out=``, whose old contents do not count."""
-        if state.modes:
-            RESIZE.through_modes(self, shape)
-            return
-        type_ = self._type.nd if shape else self._type.zd
-        self._array, self._type = type_.backend.empty(shape, type_.dtype, type_.device), type_
-        self._storage = self._view = None
 
     # ------------------------------------------------------------------------------------------------ properties
 
@@ -187,6 +219,12 @@ class Tensor(TensorMethods):
                     operands={"self": self},
                     fix="convert it first: tensor.float()",
                 )
+            if self.is_inference() and state.no_modes is not UNDER_INFERENCE:
+                raise AutogradError(
+                    "requires_grad: a tensor made in inference_mode cannot require a gradient outside of it",
+                    operands={"self": self},
+                    fix="clone() it first",
+                )
             self._node = Leaf(self)
         elif not value:
             self._node = None
@@ -237,6 +275,10 @@ class Tensor(TensorMethods):
                 )
         self._grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
     @property
     def data(self) -> Tensor:
         """The same memory without history, where writes are not noticed by backward; assigning makes this tensor show
@@ -254,6 +296,12 @@ class Tensor(TensorMethods):
             return
         if not isinstance(value, Tensor):
             raise ArgumentTypeError("data: it must be a tensor", operands={"value": value}, fix="assign a tensor")
+        if self._node is not None and value._type.dtype.category < FLOATING:
+            raise DTypeError(
+                "data: a tensor that requires a gradient holds floating point or complex numbers",
+                operands={"self": self, "value": value},
+                fix="call requires_grad_(False) first, or convert the value",
+            )
         storage = value._storage or value._make_storage()
         self._array, self._type, self._storage = value._array, value._type, storage
         self._view = None if value._view is None else ViewOf(None, value._view.offset)
@@ -272,6 +320,12 @@ class Tensor(TensorMethods):
 
     @property
     def _version(self) -> int:
+        if self._view.__class__ is InferenceView:
+            raise AutogradError(
+                "_version: writes to a tensor made in inference_mode are not counted",
+                operands={"self": self},
+                fix="clone() it outside of inference_mode",
+            )
         return 0 if self._storage is None else self._storage.version
 
     @property
@@ -328,7 +382,7 @@ class Tensor(TensorMethods):
         shape, strides = self._array.shape, self.stride()
         if memory_format is contiguous_format:
             return is_contiguous(shape, strides)
-        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous"))
+        return is_contiguous_in(shape, strides, check_format(memory_format, "is_contiguous", contiguous_format))
 
     def data_ptr(self) -> int:
         """The address (or handle number) of the first element; 0 if there is none."""
@@ -527,6 +581,8 @@ class Tensor(TensorMethods):
         return provided.tensor_repr(self)
 
     def __format__(self, spec: str) -> str:
+        if not isinstance(spec, str):
+            raise wrong_type("format", "spec", spec, "a string")
         if not self._array.shape and (spec or type(self) is Tensor):
             return format(self.item(), spec)
         if spec:
@@ -555,6 +611,8 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         import copy
 
+        if not isinstance(memo, dict):
+            raise wrong_type("deepcopy", "memo", memo, "a dict")
         if not self.is_leaf:
             raise AutogradError(
                 "deepcopy: only leaf tensors can be deep-copied",
@@ -640,11 +698,6 @@ class Tensor(TensorMethods):
         )
 
 
-def _resized(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    tensor._resize(shape)
-    return tensor
-
-
 def _with_data(tensor: Tensor, value: Tensor) -> Tensor:
     tensor.data = value
     return tensor
@@ -655,7 +708,6 @@ ITEM = declare(Effect("item", Tensor.item, reads=(0,), result=Result.HOST))
 TOLIST = declare(Effect("tolist", Tensor.tolist, reads=(0,), result=Result.HOST))
 NUMPY = declare(Effect("numpy", lambda tensor, force: tensor.numpy(force=force), reads=(0,), result=Result.HOST))
 ARRAY = declare(Effect("__array__", Tensor.__array__, reads=(0,), result=Result.HOST))
-RESIZE = declare(Effect("resize", _resized, rebinds=0, result=Result.FRESH))
 REQUIRE_GRAD = declare(Effect("requires_grad_", Tensor.requires_grad_, record=Record.CHANGED, result=Result.TARGET))
 RETAIN_GRAD = declare(Effect("retain_grad", Tensor.retain_grad, record=Record.CHANGED, result=Result.NOTHING))
 REGISTER_HOOK = declare(Effect("register_hook", Tensor.register_hook, record=Record.CHANGED, result=Result.NOTHING))

@@ -1,4 +1,4 @@
-"""Comparing tensors in tests, under PyTorch's path ``polyad.testing``."""
+"""Comparing tensors in tests, and making them, under PyTorch's path ``polyad.testing``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,26 @@ from numbers import Integral, Number, Real
 from typing import Any
 
 from .device import Device
-from .dtypes import DType, bfloat16, complex64, complex128, float16, float32, float64, int64, promote_types
+from .dtypes import (
+    FLOATING,
+    DType,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    int64,
+    promote_types,
+)
 from .errors import ArgumentError, ArgumentTypeError, describe
-from .functions import as_tensor, isclose
+from .functions import as_tensor, empty, isclose, randint, view_as_real
+from .layout import Shape, normalize_shape
+from .memory_formats import MemoryFormat
+from .state import warn_user
 from .tensor import Tensor
 
 TOLERANCES: dict[DType, tuple[float, float]] = {
@@ -218,3 +235,88 @@ def _worst(found: Tensor, actual: Tensor, expected: Tensor, allowed: float) -> s
     shown = f"{value:.6g}" if isinstance(value, float) and math.isfinite(value) else str(value)
     where = f" at {at}" if at else ""
     return f"{shown}{where}: actual {actual[at].item()}, expected {expected[at].item()} ({allowed:g} allowed)"
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: DType,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
+    """A tensor of numbers in [low, high), all equally likely.
+
+    Args:
+        low, high: -9 and 9 by default, -9 and 10 for integers, 0 and 10 for unsigned integers, 0 and 2 for bool;
+            numbers that the dtype cannot hold become its least and its greatest.
+        noncontiguous: whether the elements lie apart in memory, if there are two or more.
+        exclude_zero: whether the dtype's smallest normal number, 1 for integers, stands in the place of 0.
+
+    Raises ValueError for a low that is not below high (floating point: a FutureWarning if they are equal), for NaN, for
+    bounds outside the dtype, for integers that shall require a gradient, and for *noncontiguous* with *memory_format*.
+
+    >>> import polyad
+    >>> x = polyad.testing.make_tensor((2, 3), dtype=polyad.float32, device="cpu", low=0, high=1)
+    >>> x.shape, bool(((x >= 0) & (x < 1)).all())
+    (polyad.Size([2, 3]), True)
+    """
+    sizes = normalize_shape(shape, "make_tensor")
+    whole = dtype.category < FLOATING
+    if noncontiguous and memory_format is not None:
+        raise ArgumentError("make_tensor: noncontiguous and memory_format exclude each other", fix="give one of them")
+    if requires_grad and whole:
+        raise ArgumentError(f"make_tensor: {dtype.name} tensors have no gradient", fix="leave requires_grad out")
+    noncontiguous = noncontiguous and math.prod(sizes) > 1
+    if noncontiguous:
+        sizes = (*sizes[:-1], 2 * sizes[-1])
+    first, last = _bounds(dtype, low, high)
+    result = (
+        randint(first, last, sizes, dtype=dtype, device=device)
+        if whole
+        else _uniform(sizes, dtype, device, first, last)
+    )
+    if noncontiguous:
+        result = result[..., 1::2]
+    elif memory_format is not None:
+        result = result.clone(memory_format=memory_format)
+    if exclude_zero:
+        result[result == 0] = 1 if whole else finfo(dtype).tiny
+    return result.requires_grad_(requires_grad)
+
+
+def _bounds(dtype: DType, low: Any, high: Any) -> tuple[Any, Any]:
+    """What numbers of *dtype* are drawn between for `make_tensor`."""
+    if dtype is bool_:
+        least, most, usual = 0, 2, (0, 2)
+    elif dtype.category < FLOATING:
+        info = iinfo(dtype)
+        least, most, usual = info.min, info.max + (dtype is not int64), (-9, 10)
+    else:
+        least, most, usual = finfo(dtype).min, finfo(dtype).max, (-9, 9)
+    low, high = usual[0] if low is None else low, usual[1] if high is None else high
+    if low != low or high != high:
+        raise ArgumentError(f"make_tensor: low {low} and high {high} must be numbers", fix="pass numbers")
+    if low == high and dtype.category >= FLOATING:
+        warn_user("make_tensor: low and high are equal; use full", FutureWarning)
+    elif low >= high:
+        raise ArgumentError(f"make_tensor: low {low} must be below high {high}", fix="make high larger than low")
+    elif high < least or low >= most:
+        raise ArgumentError(
+            f"make_tensor: {dtype.name} holds [{least}, {most}), nothing in [{low}, {high})", fix="use other bounds"
+        )
+    low, high = min(max(low, least), most), min(max(high, least), most)
+    return (math.ceil(low), math.ceil(high)) if dtype.category < FLOATING else (low, high)
+
+
+def _uniform(shape: Shape, dtype: DType, device: Any, low: float, high: float) -> Tensor:
+    result = empty(shape, dtype=dtype, device=device)
+    parts = view_as_real(result) if dtype.is_complex else result
+    if high - low >= finfo(dtype).max:  # drawn in half the range, as uniform_ allows
+        parts.uniform_(low / 2, high / 2).mul_(2)
+    else:
+        parts.uniform_(low, high)
+    return result

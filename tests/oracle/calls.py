@@ -68,6 +68,7 @@ class Call:
         path: the function's name under ``polyad``, a key of `polyad.dispatch.op.PUBLIC`, or ``"Tensor.<name>"``.
         form: how it is called; "out" gives `out` as a keyword, "in place" calls the method ``<name>_``.
         grad: whether gradients are compared, where an argument requires one.
+        incoming: the incoming gradient of every element; None: random ones.
         reference, magnitude: what must come out, in wide NumPy arithmetic, and what its errors are relative to, if the
             call began as a conformance sample that says so; both take the call's arguments as arrays.
     """
@@ -77,6 +78,7 @@ class Call:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     form: Form = "function"
     grad: bool = False
+    incoming: float | None = None
     reference: Callable[..., Any] | None = None
     magnitude: Callable[..., Any] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,10 +16,17 @@ from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import DType, bool_, complex64, complex128, float32, float64, int64
 from polyad.interop.numpy import numpy_dtype
 
-from .calls import Call, Given, contiguous, transposed
+from .calls import Call, Given, contiguous, gapped, row_major, transposed
 from .libraries import TORCH, twin
 from .more_calls import PROPERTIES
 from .outcomes import Result, observe
+
+ROOM = 400
+"""Elements in the memory of an ``out`` of another shape, where the result finds room."""
+
+
+BY_SHAPE = frozenset({"matmul", "linalg.matmul"})
+"""Functions whose ``out`` PyTorch gives to one of several functions below, each with rules of its own."""
 
 
 def basic_form(call: Call) -> Call:
@@ -98,6 +106,12 @@ def out_forms(call: Call, every: bool = True) -> Iterator[Call]:
         yield with_out(
             call, results[:1], lambda values, to=twin_dtype: contiguous(np.zeros(values.shape, to)), results[1:]
         )
+    if call.path in BY_SHAPE:
+        return
+    yield with_out(call, results, lambda values: gapped(values, (2,) * values.ndim, 3))
+    # Elsewhere PyTorch keeps the order of a library below in what it resizes.
+    if all(math.prod(one.shape) < ROOM and one.strides == row_major(one.shape) for one in results):
+        yield with_out(call, results, lambda values: Given(np.zeros(2 * ROOM, values.dtype), (3, 2), (4, 1), 1))
 
 
 def with_out(call: Call, results: list[Result], make: Any, rest: list[Result] | None = None) -> Call:

@@ -226,13 +226,16 @@ def _with_other_parameters(draw: Draw, tree: Any) -> Any:
         if isinstance(value, bool):
             return not value
         if isinstance(value, int):
-            return draw(st.integers(-HARMLESS_SIZES, HARMLESS_SIZES))
+            return draw(st.integers(-HARMLESS_SIZES, HARMLESS_SIZES) | st.booleans())
         if isinstance(value, float):
             return draw(st.sampled_from([0.0, 0.5, 1.0, 2.0, -1.0, value * 2]))
         return value
 
     changed = mapped({"args": tree["args"][1:], "kwargs": kwargs}, (bool, int, float), one)
-    return {"args": [*tree["args"][:1], *changed["args"]], "kwargs": changed["kwargs"]}
+    rest = changed["args"]
+    if rest and draw(st.integers(0, 7)) == 0:
+        rest = rest[:-1]  # a dimension, a size, an operand is not named
+    return {"args": [*tree["args"][:1], *rest], "kwargs": changed["kwargs"]}
 
 
 # ---------------------------------------------------------------------------------------------------- layouts, forms
@@ -279,7 +282,8 @@ def _with_out(draw: Draw, call: Call) -> Call:
         if not isinstance(one.dtype, DType):
             return call
         shape = one.shape if draw(st.integers(0, 4)) else (0,)
-        zeros = np.zeros(shape, one.values.dtype)
+        dtype = one.values.dtype if draw(st.integers(0, 3)) else numpy_dtype(draw(st.sampled_from(COMMON)))
+        zeros = np.zeros(shape, dtype)
         laid = every_layout(zeros)
         laid.pop("expanded", None)
         outs.append(laid[draw(st.sampled_from(sorted(laid)))] if shape == one.shape else contiguous(zeros))

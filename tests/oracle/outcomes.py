@@ -158,6 +158,8 @@ def _differentiate(
         values = random.integers(32, 96, shape) / 64 * random.choice([-1.0, 1.0], shape)
         if library.dtype(one).is_complex:
             values = values + 1j * (random.integers(-64, 64, shape) / 64)
+        if call.incoming is not None:
+            values = np.full(shape, call.incoming)
         incoming.append(library.new(np.asarray(values).astype(numpy_dtype(library.dtype(one)))))
     inputs = [tensors[id(given)] for given in givens if given.requires_grad]
     if not outputs or not inputs:

@@ -166,7 +166,36 @@ def ranges(torch: Any) -> Any:
     return made
 
 
+def differentiating_what_transforms_returned(torch: Any) -> Any:
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.5])
+    t = torch.func
+    found = []
+    for f in (lambda y, f=t.vjp(torch.square, x)[1]: f(y)[0], t.linearize(torch.square, x)[1]):
+        results = [
+            t.grad(lambda y, f=f: f(y).sum())(y), t.vjp(f, y)[1](x)[0], t.jacrev(f)(y), t.jacfwd(f)(y),
+            t.jvp(f, (y,), (x,))[1], t.grad(lambda y, f=f: t.grad(lambda y: (f(y) ** 3).sum())(y).sum())(y),
+        ]  # fmt: skip
+        found += [*results, [result.requires_grad for result in results]]
+    return found
+
+
+def windows_of_a_part(torch: Any) -> Any:
+    base = torch.arange(24.0, dtype=torch.float64).requires_grad_()
+    leaf = torch.arange(24.0, dtype=torch.float64)[6:18].detach().requires_grad_()
+    found = []
+    parts = (lambda: base[6:18], lambda: base.reshape(4, 6)[1:3, 2:5], lambda: (base * 1)[6:18], lambda: leaf)
+    for part in parts:
+        given = leaf if part() is leaf else base
+        for layout in (((2, 2), (2, 1), 0), ((2, 2), (2, 1)), ((2, 3), (3, 1), 8)):
+            window = part().as_strided(*layout)
+            weights = torch.arange(1.0, window.numel() + 1, dtype=torch.float64).reshape(window.shape)
+            found += [window, torch.autograd.grad((window * weights).sum(), given)[0]]
+    return found
+
+
 SCRIPTS = [
+    windows_of_a_part,
+    differentiating_what_transforms_returned,
     leaf_that_stops_requiring_a_gradient,
     leaf_that_stops_and_starts_again,
     leaf_that_is_detached,

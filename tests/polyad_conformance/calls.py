@@ -52,9 +52,9 @@ def generator(entry: Sample | ErrorCase, dtype: DType, seed: int) -> np.random.G
     return np.random.default_rng([seed, zlib.crc32(f"{entry.label} {dtype.name}".encode())])
 
 
-def draw(sample: Sample, dtype: DType, seed: int) -> tuple[Any, ...]:
-    """The sample's positional arguments, arrays as NumPy arrays."""
-    return tuple(sample.inputs(Maker(generator(sample, dtype, seed), dtype)))
+def draw(sample: Sample, dtype: DType, seed: int, whole_range: bool = False) -> tuple[Any, ...]:
+    """The sample's positional arguments, arrays as NumPy arrays; see `Maker` for *whole_range*."""
+    return tuple(sample.inputs(Maker(generator(sample, dtype, seed), dtype, whole_range)))
 
 
 def has_arrays(value: Any, but: str = "") -> bool:

@@ -7,7 +7,8 @@ the suite starts quickly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from polyad.errors import UndeclaredDType
 from polyad_conformance.calls import Target, UnsupportedByDeclaration
 from polyad_conformance.known_bugs import STALE, known_bugs_of, matching
 from polyad_conformance.plugin import Watch
-from polyad_conformance.samples import families, family_of, within
+from polyad_conformance.samples import families, family_of, is_wanted
 from polyad_conformance.sharding import Shard
 
 MATCHED = pytest.StashKey[set[str]]()
@@ -32,11 +33,47 @@ def _device(config: pytest.Config) -> Any:
     return registry.resolve_device(config.option.polyad_backend)
 
 
-def _families(config: pytest.Config) -> dict[str, Any]:
-    wanted = config.option.polyad_family
-    return {
-        name: entries for name, entries in families().items() if not wanted or any(within(name, one) for one in wanted)
-    }
+def _matches(definition: Any) -> Callable[[str], bool]:
+    """Whether ``-k`` chooses a test of *definition* by its id, so that the others need not be made.
+
+    pytest has no public name for its reading of ``-k``; where this one is not there, it leaves tests out itself, later.
+    """
+    expression = definition.config.option.keyword.lstrip()
+    try:
+        from _pytest.mark import KeywordMatcher
+        from _pytest.mark.expression import Expression
+
+        compiled = Expression.compile(expression) if expression else None
+        others = [name.lower() for name in KeywordMatcher.from_item(definition)._names]
+    except Exception:  # an expression that cannot be read is told by pytest
+        compiled = None
+    if compiled is None:
+        return lambda label: True
+    always = lru_cache(lambda word: any(word in name for name in others))
+
+    def matches(label: str) -> bool:
+        label = f"[{label.lower()}]"
+
+        def holds(word: str, /, **options: Any) -> bool:
+            word = word.lower()
+            return word in label or always(word)
+
+        return bool(compiled.evaluate(holds))
+
+    return matches
+
+
+def _keep(metafunc: pytest.Metafunc) -> Callable[[str], bool]:
+    """Whether the test with an id is of those that were asked for."""
+    options = metafunc.config.option
+    facts = metafunc.function.polyad_facts
+    if options.polyad_tier and facts["tier"] not in options.polyad_tier:
+        return lambda label: False
+    if facts["family"] and not is_wanted(facts["family"], options.polyad_family):
+        return lambda label: False
+    shard, matches = Shard.parse(options.polyad_shard), _matches(metafunc.definition)
+    begin = f"{metafunc.definition.path.name}::{metafunc.function.__name__}"
+    return lambda label: matches(label) and shard.holds(f"{begin}[{label}]")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -47,21 +84,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     device = _device(config)
     declared = Target(config.option.polyad_backend).dtypes
     known = known_bugs_of(registry.get(device.type))
-    tiers = config.option.polyad_tier
-    wanted = not tiers or metafunc.function.polyad_facts["tier"] in tiers
-    families = _families(config) if wanted or known else {}  # to look through samples takes a while
-    names, values, ids = made(families, [dtype for dtype in ALL if dtype in declared])
-    if known:
+    keep, every = _keep(metafunc), known and not _is_part(config)
+    names, values, ids = made(
+        families(config.option.polyad_family),
+        [dtype for dtype in ALL if dtype in declared],
+        (lambda label: True) if every else keep,
+    )
+    if every:
         found = {matching(f"{metafunc.function.__name__}[{one}]", known) for one in ids}
         config.stash.setdefault(MATCHED, set()).update(one for one in found if one is not None)
-    shard = Shard.parse(config.option.polyad_shard)
-    if not wanted:
-        values, ids = [], []
-    elif shard.count > 1:
-        begin = f"{metafunc.definition.path.name}::{metafunc.function.__name__}"
-        kept = [i for i, one in enumerate(ids) if shard.holds(f"{begin}[{one}]")]
+        kept = [i for i, one in enumerate(ids) if keep(one)]
         values, ids = [values[i] for i in kept], [ids[i] for i in kept]
     metafunc.parametrize(names, values, ids=ids)
+
+
+def _is_part(config: pytest.Config) -> bool:
+    """Whether tests are chosen by what they are about: then a known bug that none of them has may be another's."""
+    return bool(config.option.polyad_family or config.option.keyword)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -77,7 +116,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             reason, link = known[pattern]
             item.add_marker(pytest.mark.xfail(reason=f"{reason} ({link})", strict=True))
     matched = config.stash.get(MATCHED, set())
-    config.stash[STALE] = [] if config.option.polyad_family else sorted(known.keys() - matched)
+    config.stash[STALE] = [] if _is_part(config) else sorted(known.keys() - matched)
 
 
 def _skip_reason(item: pytest.Item) -> str:
@@ -111,7 +150,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[Any]:
     pyfuncitem.user_properties += [(name, str(noted[name])) for name in ("tier", "family", "op") if noted[name] != ""]
     try:
         # What a check does beside the op, such as copying memory to compare it, may run on the host; the op is watched.
-        with fallback.using_policy("allow"), Watch(pyfuncitem.config):
+        with fallback.using_policy("allow"), Watch(pyfuncitem.config, pyfuncitem.nodeid, noted):
             result = yield
     except pytest.skip.Exception as reason:
         raise AssertionError(f"the backend skipped the test: {reason}") from reason

@@ -1,6 +1,7 @@
 """What a test of the suite is run over: decorators that conftest.py reads.
 
-Each leaves ``polyad_over(families, declared dtypes) -> (argument names, values, ids)`` on the test.
+Each leaves ``polyad_over(families, declared dtypes, keep) -> (argument names, values, ids)`` on the test, where
+``keep(id)`` says whether a test of that name is wanted: nothing is found out about samples of which none is.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Any
 from polyad.dtypes import DType
 
 from .sample import Sample
+from .samples import CHECK_FAMILIES
 
 Parameters = tuple[tuple[str, ...], list[tuple[Any, ...]], list[str]]
+Keep = Callable[[str], bool]
 
 
 def _mark(test: Any, over: Any, tier: int, family: str, counts: bool) -> Any:
@@ -30,16 +33,21 @@ def over_samples(
     *counts* says that the way its ops go is counted in the score card: one test of each sample and dtype should.
     """
 
-    def over(families: Any, declared: list[DType]) -> Parameters:
+    def over(families: Any, declared: list[DType], keep: Keep) -> Parameters:
         parameters, ids = [], []
         for samples, _ in families.values():
             for sample in samples:
-                wanted = set(dtypes(sample))
+                possible = [dtype for dtype in declared if dtype in sample.dtypes]
+                kept = [dtype for dtype in possible if keep(f"{sample.label} {dtype.name}")]
+                wanted = set(dtypes(sample)) if kept else set()
+                assert wanted <= set(sample.dtypes), f"{sample.label}: {wanted} are not all dtypes of the sample"
                 chosen = [dtype for dtype in declared if dtype in wanted]
                 if widest:
                     # Declared dtypes come in the order of their widths.
                     chosen = list({dtype.is_complex: dtype for dtype in chosen}.values())
                 for dtype in chosen:
+                    if dtype not in kept:
+                        continue
                     parameters.append((sample, dtype))
                     ids.append(f"{sample.label} {dtype.name}")
         return ("sample", "dtype"), parameters, ids
@@ -54,8 +62,8 @@ def over_samples(
 def over_errors(test: Any) -> Any:
     """Run the test for each error case."""
 
-    def over(families: Any, declared: list[DType]) -> Parameters:
-        cases = [case for _, listed in families.values() for case in listed]
+    def over(families: Any, declared: list[DType], keep: Keep) -> Parameters:
+        cases = [case for _, listed in families.values() for case in listed if keep(case.label)]
         return ("case",), [(case,) for case in cases], [case.label for case in cases]
 
     return _mark(test, over, 1, "", False)
@@ -65,13 +73,15 @@ def over_checks(
     family: str, name: str, checks: Iterable[Any], *, tier: int, dtypes: bool = False
 ) -> Callable[[Any], Any]:
     """Run the test for each of *checks*, given as argument *name*, and with *dtypes* for each declared dtype."""
-    listed = list(checks)
+    assert family in CHECK_FAMILIES, f"{family} is none of {CHECK_FAMILIES}"
+    named = {check if isinstance(check, str) else check.__name__.removeprefix("check_"): check for check in checks}
 
-    def over(families: Any, declared: list[DType]) -> Parameters:
-        names = [check if isinstance(check, str) else check.__name__.removeprefix("check_") for check in listed]
+    def over(families: Any, declared: list[DType], keep: Keep) -> Parameters:
         if dtypes:
-            pairs = [(check, dtype) for check in listed for dtype in declared]
-            return (name, "dtype"), pairs, [f"{label} {dtype.name}" for label in names for dtype in declared]
-        return (name,), [(check,) for check in listed], names
+            pairs = {f"{label} {dtype.name}": (check, dtype) for label, check in named.items() for dtype in declared}
+        else:
+            pairs = {label: (check,) for label, check in named.items()}
+        kept = [one for one in pairs if keep(one)]
+        return (name, "dtype") if dtypes else (name,), [pairs[one] for one in kept], kept
 
     return lambda test: _mark(test, over, tier, family, False)

@@ -67,7 +67,7 @@ def transposed(values: np.ndarray, device: Any) -> Placed | None:
     if values.ndim < 2:
         return None
     memory = polyad.tensor(np.ascontiguousarray(values.T), device=device)
-    return Placed(values, memory.permute(*reversed(range(values.ndim))), memory)
+    return Placed(values, memory.permute(tuple(reversed(range(values.ndim)))), memory)
 
 
 def _window(
@@ -123,7 +123,7 @@ def expanded(values: np.ndarray, device: Any) -> Placed | None:
         return None
     row = np.ascontiguousarray(values[:1])
     memory = polyad.tensor(row, device=device)
-    return Placed(np.broadcast_to(row, values.shape), memory.expand(*values.shape), memory)
+    return Placed(np.broadcast_to(row, values.shape), memory.expand(values.shape), memory)
 
 
 Layout = Callable[[np.ndarray, Any], Placed | None]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import int64
-from polyad.interop.numpy import polyad_dtype
+from polyad.dtypes import DType, int64
+from polyad.interop.numpy import numpy_dtype, polyad_dtype
 
-from .sample import DTYPE, ErrorCase, Maker, Sample
+from .sample import DTYPE, REAL_FLOATS, ErrorCase, Maker, Sample
 
 Draw = Callable[..., Any]
 
@@ -190,3 +190,19 @@ def _count(shape: tuple[int, ...]) -> int:
     for size in shape:
         count *= size
     return count
+
+
+def beside_a_number(
+    op: str, reference: Callable[..., Any], *, dtypes: tuple[DType, ...] = REAL_FLOATS, **sample: Any
+) -> Sample:
+    """A sample whose number is no element of the dtype: it counts as the one that it is rounded to, which comes first
+    among the elements. *reference* gets that, in the place of the number.
+    """
+    return Sample(
+        op=op,
+        name="a number that has to be rounded",
+        inputs=lambda make: (np.array([0.3, 0.25, 0.35, -0.3, 0.9, 0.0]).astype(numpy_dtype(make.dtype)), 0.3),
+        reference=lambda a, number: reference(a, a.flat[0]),
+        dtypes=dtypes,
+        **sample,
+    )

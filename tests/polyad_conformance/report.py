@@ -20,7 +20,10 @@ from typing import Any
 
 import polyad
 from polyad.backend import registry
+from polyad.files import opened, parsed, replacing
+from polyad.files.json_text import LONGEST
 
+from . import card_form
 from .sharding import Shard
 
 COLUMNS = ("passed", "kernel", "decomposition", "fallback", "unsupported", "failed", "known bug")
@@ -59,6 +62,7 @@ class ScoreCard:
         unsupported: reasons for which tests that had begun ended as unsupported, with their number.
         seconds: how long it took, all shards together.
         not_run: how many tests were to be run and were not, since the run was stopped.
+        stopped: what stopped the run before its time, as far as that is known; empty if nothing did.
     """
 
     about: dict[str, Any]
@@ -70,14 +74,21 @@ class ScoreCard:
     unsupported: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     not_run: int = 0
+    stopped: str = ""
 
     @classmethod
     def of(
-        cls, outcomes: Iterable[Mapping[str, Any]], options: Any, seconds: float = 0.0, *, not_run: int = 0
+        cls,
+        outcomes: Iterable[Mapping[str, Any]],
+        options: Any,
+        seconds: float = 0.0,
+        *,
+        not_run: int = 0,
+        stopped: str = "",
     ) -> ScoreCard:
         """The card of a run: *outcomes* as the plug-in collected them, *options* of its command line."""
         shards = [Shard.parse(options.polyad_shard)]
-        card = cls(_about(options), shards, {}, {}, seconds=round(seconds, 1), not_run=not_run)
+        card = cls(_about(options), shards, {}, {}, seconds=round(seconds, 1), not_run=not_run, stopped=stopped)
         for outcome in outcomes:
             row = card.rows.setdefault((outcome["tier"], outcome["family"]), Counter())
             if outcome["outcome"] == "skipped":
@@ -114,6 +125,11 @@ class ScoreCard:
         return not self.failures
 
     @property
+    def whole(self) -> bool:
+        """Whether all tests that were to be run were run."""
+        return not (self.not_run or self.stopped)
+
+    @property
     def totals(self) -> Counter[str]:
         """The sums of the columns."""
         return sum(self.rows.values(), Counter())
@@ -139,11 +155,12 @@ class ScoreCard:
             self.unsupported + other.unsupported,
             round(self.seconds + other.seconds, 1),
             self.not_run + other.not_run,
+            self.stopped or other.stopped,
         )
 
     def lines(self) -> list[str]:
         """The card as text of at most 80 columns, if families' names allow."""
-        width = max(24, *(len(family) for _, family in self.rows))
+        width = max([24, *(len(family) for _, family in self.rows)])
         lines = [
             f"{tier:>4}  {family:<{width}}" + "".join(f" {HEADINGS[column][line]:>6}" for column in COLUMNS)
             for line, (tier, family) in enumerate((("", ""), ("tier", "family")))
@@ -170,8 +187,10 @@ class ScoreCard:
         """The totals in one line."""
         totals = self.totals
         parts = [f"{totals['passed']} passed", f"{totals['failed']} failed"]
-        if self.not_run:
-            parts.append(f"{self.not_run} NOT RUN")
+        if not self.whole:
+            done = sum(totals[column] for column in ("passed", "failed", "known bug")) + sum(self.unsupported.values())
+            by = f" by {self.stopped}" if self.stopped else ""
+            parts.insert(0, f"STOPPED{by} after {done} of {done + self.not_run} tests")
         for column in ("known bug", "unsupported", "fallback"):
             if totals[column]:
                 parts.append(f"{totals[column]} {'fell back' if column == 'fallback' else column}")
@@ -186,7 +205,7 @@ class ScoreCard:
             "format": FORMAT,
             **self.about,
             "shards": [str(shard) for shard in self.shards],
-            "complete": not self.missing and not self.not_run,
+            "complete": not self.missing and self.whole,
             "passed": self.passed,
             "seconds": self.seconds,
             "totals": {column: self.totals[column] for column in COLUMNS},
@@ -199,13 +218,15 @@ class ScoreCard:
             "known_bugs": self.known_bugs,
             "unsupported": dict(sorted(self.unsupported.items())),
             "not_run": self.not_run,
+            "stopped": self.stopped,
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ScoreCard:
-        """What `as_dict` gave. Raises CardsDiffer for anything else."""
+        """What `as_dict` gave. Raises CardsDiffer, a ValueError, for another format, and ValueError for no card."""
         if data.get("format") != FORMAT:
             raise CardsDiffer(f"this is no score card of format {FORMAT}")
+        card_form.check(data, COLUMNS)
         return cls(
             {name: data[name] for name in ABOUT},
             [Shard.parse(shard) for shard in data["shards"]],
@@ -216,22 +237,23 @@ class ScoreCard:
             Counter(data["unsupported"]),
             data["seconds"],
             data["not_run"],
+            data.get("stopped", ""),
         )
 
     def write(self, path: str) -> None:
         """Write the card to *path* as JSON."""
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.as_dict(), file, indent=1)
-            file.write("\n")
+        with replacing(path, "polyad conformance") as file:
+            file.write(json.dumps(self.as_dict(), indent=1).encode() + b"\n")
 
     @classmethod
     def read(cls, path: str) -> ScoreCard:
         """The card in the file *path*. Raises OSError, and CardsDiffer for a file that is no card."""
-        with open(path, encoding="utf-8") as file:
-            try:
-                return cls.from_dict(json.load(file))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise CardsDiffer(f"{path}: no score card: {error}") from None
+        with opened(path, "polyad conformance") as file:
+            text = file.read(LONGEST + 1)
+        try:
+            return cls.from_dict(parsed(text))
+        except (ValueError, AttributeError) as error:  # AttributeError: JSON of something else than an object
+            raise CardsDiffer(f"{path}: no score card: {error}") from None
 
 
 ABOUT = ("device", "description", "api_version", "polyad", "seed", "families", "tiers", "expression", "allow_fallback")
@@ -297,17 +319,15 @@ def _summed(one: Mapping[Any, Counter[str]], other: Mapping[Any, Counter[str]]) 
 
 def _count_undeclared(card: ScoreCard, options: Any) -> None:
     """Count pairs of sample and dtype that the declaration excludes, each in the shard where its test would be."""
-    from .samples import families, within
+    from .samples import families
 
     device = registry.resolve_device(options.polyad_backend)
     declared = registry.get(device.type).capabilities(device).dtypes
     (shard,) = card.shards
     if options.polyad_tier and 1 not in options.polyad_tier:
         return
-    for family, (samples, _) in families().items():
+    for family, (samples, _) in families(options.polyad_family).items():
         if options.keyword and (1, family) not in card.rows:
-            continue
-        if options.polyad_family and not any(within(family, one) for one in options.polyad_family):
             continue
         tests = (
             f"test_ops.py::test_values[{sample.label} {dtype.name}]"
@@ -344,7 +364,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if card.missing:
         print(f"shard {_ranges(card.missing)} of {card.shards[0].count} is missing")
     print(card.summary())
-    return 0 if card.passed and not card.missing and not card.not_run else 1
+    return 0 if card.passed and not card.missing and card.whole else 1
 
 
 if __name__ == "__main__":

@@ -81,10 +81,11 @@ class Maker:
     Attributes:
         random: the ``numpy.random.Generator``, for what no method here makes.
         dtype: the dtype that the sample is run with.
+        whole_range: whether integers of which nothing is asked are any that the dtype has, its limits among them.
     """
 
-    def __init__(self, random: np.random.Generator, dtype: DType) -> None:
-        self.random, self.dtype = random, dtype
+    def __init__(self, random: np.random.Generator, dtype: DType, whole_range: bool = False) -> None:
+        self.random, self.dtype, self.whole_range = random, dtype, whole_range
 
     def __call__(self, shape: Iterable[int], low: float | None = None, high: float | None = None) -> np.ndarray:
         """Random numbers between *low* and *high*: by default -2 to 2 for floats,
@@ -95,6 +96,9 @@ class Maker:
             return self.random.integers(0, 2, shape).astype(bool)
         if self.dtype in INTEGERS:
             limits = np.iinfo(self.dtype.name)
+            if self.whole_range and low is None and high is None:
+                values = self.random.integers(limits.min, limits.max, shape, self.dtype.name, endpoint=True)
+                return self._with_limits(np.asarray(values))
             low, high = (-9 if low is None else low), (9 if high is None else high)
             least, most = max(int(np.ceil(low)), limits.min), min(int(np.floor(high)), limits.max)
             return self.random.integers(least, most, shape, np.int64, endpoint=True).astype(self.dtype.name)
@@ -104,12 +108,21 @@ class Maker:
             values = values + 1j * self.random.uniform(low, high, shape)
         return np.asarray(values).astype(numpy_dtype(self.dtype))
 
+    def _with_limits(self, values: np.ndarray) -> np.ndarray:
+        """The smallest and the largest integer at two places."""
+        if values.size > 1:
+            limits = np.iinfo(values.dtype)
+            values.flat[self.random.choice(values.size, 2, replace=False)] = limits.min, limits.max
+        return values
+
     def nonzero(self, shape: Iterable[int], low: float = 0.5, high: float = 3.0) -> np.ndarray:
         """Numbers with magnitudes between *low* and *high*, of either sign where the dtype has one: divisors.
         True for bool.
         """
         if self.dtype is bool_:
             return np.ones(tuple(shape), bool)
+        if self.whole_range and high >= 2:
+            low = max(low, 2)  # the smallest integer has no quotient by -1
         values = self(shape, max(low, 1) if self.dtype in INTEGERS else low, high)
         if self.dtype is uint8:
             return values
@@ -129,6 +142,9 @@ class Maker:
         order = self.random.permutation(count)
         if self.dtype in REAL_FLOATS + COMPLEX:
             values = (order - count // 2) * 0.25
+        elif self.whole_range and self.dtype in INTEGERS:
+            limits = np.iinfo(self.dtype.name)
+            values = limits.min + order * ((int(limits.max) - int(limits.min)) // max(count - 1, 1) & 2**63 - 1)
         else:
             values = order if self.dtype is uint8 else order - count // 2
         return values.reshape(shape).astype(numpy_dtype(self.dtype))
@@ -146,7 +162,7 @@ class Maker:
 
     def of(self, dtype: DType) -> Maker:
         """A maker for another dtype that draws from the same generator."""
-        return Maker(self.random, dtype)
+        return Maker(self.random, dtype, self.whole_range)
 
 
 @dataclass(frozen=True)

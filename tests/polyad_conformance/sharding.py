@@ -10,6 +10,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+MOST = 10_000
+"""Shards of a run. A card lists those that are missing."""
+
 
 @dataclass(frozen=True)
 class Shard:
@@ -30,8 +33,8 @@ class Shard:
         number, slash, count = text.partition("/")
         if not (slash and number.isascii() and number.isdigit() and count.isascii() and count.isdigit()):
             raise ValueError(f"a shard is I/N, such as 1/4, not {text!r}")
-        if not 1 <= int(number) <= int(count):
-            raise ValueError(f"shard {text}: I is from 1 to N")
+        if len(count) > len(str(MOST)) or not 1 <= int(number) <= int(count) <= MOST:
+            raise ValueError(f"shard {text[:40]}: I is from 1 to N, and N is {MOST} at most")
         return cls(int(number), int(count))
 
     def __str__(self) -> str:

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import batching, errors, forward, gradients, guards, promotion, values, writing
+from polyad_conformance.checks import (
+    batching,
+    errors,
+    extremes,
+    forward,
+    gradients,
+    guards,
+    integers,
+    lengths,
+    promotion,
+    rounding,
+    values,
+    writing,
+)
 from polyad_conformance.items import over_checks, over_errors, over_samples
 
 
@@ -16,6 +29,21 @@ def one_of_each_kind(dtypes):
 @over_samples(lambda sample: sample.dtypes, counts=True)
 def test_values(sample, dtype, target):
     values.check_values(sample, dtype, target)
+
+
+@over_samples(lengths.length_dtypes)
+def test_lengths(sample, dtype, target):
+    lengths.check_lengths(sample, dtype, target)
+
+
+@over_samples(extremes.extreme_dtypes)
+def test_extremes(sample, dtype, target):
+    extremes.check_extremes(sample, dtype, target)
+
+
+@over_samples(integers.whole_range_dtypes)
+def test_whole_range(sample, dtype, target):
+    integers.check_whole_range(sample, dtype, target)
 
 
 @over_samples(lambda sample: sample.dtypes[-1:] if sample.aliasing == "none" else ())
@@ -82,6 +110,11 @@ def test_batch_gradient(sample, dtype, target):
 @over_errors
 def test_error(case, target):
     errors.check_error(case, target)
+
+
+@over_checks("rounding", "check", rounding.CHECKS, tier=1)
+def test_rounding(check, target):
+    check(target)
 
 
 @over_checks("promotion", "op", promotion.OPS, tier=1)

@@ -12,7 +12,7 @@ def test_whole(check, target):
     check(target)
 
 
-@over_checks("large", "check", (*large.CHECKS, integers.check_wide_integers), tier=1)
+@over_checks("large", "check", (*large.CHECKS, integers.check_wide_integers, integers.check_wide_sums), tier=1)
 def test_large(check, target):
     check(target)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,9 @@ import pytest
 import polyad
 from polyad import Tensor
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import float32
+from polyad.dtypes import DType, float32, int64
 from polyad.errors import PolyadError
-from polyad_conformance.calls import draw, kwargs_of
+from polyad_conformance.calls import draw, has_arrays, kwargs_of
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families
 
@@ -159,12 +159,23 @@ def little_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
+FOR_INTEGERS: tuple[Any, ...] = (float("nan"), float("inf"), 1.5, 1j, 2**62, 10**30)
+"""Numbers that no integer tensor can hold, or that leave its range."""
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", sorted(samples()))
 def test_wrong_arguments(path: str) -> None:
     sample = samples()[path]
-    dtype = float32 if float32 in sample.dtypes else sample.dtypes[0]
-    function = PUBLIC[path].call
+    found = complaints_about(path, float32 if float32 in sample.dtypes else sample.dtypes[0], wrong_values)
+    if float32 in sample.dtypes and int64 in sample.dtypes:
+        found += complaints_about(path, int64, lambda value: () if has_arrays(value) else FOR_INTEGERS)
+    assert not found, f"{len(found)} of polyad.{path}\n" + "\n".join(found[:20])
+
+
+def complaints_about(path: str, dtype: DType, wrong_for: Callable[[Any], Iterable[Any]]) -> list[str]:
+    """What is wrong with how calls of *path* fail whose arguments are exchanged for others, one at a time."""
+    sample, function = samples()[path], PUBLIC[path].call
     args = draw(sample, dtype, 0)
     kwargs, _ = kwargs_of(sample, dtype, "cpu", args)
     kwargs = {name: value for name, value in kwargs.items() if name not in SKIPPED}
@@ -177,13 +188,13 @@ def test_wrong_arguments(path: str) -> None:
     for place in places:
         if place in SKIPPED:
             continue
-        for wrong in wrong_values(args[place] if isinstance(place, int) else kwargs.get(place)):
+        for wrong in wrong_for(args[place] if isinstance(place, int) else kwargs.get(place)):
             given = [wrong if number == place else value for number, value in enumerate(args)]
             named = {**kwargs, **({} if isinstance(place, int) else {place: wrong})}
             given, named = made(given), {name: made(value) for name, value in named.items()}
             written = len(tensors_of(*given)) if place in WRITING or path.endswith("_") else 0
             found += complaints(f"{path}: {place} = {_told(wrong)}", function, given, named, written)
-    assert not found, f"{len(found)} of polyad.{path}\n" + "\n".join(found[:20])
+    return found
 
 
 METHODS = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
@@ -19,6 +18,7 @@ from polyad.dtypes import FLOATING, DType, float32, float64
 
 from ..array import Array, new
 from ..runtime.device import opened
+from ..runtime.kept import kept
 from ..source.generated import Fused, Pack, packer
 
 Step = Callable[..., Any]
@@ -62,7 +62,7 @@ def _sgd(types: Signature) -> Step | None:
         return None
     dtype, device, pack = found
 
-    @cache
+    @kept
     def fused(maximize: bool) -> Fused:
         (p, g), (lr, decay) = _leaves(dtype, 2, 2)
         return Fused(device, f"sgd_step of {dtype.name}", [cast(p - (_uphill(g, maximize) + p * decay) * lr, dtype)])
@@ -80,7 +80,7 @@ def _momentum(types: Signature) -> Step | None:
         return None
     dtype, device, pack = found
 
-    @cache
+    @kept
     def fused(nesterov: bool, maximize: bool) -> Fused:
         (p, g, buffer), (lr, keep, share, decay) = _leaves(dtype, 3, 4)
         direction = _uphill(g, maximize) + p * decay
@@ -116,7 +116,7 @@ def _adam(largest: bool) -> Callable[[Signature], Step | None]:
         correct1, correct2 = (-apply("expm1", elapsed * log) for log in (log1, log2))
         corrections = Fused(device, name, [next_count, rate / correct1, apply("sqrt", correct2)])
 
-        @cache
+        @kept
         def fused(decoupled: bool, maximize: bool) -> Fused:
             arrays, (share1, keep2, share2, eps, decay) = _leaves(dtype, states, 5)
             p, g, first, second, *rest = arrays

@@ -15,10 +15,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .programs import cache_folder
+from polyad.files import parsed
+
+from .folder import appearing, cache_folder, made
 
 TUNE_VARIABLE = "POLYAD_OPENCL_TUNE"
 """Environment variable: 0 to measure nothing, and not to use what was measured."""
+
+
+_LONGEST = 1 << 16
+"""Bytes that are read of a file: what is longer was not written here."""
 
 
 def tuning() -> bool:
@@ -43,8 +49,9 @@ def keep(key: Sequence[str], offered: Sequence[str], chosen: str, seconds: Mappi
     part = path.with_suffix(f".{os.getpid()}.part")
     text = json.dumps({"key": list(key), "chosen": chosen, "seconds": dict(seconds)}, indent=1)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
+        made(path.parent)
+        with appearing(part) as file:
+            file.write(text.encode())
         try:
             os.link(part, path)  # fails where there is a file
         except FileExistsError:
@@ -70,7 +77,8 @@ def _path(key: Sequence[str]) -> Path | None:
 
 def _read(path: Path, key: Sequence[str], offered: Sequence[str]) -> str | None:
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            found: Any = parsed(file.read(_LONGEST))
         if found["key"] == list(key) and found["chosen"] in offered:
             return str(found["chosen"])
     except (OSError, ValueError, TypeError, KeyError):

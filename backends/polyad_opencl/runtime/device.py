@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.interop.numpy import numpy_dtype
 
 from . import discovery
+from .folder import pocl_cache, remove_pocls
 from .memory import Pool
 from .programs import Programs
 from .transfers import Transfers
@@ -135,12 +135,18 @@ class Device:
         try:
             self.context = cl.Context([handle])
             self.queue = cl.CommandQueue(self.context, handle)
+            # Three int64 that a kernel writes on a wrong index: the number `expect` gave, position, value; 0 before.
+            # The upper half of the first is a lock that `kernels.walking.CHECKED` takes, open when a kernel has ended.
+            self.trouble_cell = cl.Buffer(
+                self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(3, np.int64)
+            )
         except cl.Error as error:
             raise self.explained(error, "opening the device") from error
         self.pool = Pool(self)
         self.programs = Programs(self)
         self.transfers = Transfers(self)
-        self._judges: dict[int, tuple[int, Judge]] = {}  # by number, with the thread that announced it
+        self._judges: dict[int, tuple[threading.Thread, Judge]] = {}  # by number, with the thread that announced it
+        self._told: dict[int, tuple[int, int]] = {}  # by number: what a thread read there that is another's affair
         self._announced = 0
         _opened.append(self)
 
@@ -185,7 +191,7 @@ class Device:
         if getattr(error, "code", 0) == cl.status_code.INVALID_KERNEL_NAME:
             found.lines["program"] = f"built, and has no kernel {name}"
             if self.handle.platform.name == discovery.POCL:
-                found.fix = f"delete PoCL's cache {discovery.pocl_cache()}: a process that was killed damaged it"
+                found.fix = f"delete PoCL's cache {pocl_cache()}: a process that was killed damaged it"
         return found
 
     def finish(self) -> None:
@@ -271,21 +277,11 @@ class Device:
 
     # ---------------------------------------------------------------------------------------------------- checks
 
-    @cached_property
-    def trouble_cell(self) -> cl.Buffer:
-        """Three int64 that a kernel writes on a wrong index: the number `expect` gave, position, value; all 0 before.
-
-        The upper half of the first is a lock that `kernels.walking.CHECKED` takes; it is open when a kernel has ended.
-        """
-        return cl.Buffer(
-            self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(3, np.int64)
-        )
-
     def expect(self, judge: Judge) -> int:
         """Announce a kernel that checks indices; gives the number that it writes into `trouble_cell`."""
         with self.lock:
             self._announced = self._announced % 0x7FFFFFFF + 1
-            self._judges[self._announced] = threading.get_ident(), judge
+            self._judges[self._announced] = threading.current_thread(), judge
             return self._announced
 
     def verify(self) -> None:
@@ -296,25 +292,33 @@ class Device:
     def _notes(self) -> tuple[list[int], Any, Any]:
         """The numbers of kernels that are certainly enqueued, and the cell as they leave it, with its arrival's event.
 
-        What another thread has announced may not be enqueued yet, unless that was long ago.
+        What another thread has announced may not be enqueued yet, unless that was long ago or the thread has ended.
         """
         with self.lock:
-            here, old = threading.get_ident(), self._announced - _MOST_JUDGES
-            past = [number for number, (thread, _) in self._judges.items() if thread == here or number < old]
+            here, old = threading.current_thread(), self._announced - _MOST_JUDGES
+            past = [
+                number
+                for number, (thread, _) in self._judges.items()
+                if thread is here or number < old or not thread.is_alive()
+            ]
             found = np.empty(3, np.int64)
             return past, found, cl.enqueue_copy(self.queue, found, self.trouble_cell, is_blocking=False)
 
     def _judge(self, past: list[int], found: Any, arrival: Any) -> None:
-        """Raise what is in the cell, if anything, and forget the kernels numbered in *past*."""
+        """Raise what is in the cell, if anything, and forget the kernels numbered in *past*.
+
+        A wrong index is the affair of the thread that passed it: what another finds is left for that one to raise.
+        """
         arrival.wait()
         number, position, value = found.tolist()
         with self.lock:
-            _, judge = self._judges.pop(number, (0, None))
+            if number in self._judges:  # else nothing is wrong, or another thread has read it
+                self._told[number] = position, value
+                cl.enqueue_copy(self.queue, self.trouble_cell, np.zeros(3, np.int64))
+            wrong = [(self._judges[known][1], self._told.pop(known)) for known in past if known in self._told]
             for known in past:
                 self._judges.pop(known, None)
-            if judge is not None:
-                cl.enqueue_copy(self.queue, self.trouble_cell, np.zeros(3, np.int64))
-        if judge is not None:  # else nothing is wrong, or another thread raises it
+        for judge, (position, value) in wrong:
             raise judge(position, value)
 
     # ---------------------------------------------------------------------------------------------------- failures
@@ -374,12 +378,13 @@ def _at_exit() -> None:
         time.sleep(0.001)
     for device in _opened:
         try:
-            device.programs.save()
+            device.programs.save_all()
             if device.trouble == _CLOSING:
                 device.queue.finish()
         except Exception:
             pass  # nobody is left to tell
         _keep_for_ever(device)
+    remove_pocls()
 
 
 def _keep_for_ever(device: Device) -> None:

@@ -19,6 +19,8 @@ os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
 
 import pyopencl as cl
 
+from .folder import pocl_cache, pocl_in_a_folder_of_its_own
+
 # A driver's remarks about code that it compiles; what it refuses is an error with the whole log.
 warnings.filterwarnings("ignore", category=cl.CompilerWarning)
 
@@ -35,19 +37,16 @@ def _rank(handle: cl.Device) -> int:
 def devices() -> tuple[cl.Device, ...]:
     """The devices of all platforms."""
     found: dict[tuple[str, ...], list[cl.Device]] = {}
-    for platform in _platforms():
-        try:
-            listed = platform.get_devices()
-        except cl.Error:
-            continue  # CL_DEVICE_NOT_FOUND: the platform is installed and has none
-        listed = [
-            handle
-            for handle in listed
-            if "FPGA Emulation" not in handle.name and handle.available and not missing_tool(handle)
-        ]
-        for handle in listed:
-            key = (platform.name, handle.name, handle.driver_version)
-            found.setdefault(key, []).append(handle)
+    with pocl_in_a_folder_of_its_own():
+        for platform in _platforms():
+            try:
+                listed = platform.get_devices()
+            except cl.Error:
+                continue  # CL_DEVICE_NOT_FOUND: the platform is installed and has none
+            for handle in listed:
+                if "FPGA Emulation" not in handle.name and handle.available and not missing_tool(handle):
+                    key = (platform.name, handle.name, handle.driver_version)
+                    found.setdefault(key, []).append(handle)
     distinct = [handle for handles in found.values() for handle in _each_once(handles)]
     return tuple(sorted(distinct, key=_rank))
 
@@ -92,14 +91,6 @@ def unwritable_cache(platform: cl.Platform) -> str:
     if platform.name != POCL or _writable(folder):
         return ""
     return f"PoCL cannot write to its cache {folder}: set POCL_CACHE_DIR to a folder that can be written"
-
-
-def pocl_cache() -> Path:
-    """Where PoCL keeps what it compiled."""
-    named = os.environ.get("POCL_CACHE_DIR")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl" / "kcache"
 
 
 def _writable(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections import deque
 from typing import TYPE_CHECKING
 
 import pyopencl as cl
@@ -91,19 +92,21 @@ class Pool:
         self._flags = cl.mem_flags.READ_WRITE
         if device.shares_host_memory:
             self._flags |= cl.mem_flags.ALLOC_HOST_PTR  # mapping such a buffer moves nothing
-        # Re-entrant: a block may be freed by the garbage collector in the middle of `take`.
         self.unlock()
         self._free: dict[int, list[cl.Buffer]] = {}
+        self._given: deque[tuple[int, cl.Buffer]] = deque()
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = self.live = self.requests = 0
 
     def unlock(self) -> None:
         """Forget who is in the middle of something: for a process that was just forked, which has a single thread."""
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # re-entrant: `take` may have to make room
 
     def take(self, nbytes: int) -> Block:
         """A block of at least *nbytes*. Raises OutOfMemory, after giving back what is kept, if there is no room."""
         size = rounded(nbytes + SLACK)
         with self._lock:
+            if self._given:
+                self._settle()
             kept = self._free.get(size)
             if kept:
                 buffer = kept.pop()
@@ -120,11 +123,18 @@ class Pool:
         return Block(buffer, size, self)
 
     def give(self, block: Block) -> None:
-        """Keep the memory of *block* for another."""
-        with self._lock:
-            self.allocated -= block.nbytes
+        """Keep the memory of *block* for another. Locks nothing: the garbage collector may free a block anywhere, also
+        where this thread has the device's lock, for which another that has the pool's is waiting.
+        """
+        self._given.append((block.nbytes, block.buffer))
+
+    def _settle(self) -> None:
+        """Count in what was given back."""
+        while self._given:
+            size, buffer = self._given.popleft()
+            self.allocated -= size
             self.live -= 1
-            self._free.setdefault(block.nbytes, []).append(block.buffer)
+            self._free.setdefault(size, []).append(buffer)
 
     def _fresh(self, nbytes: int, size: int) -> cl.Buffer:
         self.device.check_usable()
@@ -156,6 +166,7 @@ class Pool:
         if self.device.trouble:
             return
         with self._lock:
+            self._settle()
             if any(self._free.values()):
                 self.device.finish()
             freed = sum(size * len(buffers) for size, buffers in self._free.items())
@@ -164,6 +175,8 @@ class Pool:
 
     def stats(self) -> MemoryStats:
         """The account."""
+        with self._lock:
+            self._settle()
         return MemoryStats(
             allocated=self.allocated,
             peak_allocated=self.peak_allocated,
@@ -176,4 +189,5 @@ class Pool:
     def reset_peaks(self) -> None:
         """Let the peaks begin at what is held now."""
         with self._lock:
+            self._settle()
             self.peak_allocated, self.peak_reserved = self.allocated, self.reserved

@@ -5,42 +5,28 @@ is not compiled again. PoCL compiles a kernel for a local size when it is first 
 launched so far: so binaries are written late, when the process ends or many programs have gathered, not after building.
 
 The folder is ``polyad/opencl`` in the user's cache folder, or what POLYAD_CACHE_DIR names; POLYAD_CACHE_DIR=""
-keeps nothing on disk. Files that cannot be read or that the driver refuses are compiled anew.
+keeps nothing on disk. Files that cannot be read, are damaged (`runtime.folder`) or that the driver refuses are compiled
+anew.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 import threading
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
 from polyad.errors import KernelFailure
 
-from .discovery import missing_tool, unwritable_cache
+from . import folder
+from .discovery import POCL, missing_tool, unwritable_cache
 
 if TYPE_CHECKING:
     from .device import Device
 
-CACHE_VARIABLE = "POLYAD_CACHE_DIR"
-LIMIT = 256 * 2**20
-"""Bytes that the folder may have: beyond, the files that were not used for longest go."""
-
 _FLUSH_EVERY = 64
-
-
-def cache_folder() -> Path | None:
-    """Where binaries are kept; None if nowhere."""
-    named = os.environ.get(CACHE_VARIABLE)
-    if named == "":
-        return None
-    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyad"
-    return base / "opencl"
 
 
 class Programs:
@@ -50,6 +36,7 @@ class Programs:
         self._device = device
         self._built: dict[tuple[str, str], cl.Program] = {}
         self._unsaved: dict[str, cl.Program] = {}
+        self._read: dict[str, tuple[cl.Program, int]] = {}
         self._lock = threading.RLock()
         handle = device.handle
         self.identity = "\0".join(
@@ -99,38 +86,45 @@ class Programs:
             ) from error
 
     def _load(self, name: str, options: str) -> cl.Program | None:
-        folder = cache_folder()
-        if folder is None:
-            return None
-        path = folder / name[:2] / f"{name}.bin"
-        try:
-            binary = path.read_bytes()
-            os.utime(path)
-        except OSError:
+        binary = folder.read(name)
+        if binary is None:
             return None
         device = self._device
         try:
-            return cl.Program(device.context, [device.handle], [binary]).build(options)
+            program = cl.Program(device.context, [device.handle], [binary]).build(options)
         except (cl.Error, ValueError):
             return None
+        self._read[name] = program, len(binary)
+        return program
 
     def save(self) -> None:
         """Write the binaries of programs that were compiled here. Failing to is no error: they are compiled again."""
-        folder = cache_folder()
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
-        if folder is None or not unsaved:
+        self._write({name: (program, 0) for name, program in unsaved.items()})
+
+    def save_all(self) -> None:
+        """`save`, and write anew what was read from disk and has more kernels compiled by now."""
+        with self._lock:
+            found, self._read = self._read, {}
+        self.save()
+        self._write(found)
+
+    def _write(self, programs: dict[str, tuple[cl.Program, int]]) -> None:
+        """Write the binaries of *programs* that have more in them than what is kept."""
+        if not programs or folder.cache_folder() is None:
             return
+        device = self._device
+        if device.handle.platform.name == POCL and not folder.pocl_cache().is_dir():
+            return  # PoCL reads its binaries back from there
         try:
-            self._device.finish()
-            for name, program in unsaved.items():
-                (binary,) = program.get_info(cl.program_info.BINARIES)
-                path = folder / name[:2] / f"{name}.bin"
-                path.parent.mkdir(parents=True, exist_ok=True)
-                part = path.with_suffix(f".{os.getpid()}.part")
-                part.write_bytes(binary)
-                part.replace(path)
-            _prune(folder)
+            device.queue.finish()
+            for name, (program, length) in programs.items():
+                with device.lock:  # no kernel of it is compiled for its first launch meanwhile
+                    (binary,) = program.get_info(cl.program_info.BINARIES)
+                if len(binary) > length:
+                    folder.write(name, binary)
+            folder.prune()
         except (OSError, cl.Error):
             pass
 
@@ -141,20 +135,3 @@ def _log_of(error: Exception) -> str:
     lines = [line for line in lines if not line.startswith(("(options: ", "(source saved as "))]
     shown = "\n            ".join(lines[:20])
     return shown + (f"\n            ... {len(lines) - 20} more lines" if len(lines) > 20 else "")
-
-
-def _prune(folder: Path) -> None:
-    """Delete what was used longest ago until the folder has less than `LIMIT` bytes, and what a crash left behind."""
-    found = []
-    for path in folder.glob("*/*"):
-        status = path.stat()
-        if path.suffix == ".part" and time.time() - status.st_mtime > 3600:
-            path.unlink(missing_ok=True)
-        elif path.suffix == ".bin":
-            found.append((status.st_mtime, status.st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= LIMIT:
-            break
-        path.unlink(missing_ok=True)
-        total -= size

@@ -11,9 +11,9 @@ compute get `text`, which defines for a dtype
 
 from __future__ import annotations
 
-from functools import cache
-
 from polyad.dtypes import DType
+
+from ..runtime.kept import kept
 
 MOVED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 """A type of each width."""
@@ -41,7 +41,7 @@ _ACCESS = {
 }
 
 
-@cache
+@kept
 def text(dtype: DType) -> str:
     """The definitions for *dtype*; see the module's docstring."""
     stored = STORED[dtype.name]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import pyopencl as cl
@@ -41,6 +40,7 @@ from polyad.layout import contiguous_strides
 
 from ..array import Array, new
 from ..kernels.memory.conversion import copy, fill
+from ..runtime.kept import kept
 
 _enqueue = cl.enqueue_nd_range_kernel
 _SMALLEST_CACHE = 1 << 24
@@ -52,7 +52,7 @@ _LAYOUTS = 4096
 Pack = Callable[[Any], tuple[bytes, ...]]
 
 
-@cache
+@kept
 def description(device: Any) -> DeviceDescription:
     """What the generator is told of *device*."""
     return DeviceDescription(

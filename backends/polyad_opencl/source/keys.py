@@ -6,9 +6,9 @@ that computes in it.
 
 from __future__ import annotations
 
-from functools import cache
-
 from polyad.dtypes import DType
+
+from ..runtime.kept import kept
 
 _UNSIGNED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
@@ -25,7 +25,7 @@ def key_size(dtype: DType) -> int:
     return 8 if dtype.itemsize == 8 else 4
 
 
-@cache
+@kept
 def text(dtype: DType) -> str:
     """BITS, an element's memory as an unsigned number, and ``order_key(bits)``, a uint or ulong."""
     bits = _UNSIGNED[dtype.itemsize]

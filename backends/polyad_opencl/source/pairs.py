@@ -10,12 +10,12 @@ counted, the counts of all parts are added up, and then each part knows where to
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from polyad.dtypes import DType, complex128, int32, int64
 
 from ..array import Array, new
+from ..runtime.kept import kept
 from .walking import cut, local_size
 
 _SHORT = 256
@@ -75,7 +75,7 @@ typedef struct {{ {unsigned} keys, places; }} LANES;
 """
 
 
-@cache
+@kept
 def _kernels(device: Any, key: int) -> dict[str, Any]:
     lanes = _LANES if device.is_cpu else 1
     source = f"""{text(key)}{_lanes(key, lanes)}

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from polyad.codegen.collapse import collapse
+
+from ..runtime.kept import kept
 
 GRAIN = 4096
 """Elements of cheap work that are worth a work-item on a CPU device."""
@@ -86,7 +87,7 @@ def _merged(sizes: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Any:
     return collapse(sizes, steps)
 
 
-@cache
+@kept
 def parameters(rank: int, operands: str) -> str:
     """The kernel's parameters that describe a walk."""
     names = ["count", "chunk", *[f"n{dim}" for dim in range(rank)]]
@@ -100,7 +101,7 @@ def letters(rank: int, operands: str) -> str:
     return "q" * (2 + rank + len(operands) * (1 + rank))
 
 
-@cache
+@kept
 def opening(rank: int, operands: str) -> str:
     """The text before the body."""
     last = rank - 1
@@ -123,7 +124,7 @@ def opening(rank: int, operands: str) -> str:
     return "\n".join(lines)
 
 
-@cache
+@kept
 def closing(rank: int, operands: str) -> str:
     """The text after the body."""
     last = rank - 1

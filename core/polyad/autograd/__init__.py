@@ -67,6 +67,7 @@ _LAZY_MODULES = frozenset({"forward_ad", "functional", "graph", "profiler"})
 
 
 provided.backward.fill_later(f"{__name__}.gradients", "backward")
+provided.call_node.fill_later(f"{__name__}.engine", "call_node")
 
 
 def __getattr__(name: str) -> Any:

@@ -21,8 +21,11 @@ from typing import Any
 
 from ..dispatch.modes import twin
 from ..dispatch.op import op_of
+from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
 from ..history.node import Calls, Leaf, Node, Output
+from ..layout import contiguous_strides, is_contiguous, is_dense
+from ..ops.memory.copying import _copy, _copy_strided
 from ..ops.pointwise.arithmetic import _add as add
 from ..ops.reductions.sums import sum_to
 from ..state import line_at, state
@@ -173,12 +176,11 @@ def run(
             if count is not None:
                 gradient = [gradient.get(number) for number in range(count)]
             if hooks is not None and hooks.before:
-                several = gradient if count is not None else [gradient]
-                several = run_before(node, tuple(several))
+                several = run_before(node, _seen_by_hooks(node, gradient))
                 shared.update(map(id, several))
                 if all(arriving is None for arriving in several):
                     continue
-                gradient = list(several) if count is not None else several[0]
+                gradient = _in_full(several, count) if count is not None else several[0]
             if node_class is Leaf:
                 if accumulate:
                     _accumulate(node, gradient, create_graph, shared)  # type: ignore[arg-type]
@@ -187,10 +189,7 @@ def run(
                 continue
             calls = node.calls
             if calls is None:
-                raise AutogradError(
-                    f"backward: the graph was freed: {node.name()} has already been run backward",
-                    fix="pass retain_graph=True to the first backward, or compute the result anew",
-                )
+                raise freed(node)
             seq = node.seq
             holds = False
             if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
@@ -296,6 +295,19 @@ def _computed(
 
     The long way round, for nodes that somebody watches or whose saved tensors are packed.
     """
+    done, holds = _carried_out(node, calls, gradient, needed, create_graph, inspect)
+    if node.hooks is not None and node.hooks.after:
+        shared.update(id(part) for parts in done for part in parts)
+        done = _after(node, done, gradient)
+        shared.update(id(part) for parts in done for part in parts)
+        shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
+    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+
+
+def _carried_out(
+    node: Node, calls: list[Any], gradient: Any, needed: set[Node] | None, create_graph: bool, inspect: Any
+) -> tuple[list[list[Any]], bool]:
+    """For each of *calls* the gradients that it gives, one for each of its targets; and whether they held tensors."""
     packed = isinstance(calls, PackedCalls)
     holds = isinstance(calls, Calls) and calls.holds
     if isinstance(calls, PackedCalls):
@@ -326,12 +338,58 @@ def _computed(
                 if part is not None:
                     inspect(node, number, gradient, part, saved)
         done.append(parts)
-    if node.hooks is not None and node.hooks.after:
-        shared.update(id(part) for parts in done for part in parts)
-        done = _after(node, done, gradient)
-        shared.update(id(part) for parts in done for part in parts)
-        shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
-    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+    return done, holds
+
+
+def call_node(node: Node, *gradients: Any) -> Any:
+    """``node(*gradients)``; see `polyad.history.node.Node.__call__`."""
+    if len(gradients) != node.width or not all(given is None or isinstance(given, Tensor) for given in gradients):
+        raise ArgumentTypeError(
+            f"{node.name()}: it takes {node.width} gradients, tensors or None",
+            operands={str(number): given for number, given in enumerate(gradients)},
+            fix="give a gradient for each result of the op, None where there is none",
+        )
+    if isinstance(node, Leaf):
+        if gradients[0] is not None:
+            _accumulate(node, gradients[0], state.grad_enabled, {id(gradients[0])})
+        return ()
+    if node.calls is None:
+        raise freed(node)
+    calls, done = node.calls, []
+    if any(given is not None for given in gradients):
+        gradient = gradients[0] if node.count is None else _in_full(gradients, node.count)
+        done = _carried_out(node, calls, gradient, None, state.grad_enabled, None)[0]
+    places = _places(node, done or [[None] * len(_listed(call[0])) for call in calls])
+    return places[0] if len(places) == 1 else places
+
+
+def freed(node: Node) -> AutogradError:
+    """The error for *node*, whose saved tensors are gone."""
+    return AutogradError(
+        f"backward: the graph was freed: {node.name()} has already been run backward",
+        fix="pass retain_graph=True to the first backward, or compute the result anew",
+    )
+
+
+def _listed(target: Any) -> list[Any]:
+    return target if target.__class__ is list else [target]
+
+
+def _places(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
+    """What was computed, in the order of ``next_functions``: None for operands that need no gradient, too."""
+    rest, places = list(done), []
+    for slot in node.slots():
+        places += [None] if slot is None else rest.pop(0)
+    return tuple(places)
+
+
+def _seen_by_hooks(node: Node, gradient: Any) -> tuple[Any, ...]:
+    return tuple(gradient[: node.width]) if isinstance(gradient, list) else (gradient,)
+
+
+def _in_full(gradients: Sequence[Any], count: int) -> list[Any]:
+    """*gradients*, and None for results behind them."""
+    return [*gradients, *[None] * (count - len(gradients))]
 
 
 def _giver(target: Any, parts: list[Any]) -> Callable[[Any], Any]:
@@ -349,7 +407,7 @@ def _after(node: Node, done: list[list[Any]], gradient: Any) -> list[list[Any]]:
             places += [(number, position) for position in range(len(done[number]))]
             number += 1
     seen = tuple(None if place is None else done[place[0]][place[1]] for place in places)
-    replaced = run_after(node, seen, tuple(gradient) if isinstance(gradient, list) else (gradient,))
+    replaced = run_after(node, seen, _seen_by_hooks(node, gradient))
     changed = [list(parts) for parts in done]
     for place, part in zip(places, replaced, strict=True):
         if place is not None:
@@ -375,11 +433,10 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
         present = tensor._grad
         if present is None:
             # A fresh gradient that nothing else holds is taken as it is; views and shared gradients are copied.
-            if (
-                gradient._storage is None
-                and id(gradient) not in shared
-                and gradient._array.strides == tensor._array.strides
-            ):
+            wanted = tensor._array.strides
+            if gradient._array.strides != wanted and not _same_order(gradient, tensor):
+                tensor._grad = _laid_out_as(tensor, gradient)
+            elif gradient._storage is None and id(gradient) not in shared:
                 tensor._grad = gradient
                 shared.add(id(gradient))
             else:
@@ -399,6 +456,21 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
                 )
 
 
+def _same_order(gradient: Tensor, tensor: Tensor) -> bool:
+    """Whether *gradient*, whose strides are others than those of the leaf *tensor*, lies as its gradient should."""
+    shape, strides, _ = layout_of(tensor)
+    ours = layout_of(gradient).strides
+    if not is_dense(shape, strides):
+        return is_contiguous(shape, ours)
+    return all(size == 1 or mine == wanted for size, mine, wanted in zip(shape, ours, strides, strict=True))
+
+
+def _laid_out_as(tensor: Tensor, gradient: Tensor) -> Tensor:
+    """A copy of *gradient* in the leaf's order in memory, row-major if the leaf has gaps or overlaps."""
+    shape, strides, _ = layout_of(tensor)
+    return _copy_strided(gradient, strides if is_dense(shape, strides) else contiguous_strides(shape))
+
+
 _PLANS = op_of(add).plans
 
 
@@ -414,7 +486,7 @@ def _add_to(present: Tensor, gradient: Tensor) -> None:
         or gradient.__class__ is not Tensor
         or present._array.shape != gradient._array.shape
         or 0 in present._array.strides
-        or (storage is not None and storage.read_only)
+        or (storage is not None and (storage.read_only or storage.conjugate_of is not None))
     ):
         present.add_(gradient)
         return
@@ -425,7 +497,7 @@ def _add_to(present: Tensor, gradient: Tensor) -> None:
 def _retain(node: Node, gradient: Tensor) -> None:
     tensor = node.retain() if node.retain is not None else None
     if tensor is not None:
-        tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
+        tensor._grad = _copy(gradient) if tensor._grad is None else tensor._grad + gradient
 
 
 def _with_history(node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -9,13 +9,15 @@ Forward derivatives come from reverse derivatives: the gradient with respect to 
 and its own gradient with respect to that cotangent is the Jacobian times a tangent. So an op with a gradient formula
 needs no second rule. Source: J. Townsend, "A new trick for calculating Jacobian vector products", 2017.
 
-Invariant: what is outside was there before the transform began. So a node is outside exactly if it is a leaf, or an
-entry that is older than the transform's own; an entry that is newer belongs to a transform that worked within.
+Invariant: a node is outside of a transform exactly if it is a leaf, or an entry of another transform whose function is
+running. That one may have begun later: it calls what this transform returned, the function that ``vjp`` gives. Any
+other entry belongs to a transform that worked within, or is over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 from typing import Any
 
@@ -35,14 +37,16 @@ from .gradients import grad
 class Entry(Leaf):
     """Where the history of a transform's input begins; sends its gradient on to the input itself.
 
-    It is a leaf to all who ask (``is_leaf``, writes in place are refused) but gathers no ``.grad``.
+    It is a leaf to all who ask (``is_leaf``, writes in place are refused) but gathers no ``.grad``. *running* says
+    whether the function that was given it runs; None: nobody has said, and it runs if it is older.
     """
 
-    __slots__ = ()
+    __slots__ = ("running",)
 
     def __init__(self, tensor: Tensor, outer: Node | None) -> None:
         super().__init__(tensor)
         self.made_by = "Entry"
+        self.running: bool | None = None
         self.calls = [] if outer is None else [(outer, _same, ())]
 
 
@@ -75,9 +79,23 @@ def _enter(tensor: Tensor, op: str) -> Tensor:
 ENTER = declare(Effect("enter", enter, _enter, result=Result.ENTRY))
 
 
+@contextmanager
+def entered(entries: Sequence[Tensor]) -> Iterator[None]:
+    """While the function of the transform with these *entries* runs."""
+    nodes = [entry._node for entry in entries if isinstance(entry._node, Entry)]
+    for node in nodes:
+        node.running = True
+    try:
+        yield
+    finally:
+        for node in nodes:
+            node.running = False
+
+
 def leads_outside(tensors: Iterable[Tensor | None], entries: Iterable[Tensor]) -> bool:
     """Whether the history of one of *tensors* leads to anything outside of the transform with these *entries*."""
-    began = min([entry._node.seq for entry in entries if entry._node is not None], default=inf)
+    own = {entry._node for entry in entries if entry._node is not None}
+    began = min([node.seq for node in own], default=inf)
     present = [tensor for tensor in tensors if tensor is not None]
     if any(map(tracked_outside, present)):
         return True
@@ -88,8 +106,9 @@ def leads_outside(tensors: Iterable[Tensor | None], entries: Iterable[Tensor]) -
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Leaf) and (node.seq < began or not isinstance(node, Entry)):
-            return True
+        if isinstance(node, Leaf) and node not in own:
+            if not isinstance(node, Entry) or node.running or (node.running is None and node.seq < began):
+                return True
         stack += node.targets()
     return False
 

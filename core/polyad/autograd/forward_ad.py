@@ -20,6 +20,7 @@ from contextlib import ContextDecorator
 from types import TracebackType
 from typing import NamedTuple
 
+from ..dispatch.arguments import explaining
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, AutogradError
 from ..tensor import Tensor, check_tensor
@@ -57,6 +58,7 @@ def enter_dual_level() -> int:
     return len(_levels.entered) - 1
 
 
+@explaining
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the innermost level; its tangents are gone. Raises RuntimeError if *level* is another or there is none."""
     last = len(_levels.entered) - 1
@@ -110,6 +112,7 @@ def _level(op: str, number: int | None) -> ForwardLevel:
     return entered[number]
 
 
+@explaining
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """An alias of *tensor* that has *tangent*, of its shape and device and cast to its dtype, at the innermost level
     or *level*.
@@ -136,6 +139,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     return chosen.dual("make_dual", tensor, tangent)
 
 
+@explaining
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of *tensor* without its tangent, and its tangent; None where that is zero, and outside of all levels.
 

@@ -17,7 +17,8 @@ from ..dispatch.effects import Effect, Record, Result
 from ..dispatch.inplace import take_written, wrote
 from ..dtypes import COMPLEX, FLOATING
 from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, PolyadError, ShapeError
-from ..history.node import Calls, MultiNode, Node, Output, make_node
+from ..history import inference
+from ..history.node import Calls, MultiNode, Node, Output, check_saved, make_node
 from ..state import state
 from ..storage import UnrecordedViewOf
 from ..tensor import Tensor
@@ -165,6 +166,16 @@ class Function:
         raise NotSupported(
             "Function: setup_context is not defined", fix="define a static method setup_context(ctx, inputs, output)"
         )
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "vjp" in vars(cls) and "backward" not in vars(cls):
+            cls.backward = staticmethod(cls.vjp)  # type: ignore[method-assign, assignment]
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name of `backward`, one of which a subclass overrides."""
+        raise NotSupported("Function: vjp is not defined", fix="define a static method backward(ctx, *grad_outputs)")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
@@ -321,7 +332,12 @@ def _record(
         for result in results
     ]
     if not any(wanted):
+        for position, result in enumerate(computed):
+            if id(result) in constant and id(result) in given:
+                results[position] = _alias_of(result)
         return
+    if inference.seen:
+        check_saved(cls.__name__, ctx.to_save)
     seen: set[int] = set()
     for position, result in enumerate(computed):
         key = id(result)

@@ -14,13 +14,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ..batching import VmapLevel
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError
+from ..dispatch.arguments import explaining
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, ShapeError, safe_repr
 from ..history.grad_mode import enable_grad, no_grad
 from ..ops.creation.factories import ones_like, zeros, zeros_like
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
-from .entries import enter, one_hot, pull_back
+from .entries import enter, entered, one_hot, pull_back
 from .forward_level import ForwardLevel
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -44,7 +45,9 @@ class _Call:
         with enable_grad():
             # A tensor without history gets its first node here; without create_graph no history leads out of this call.
             self.inputs = tuple(enter(tensor if create_graph else tensor.detach(), op) for tensor in given)
-            self.outputs, self.several_out = _tensors(op, "the function's result", func(*self.inputs))
+            with entered(self.inputs):
+                result = func(*self.inputs)
+            self.outputs, self.several_out = _tensors(op, "the function's result", result)
         if strict:
             for number, output in enumerate(self.outputs):
                 if output._node is None:
@@ -159,6 +162,7 @@ def _tensors(op: str, what: str, given: Any) -> tuple[Tensors, bool]:
     return tensors, several
 
 
+@explaining
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -185,6 +189,7 @@ def vjp(
     return call.results(), call.result(gradients, call.several_in)
 
 
+@explaining
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -202,6 +207,7 @@ def jvp(
     return call.results(), call.result(call.tangents(), call.several_out)
 
 
+@explaining
 def jacobian(
     func: Callable[..., Any],
     inputs: Any,
@@ -243,9 +249,9 @@ def _jacobian(op: str, func: Callable[..., Any], inputs: Any, create_graph: bool
 
 
 def _check_strategy(op: str, name: str, strategy: str) -> None:
-    if strategy not in ("reverse-mode", "forward-mode"):
+    if not isinstance(strategy, str) or strategy not in ("reverse-mode", "forward-mode"):
         raise ArgumentError(
-            f"{op}: {name} is {strategy!r}",
+            f"{op}: {name} is {safe_repr(strategy)}",
             fix="pass 'reverse-mode', or 'forward-mode' where there are more outputs than inputs",
         )
 
@@ -291,7 +297,7 @@ def _forward(
         level.end()
     return call, [
         [
-            part.reshape(*output.shape, *entry.shape)
+            part.reshape((*output.shape, *entry.shape))
             for part, entry in zip(column.movedim(0, -1).split(sizes, -1), call.inputs, strict=True)
         ]
         for column, output in zip(columns, call.outputs, strict=True)
@@ -306,6 +312,7 @@ def _stacked(parts: list[Tensor], output: Tensor, entry: Tensor, dim: int) -> Te
     return stack(parts, dim).reshape(shape)
 
 
+@explaining
 def hessian(
     func: Callable[..., Any],
     inputs: Any,
@@ -379,6 +386,7 @@ def _gradient_of_scalar(
     return value, found
 
 
+@explaining
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -392,6 +400,7 @@ def vhp(
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
+@explaining
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:

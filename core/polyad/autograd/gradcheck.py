@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..dispatch.arguments import explaining
 from ..errors import ArgumentError
 from ..ops.pointwise.complex_numbers import view_as_complex
 from ..ops.random.sampling import randn
@@ -26,6 +27,7 @@ from .gradients import grad
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 
+@explaining
 def gradcheck(
     func: Callable[..., Any],
     inputs: Tensor | Sequence[Any],
@@ -94,6 +96,7 @@ def gradcheck(
     return True
 
 
+@explaining
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Tensor | Sequence[Any],

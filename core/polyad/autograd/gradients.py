@@ -5,10 +5,11 @@ Both check their arguments and run the engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..batching import map_first
+from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dtypes import FLOATING
 from ..errors import ArgumentError, ArgumentTypeError, AutogradError, OptionError, ShapeError, wrong_type
@@ -19,8 +20,12 @@ from ..tensor import Tensor, check_tensor
 from .engine import run
 
 
-def _several(value: Any) -> list[Any]:
-    return [value] if isinstance(value, (Tensor, GradientEdge)) else list(value)
+def _several(op: str, name: str, value: Any) -> list[Any]:
+    if isinstance(value, (Tensor, GradientEdge)):
+        return [value]
+    if not isinstance(value, Iterable):
+        raise wrong_type(op, name, value, "a tensor, an edge or a sequence of these")
+    return list(value)
 
 
 def _node_of(op: str, name: str, value: Any) -> Node:
@@ -124,6 +129,7 @@ def _roots(op: str, tensors: Sequence[Any], gradients: Any) -> list[tuple[Node, 
     return roots
 
 
+@explaining
 def backward(
     tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
@@ -169,13 +175,13 @@ def _run_backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, cr
 
 
 def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
-    several = _several(tensors)
+    several = _several("backward", "tensors", tensors)
     roots = _roots("backward", several, grad_tensors)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         run(roots, keep_graph=keep, create_graph=create_graph)
         return
-    wanted = _several(inputs)
+    wanted = _several("backward", "inputs", inputs)
     if not wanted:
         raise OptionError("backward: inputs is empty", fix="name the tensors to accumulate into, or leave inputs out")
     only = [_node_of("backward", f"inputs[{position}]", tensor) for position, tensor in enumerate(wanted)]
@@ -190,6 +196,7 @@ def _backward(tensors: Any, grad_tensors: Any, retain_graph: bool | None, create
     )
 
 
+@explaining
 def grad(
     outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
@@ -247,7 +254,7 @@ def _grad(
             "grad: materialize_grads=True and allow_unused=False say opposite things of inputs that are not used",
             fix="leave one of them out",
         )
-    several, wanted = _several(outputs), _several(inputs)
+    several, wanted = _several("grad", "outputs", outputs), _several("grad", "inputs", inputs)
     if not wanted:
         raise OptionError("grad: inputs is empty", fix="name the tensors to differentiate with respect to")
     keep = create_graph if retain_graph is None else retain_graph

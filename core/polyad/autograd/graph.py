@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
-from ..errors import ArgumentError, AutogradError
+from ..dispatch.arguments import explaining
+from ..errors import ArgumentError, AutogradError, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
 from ..state import state, user_line
 from ..tensor import Tensor, check_tensor
-from .saved import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from .saved import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -26,6 +33,7 @@ __all__ = [
 ]
 
 
+@explaining
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Where the gradient of *tensor* arrives. Raises RuntimeError if it requires none.
 
@@ -48,6 +56,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(node.parent, node.number, node) if isinstance(node, Output) else GradientEdge(node, 0, node)
 
 
+@explaining
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Say that the memory of a tensor, or of several, was written to in a way that polyad cannot see.
 
@@ -59,6 +68,8 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     >>> x._version
     1
     """
+    if not isinstance(tensor, Iterable):
+        raise wrong_type("increment_version", "tensor", tensor, "a tensor or a sequence of tensors")
     for value in [tensor] if isinstance(tensor, Tensor) else tensor:
         checked = check_tensor(value, "increment_version", "tensor")
         (checked._storage or checked._make_storage()).bump("increment_version", user_line())
@@ -87,6 +98,7 @@ class MultiGradHandle:
         self.remove()
 
 
+@explaining
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> MultiGradHandle:

@@ -89,8 +89,8 @@ def _nested(like: Any, results: list[Any]) -> Any:
 
 
 def _by_its_rule(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -> Any:
-    in_dims = tuple([0 if isinstance(arg, Batched) and arg._batched else None for arg in args])
-    inner = [arg._inner if isinstance(arg, Batched) else arg for arg in args]
+    in_dims = tuple([arg._given_dim if isinstance(arg, Batched) and arg._batched else None for arg in args])
+    inner = [_as_given(arg) if isinstance(arg, Batched) else arg for arg in args]
     returned = cls.vmap(VmapInfo(level.size, level.randomness), in_dims, *inner)
     if not isinstance(returned, tuple) or len(returned) != 2:
         raise AutogradError(
@@ -114,6 +114,12 @@ def _by_its_rule(cls: type[Function], level: VmapLevel, args: tuple[Any, ...]) -
         for result, dim in zip(results, dims, strict=True)
     ]
     return _nested(output, wrapped) if several else wrapped[0]
+
+
+def _as_given(tensor: Batched) -> Tensor:
+    """The inner tensor, its batch where it was in the mapped function's argument, if the tensor is one."""
+    dim = tensor._given_dim
+    return tensor._inner.movedim(0, dim) if dim else tensor._inner
 
 
 def _generated(

@@ -18,6 +18,7 @@ from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..errors import ArgumentError, AutogradError
+from ..files import replacing
 from ..state import state, user_line
 from ..tensor import Tensor
 
@@ -171,7 +172,7 @@ class profile(Mode):
                 try:
                     return op.body(*args)
                 finally:
-                    state.modes = ()
+                    state.modes = state.no_modes
             return op.call(*args)
 
     def timed(self, name: str, args: tuple[Any, ...] = ()) -> _Timed:
@@ -204,8 +205,8 @@ class profile(Mode):
             {"name": event.name, "ph": "X", "ts": event.start / 1e3, "dur": event.time / 1e3, "pid": 0, "tid": 0}
             for event in self.function_events
         ]
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": events}, file)
+        with replacing(path, "profile.export_chrome_trace") as file:
+            file.write(json.dumps({"traceEvents": events}).encode())
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.function_events)

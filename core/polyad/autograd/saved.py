@@ -20,7 +20,7 @@ from ..state import state
 from ..tensor import Tensor
 from .hooks import hook_name
 
-__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -179,6 +179,26 @@ class saved_tensors_hooks:
     ) -> None:
         state.saved_hooks = state.saved_hooks[:-1]
         watchers.remove(_pack)
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Let what ops save for backward be written to afterwards: a copy of each saved tensor is kept.
+
+    PyTorch copies a tensor when it is written to, polyad when it is saved.
+
+    >>> import polyad
+    >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
+    >>> with polyad.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x * 1
+    ...     z = (y * y).sum()
+    ...     _ = y.zero_()
+    ...     z.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda tensor: tensor.detach().clone(), lambda copied: copied)
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .api_version import API_VERSION
 from .capabilities import BackendInfo, Capabilities, Quirk
 from .families import KernelFamilies, family_of
-from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, TensorType
+from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, TensorType, cast_by_rule
 from .memory import MemoryStats
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "MemoryStats",
     "Quirk",
     "TensorType",
+    "cast_by_rule",
     "family_of",
     "hookimpl",
 ]

@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from ..dtypes import ALL, DType
 
 FEATURES = {
-    "fp64": "arithmetic in float64",
-    "fp16": "arithmetic in float16",
-    "atomics": "atomic additions on global memory",
-    "streams": "more than one queue of work a device",
-    "graphs": "recorded launches that replay without the host",
     "shared_host_memory": "the host reads and writes device memory in place",
-    "asynchronous": "kernels return before they have finished",
+    "asynchronous": "calls return before their work is done; an error may come as late as the next synchronisation",
+    "approximate_division": "quotients and square roots in floating dtypes are not always the nearest number",
 }
+"""What dispatch, the conformance suite or the user's functions treat in another way. Dtypes tell about arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,8 @@ class Capabilities:
     Attributes:
         dtypes: the dtypes that tensors on the device may have; any other is refused by name.
         features: a subset of the keys of `FEATURES`.
-        limits: numbers such as ``{"max_allocation": 2**31}``, in bytes where they measure memory.
+        limits: numbers such as ``{"max_allocation": 2**31}``, in bytes where they measure memory. An array of more
+            bytes than ``max_allocation`` has to be refused; others are for listings.
         quirks: known bugs.
     """
 
@@ -61,6 +59,9 @@ class BackendInfo:
         description: one line for listings.
         requires: importable modules without which it cannot load and which an extra brings, such as ``("pyopencl",)``.
             Where a module is missing the backend counts as not installed, which is no problem to report.
+        dlpack: DLPack's numbers (DLDeviceType) of the memory that `Backend.from_dlpack` takes, first the number that
+            tensors of this backend have; 12 (kDLExtDev) is for hardware that DLPack does not list. Empty if the
+            backend has no part in DLPack. Which device of that type an array is on is said by `Backend.dlpack_id`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class BackendInfo:
     indexed: bool = True
     description: str = ""
     requires: tuple[str, ...] = ()
+    dlpack: tuple[int, ...] = ()
 
     def lacking(self) -> list[str]:
         """The modules among `requires` that are not installed."""

@@ -22,6 +22,7 @@ from .preparation import flat, prepare
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op
+    from ..dispatch.promotion import Typing
 
 Policy = Literal["error", "warn", "allow"]
 
@@ -158,7 +159,9 @@ def reset_report() -> None:
         _records.clear()
 
 
-def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], device: Device) -> Callable[..., Any]:
+def make_kernel(
+    op: Op, types: Signature, typing: Typing, outputs: tuple[TensorType, ...], device: Device
+) -> Callable[..., Any]:
     """A stand-in kernel: copies operands to the host, runs the host's kernel, copies the results back."""
     host = Device(HOST)
     host_types = tuple(_on(host, entry) for entry in types)
@@ -168,7 +171,7 @@ def make_kernel(op: Op, types: Signature, outputs: tuple[TensorType, ...], devic
     host_backend = registry.get(HOST)
     kernel = None
     for candidate in plugins.candidate_kernels(host_backend, op.name):
-        kernel = prepare(candidate, host_types)
+        kernel = prepare(candidate, host_types, typing)
         if kernel is not None:
             break
     if kernel is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 _family_of: dict[str, str] = {}
@@ -21,9 +22,60 @@ def family_of(op: str) -> str | None:
     return _family_of.get(op)
 
 
+_others: set[str] = set()
+"""The ops that other packages declared."""
+
+
+def note_op(name: str) -> None:
+    """Say that there is an op of that name which is not polyad's."""
+    _others.add(name)
+
+
 def set_families(families: Mapping[str, str]) -> None:
     """Say of each op where it is declared; called once, by the owner of the declarations."""
     _family_of.update(families)
+
+
+class UnknownKernelWarning(UserWarning):
+    """A kernel is for an op that does not exist, so nobody will ever call it."""
+
+
+def unknown_kernels(names: Iterable[str]) -> dict[str, list[str]]:
+    """Those of *names* that no op has, with the ops whose names are nearest.
+
+    An op need not be polyad's own, but is declared before its kernels are loaded; a name with a namespace
+    (``mylib::scale``) is that of an op which its user may yet declare.
+
+    >>> from polyad.backend.families import unknown_kernels
+    >>> unknown_kernels(["add", "layernorm"])
+    {'layernorm': ['layer_norm']}
+    """
+    strangers = sorted(name for name in names if not (name in _family_of or name in _others or "::" in name))
+    # "layernorm" and "layer_norm" are as far apart as "norm" and "layer_norm": compare without underscores first.
+    plain = {known.replace("_", ""): known for known in _family_of}
+    return {
+        name: [plain[name.replace("_", "")]]
+        if name.replace("_", "") in plain
+        else get_close_matches(name, _family_of, 3, 0.7)
+        for name in strangers
+    }
+
+
+def listed_unknown(unknown: Mapping[str, list[str]]) -> str:
+    """The names in words: ``layernorm (layer_norm?)``."""
+    return ", ".join(name + (f" ({' or '.join(close)}?)" if close else "") for name, close in unknown.items())
+
+
+def warn_of_unknown_kernels(who: str, names: Iterable[str]) -> None:
+    """Warn of kernels that *who* brings for ops that do not exist."""
+    unknown = unknown_kernels(names)
+    if unknown:
+        from ..state import warn_user
+
+        warn_user(
+            f"{who} has kernels for ops that do not exist: {listed_unknown(unknown)}; `polyad ops` lists what there is",
+            UnknownKernelWarning,
+        )
 
 
 class KernelFamilies(Mapping[str, Any]):
@@ -82,6 +134,7 @@ class KernelFamilies(Mapping[str, Any]):
             table |= getattr(module, "KERNELS", {})
             for found in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
                 table |= getattr(importlib.import_module(found.name), "KERNELS", {})
+        warn_of_unknown_kernels(name, table)
         for op in table:
             home = _family_of.get(op, family)
             if home.partition(".")[0] != family:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..device import Device
@@ -80,9 +80,14 @@ class Kernel:
     Attributes:
         function: the callable; see the module's docstring for its contract.
         dtypes: operand dtypes it takes; None means every dtype that the backend declares.
-        out: whether it takes ``out=array`` (or a tuple of arrays) and writes there, operands overlapping or not.
+        out: whether it takes ``out=array`` (or a tuple of arrays) and writes there, operands overlapping or not. Has no
+            effect beside *contiguous* or *store*.
         contiguous: whether it needs row-major operands; core then copies those that are not.
         specialize: called once a signature, may return a callable for that signature, or None for "not this one".
+        load: ``load(operand, dtype)`` is called for each operand that is an array or a number, with the dtype that the
+            op's rule computes in, and gives what *function* gets instead.
+        store: ``store(result, dtype)`` is called for each result, with the dtype that the op's rule gives it, and gives
+            the array. See `cast_by_rule`.
         origin: who supplied it, for `polyad.explain`.
     """
 
@@ -92,10 +97,40 @@ class Kernel:
     contiguous: bool = False
     specialize: Callable[[Signature], Callable[..., Any] | None] | None = None
     origin: str = ""
+    load: Callable[[Any, DType], Any] | None = None
+    store: Callable[[Any, DType], Any] | None = None
 
 
 KernelTable = Mapping[str, Kernel | Callable[..., Any]]
 """Op name to kernel; a bare callable stands for ``Kernel(callable)``."""
+
+
+def cast_by_rule(
+    kernels: KernelTable, *, load: Callable[[Any, DType], Any], store: Callable[[Any, DType], Any]
+) -> dict[str, Kernel]:
+    """The table with kernels that need not know of dtypes: each op's rule says what its function computes in and gives.
+
+    Core calls ``load(operand, dtype)`` for each operand: an array, which has that dtype already, or a Python number,
+    which has none. What it returns goes to the function; an absent operand stays None. ``store(result, dtype)`` gets
+    what the function returned, in whatever dtype that came out, and gives the new array in *dtype*. So
+    ``"div": operator.truediv`` is a complete kernel. Dtypes are found out once a call signature, not once a call.
+
+    A half precision kernel that computes in float32 should take numbers as they are: a 0.1 that *load* rounded first
+    is another number.
+
+    >>> import numpy, polyad
+    >>> from polyad.backend import cast_by_rule
+    >>> from polyad.interop.numpy import numpy_dtype
+    >>> def load(operand, dtype):
+    ...     return numpy.asarray(operand, numpy_dtype(dtype))
+    >>> def store(result, dtype):
+    ...     return numpy.array(result, numpy_dtype(dtype))
+    >>> table = cast_by_rule({"eq": lambda a, b: a == b}, load=load, store=store)
+    >>> table["eq"].load is load, table["eq"].function(1, 2)
+    (True, False)
+    """
+    entries = {name: one if isinstance(one, Kernel) else Kernel(one) for name, one in kernels.items()}
+    return {name: replace(kernel, load=load, store=store) for name, kernel in entries.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +186,10 @@ class Backend(ABC):
 
     @abstractmethod
     def copy(self, target: Any, source: Any) -> None:
-        """Write *source* into *target*: any strides on both sides, broadcasting, casting dtypes. They may overlap."""
+        """Write *source* into *target*: any strides on both sides, broadcasting, casting dtypes. They may overlap.
+
+        It broadcasts as NumPy's assignment does: *source* may have dimensions of 1 in front that *target* has not.
+        """
 
     @abstractmethod
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
@@ -171,14 +209,24 @@ class Backend(ABC):
 
     @abstractmethod
     def data_ptr(self, array: Any) -> int:
-        """An address or handle number of the array's first element; equal for arrays that start at the same element."""
+        """The address of the array's first element, or a number that serves as one: equal for arrays that start at the
+        same place in memory, different for all others that exist, and higher by the bytes that lie between two starts
+        in one memory.
+        """
+
+    def dlpack_id(self, device: Device) -> int:
+        """The number of *device* among DLPack's devices of its type (``BackendInfo.dlpack``); by default its index."""
+        return device.index or 0
 
     def to_dlpack(self, array: Any, stream: Any, max_version: tuple[int, int] | None) -> Any:
         """A DLPack capsule of the array's memory. Raises BufferError for what the bridge cannot export."""
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
 
-    def from_dlpack(self, source: Any, device: Device) -> Any:
-        """A dense array over the memory of *source*, an object with ``__dlpack__`` on this device."""
+    def from_dlpack(self, source: Any, device: Device) -> tuple[Any, DType]:
+        """A dense array over the memory of *source*, an object with ``__dlpack__`` on this device, and its dtype.
+
+        Raises BufferError for what the bridge cannot take over: strides, dtypes, read-only memory.
+        """
         raise BufferError(f"{self.info.name} shares no memory through DLPack")
 
     def synchronize(self, device: Device) -> None:

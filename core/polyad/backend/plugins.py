@@ -13,6 +13,7 @@ from ..errors import ArgumentTypeError
 from ..state import warn_user
 from . import registry
 from .entry_points import PLUGIN_GROUP, declared, hooks
+from .families import warn_of_unknown_kernels
 from .interface import Backend, Kernel, KernelSupply
 
 _kernels: dict[tuple[str, str], list[KernelSupply]] | None = None
@@ -70,6 +71,7 @@ def _load_all() -> dict[tuple[str, str], list[KernelSupply]]:
         except (Exception, SystemExit) as error:
             _broken[name] = f"{type(error).__name__}: {error}"
             continue
+        warn_of_unknown_kernels(f"plug-in {name!r}", {supply.op for supply in _supplies[name]})
         for supply in _supplies[name]:
             by_op.setdefault((supply.device_type, supply.op), []).append(supply)
     for candidates in by_op.values():

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..dtypes import DType
 from ..layout import contiguous_strides
 from .interface import Kernel, Signature, TensorType
+
+if TYPE_CHECKING:
+    from ..dispatch.promotion import Typing
 
 
 def flat(types: Signature) -> Iterator[Any]:
@@ -18,8 +22,11 @@ def flat(types: Signature) -> Iterator[Any]:
             yield entry
 
 
-def prepare(kernel: Kernel, types: Signature) -> Callable[..., Any] | None:
-    """The kernel's callable for this signature, or None if it does not take it."""
+def prepare(kernel: Kernel, types: Signature, typing: Typing | None = None) -> Callable[..., Any] | None:
+    """The kernel's callable for this signature, or None if it does not take it.
+
+    *typing* is what the op's dtype rule says of the signature; without it the callable is none to be called.
+    """
     if kernel.dtypes is not None and any(
         isinstance(t, TensorType) and t.dtype not in kernel.dtypes for t in flat(types)
     ):
@@ -27,9 +34,45 @@ def prepare(kernel: Kernel, types: Signature) -> Callable[..., Any] | None:
     function: Callable[..., Any] | None = kernel.function
     if kernel.specialize is not None:
         function = kernel.specialize(types)
+    if function is not None and typing is not None and (kernel.load is not None or kernel.store is not None):
+        function = _with_conversions(function, kernel, types, typing)
     if function is not None and kernel.contiguous:
         return _with_contiguous_operands(function, types)
     return function
+
+
+def _as_given(value: Any, dtype: DType) -> Any:
+    return value
+
+
+def _with_conversions(
+    function: Callable[..., Any], kernel: Kernel, types: Signature, typing: Typing
+) -> Callable[..., Any]:
+    load, store = kernel.load or _as_given, kernel.store or _as_given
+    count, outputs = len(types), typing.outputs
+
+    def computed_in(entry: Any, cast: DType | None) -> Any:
+        """The dtype of an operand; for a list of tensors one each, for an absent operand None."""
+        if isinstance(entry, tuple):
+            return tuple(computed_in(part, cast) for part in entry)
+        if isinstance(entry, TensorType):
+            return entry.dtype
+        return None if entry is type(None) else cast or outputs[0]
+
+    dtypes = [computed_in(entry, cast) for entry, cast in zip(types, typing.casts, strict=True)]
+
+    def loaded(operand: Any, dtype: Any) -> Any:
+        if isinstance(dtype, tuple):
+            return [loaded(part, part_dtype) for part, part_dtype in zip(operand, dtype, strict=True)]
+        return operand if dtype is None else load(operand, dtype)
+
+    def call(*args: Any) -> Any:
+        result = function(*map(loaded, args, dtypes), *args[count:])
+        if len(outputs) == 1:
+            return store(result, outputs[0])
+        return tuple(map(store, result, outputs))
+
+    return call
 
 
 def _with_contiguous_operands(function: Callable[..., Any], types: Signature) -> Callable[..., Any]:

@@ -25,6 +25,7 @@ from ..errors import (
     BackendUnavailable,
     DeviceError,
     UndeclaredDType,
+    safe_repr,
 )
 from ..state import state
 from .api_version import API_VERSION, check_api_version
@@ -37,6 +38,7 @@ from .entry_points import (
     hooks,
     package_of,
 )
+from .families import warn_of_unknown_kernels
 from .interface import Backend, TensorType
 
 KNOWN_PACKAGES = {
@@ -143,7 +145,18 @@ def _load(name: str) -> Backend:
             fix="its author should return an instance of a class derived from polyad.backend.Backend",
         )
     backend.info = info
+    _check_kernels(name, backend)
     return backend
+
+
+def _check_kernels(name: str, backend: Backend) -> None:
+    """Warn of kernels for ops that do not exist. A table that is not there yet is not loaded for that."""
+    try:
+        table = backend.kernels
+    except Exception:  # the listing says it, and so does the first op
+        return
+    if isinstance(table, dict):
+        warn_of_unknown_kernels(f"backend {name!r}", table)
 
 
 def _read_info(name: str) -> BackendInfo:
@@ -311,6 +324,7 @@ def register(name: str, backend: Backend) -> Registration:
             )
         _registered.add(name)
         _backends[name] = backend
+    _check_kernels(name, backend)
     return Registration(name)
 
 
@@ -382,7 +396,7 @@ def resolve_device(device: Any) -> Device:
             return _environment_default or _read_environment()
     elif not isinstance(device, (str, Device)):
         raise ArgumentTypeError(
-            f"device: {device!r} is no device", fix='pass a string such as "cpu" or a polyad.device'
+            f"device: {safe_repr(device)} is no device", fix='pass a string such as "cpu" or a polyad.device'
         )
     found = _devices.get(device)
     if found is None:

@@ -2,6 +2,7 @@
 
     python -m polyad.backends       lists every installed backend and plug-in, and what is wrong with it
     polyad doctor                   the same, with versions and a short self-test of each device
+    polyad ops [NAME]               the ops that a backend may have kernels for, and what such a kernel has to do
 
 `list_backends`, `is_available` and `doctor` answer the same questions in a program. `set_fallback`, `fallback` and
 `fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
@@ -20,29 +21,36 @@ from ..backend.fallback import (
     set_policy as set_fallback,
     using_policy as fallback,
 )
+from ..backend.families import UnknownKernelWarning
 from ..backend.plugins import BrokenPluginWarning
 from ..backend.registry import Registration, forget as refresh, is_available, register, unregister
 from ..diagnosis.doctor import DoctorReport, SelfTest, doctor
 from ..diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
+from ..diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
 
 __all__ = [
     "BackendReport",
     "BrokenPluginWarning",
+    "DTypeRow",
     "DeviceReport",
     "DoctorReport",
     "FallbackRecord",
     "FallbackReport",
     "FallbackWarning",
     "Listing",
+    "OpReport",
     "PluginReport",
     "Registration",
     "SelfTest",
+    "UnknownKernelWarning",
+    "describe_op",
     "doctor",
     "fallback",
     "fallback_report",
     "get_fallback",
     "is_available",
     "list_backends",
+    "list_ops",
     "refresh",
     "register",
     "reset_fallback_report",

@@ -35,11 +35,13 @@ class Batched(Wrapped):
 
     Attributes:
         _batched: whether the first dimension of the inner tensor is the batch; if not, all samples are the same.
+        _given_dim: where the batch was in the argument of the mapped function that this tensor is; 0 for any other.
     """
 
-    __slots__ = ("_batched",)
+    __slots__ = ("_batched", "_given_dim")
 
     _batched: bool
+    _given_dim: int
     _level: VmapLevel
 
     def _like(self, inner: Tensor) -> Batched:
@@ -64,7 +66,7 @@ class Batched(Wrapped):
 
     def _show(self, view: Wrapped) -> None:
         super()._show(view)
-        self._batched = view._batched  # type: ignore[attr-defined]
+        self._batched, self._given_dim = view._batched, 0  # type: ignore[attr-defined]
 
     def _made_like(self, created: Tensor) -> Tensor:
         level = self._level

@@ -48,7 +48,7 @@ class VmapLevel(Level):
             shape, strides = shape[1:], strides[1:]
         type_ = inner._type.nd if shape else inner._type.zd
         out: Batched = Batched._over(self, inner, Handle(shape, strides, self), type_)
-        out._batched = batched
+        out._batched, out._given_dim = batched, 0
         return out
 
     def lift(self, tensor: Tensor) -> Batched:

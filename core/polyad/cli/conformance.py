@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from typing import Any
 
 __all__ = ["add_parser"]
@@ -20,6 +21,9 @@ a process of their own, so that a test that crashes or hangs fails and does not 
 
 IN_ONE_PROCESS = ("--pdb", "--trace", "-s", "--capture", "-n", "--numprocesses", "--collect-only", "--co", "no:xdist")
 """Options of pytest that need the terminal, or say themselves how many processes there are."""
+
+PATIENCE = 3.0
+"""Seconds that the tests' process has for ending after Ctrl-C; then it did not get it, and is asked to end."""
 
 CRASHES = 100
 """After so many tests that crash or hang a run ends."""
@@ -48,7 +52,12 @@ def add_parser(commands: Any) -> None:
     add("--report", metavar="FILE", help="write the score card to FILE as JSON")
     add("--junit", metavar="FILE", help="write every test's outcome to FILE as JUnit XML")
     add("--tier", action="append", type=int, choices=(0, 1, 2), metavar="N", help="only this tier; may be repeated")
-    add("--family", action="append", metavar="F", help="only samples of this family, such as linalg; may be repeated")
+    add(
+        "--family",
+        action="append",
+        metavar="F",
+        help="only this family, as cards print it, such as linalg; may be repeated",
+    )
     add("-k", dest="expression", metavar="EXPR", help="only tests whose names match, as pytest's -k")
     add("--seed", type=_at_least(0), metavar="N", help="decides all inputs (default: 0)")
     add("--shard", metavar="I/N", help="only part I of N; the cards of all parts merge")
@@ -79,7 +88,7 @@ def _at_least(least: int) -> Any:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run pytest in a process of its own; Ctrl-C reaches it, and its summary is printed."""
+    """Run pytest in a process of its own; Ctrl-C and SIGTERM reach it, and its summary is printed."""
     ignored = [option for option, name in SELECTING.items() if arguments.merge and getattr(arguments, name) is not None]
     if ignored:
         print(f"polyad conformance: --merge runs nothing, so {ignored[0]} has no meaning", file=sys.stderr)
@@ -95,17 +104,39 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
-    process = subprocess.Popen([sys.executable, *(_merging(arguments) if arguments.merge else _testing(arguments))])
-    while True:
-        try:
-            code = process.wait()
-            break
-        except KeyboardInterrupt:
-            continue  # pytest got it too, and is about to end with its summary
+    code = _wait_for(
+        subprocess.Popen([sys.executable, *(_merging(arguments) if arguments.merge else _testing(arguments))]),
+        interactive=any(option in IN_ONE_PROCESS for option in _options(arguments.after_dashes)),
+    )
     if code < 0:
         print(f"polyad conformance: the tests' process was ended by {_signal_name(-code)}", file=sys.stderr)
         return 1
     return code
+
+
+def _wait_for(process: subprocess.Popen[bytes], interactive: bool) -> int:
+    """The exit code of *process*, which is told of signals that only this one got."""
+    ours = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, lambda number, frame: process.terminate()) if ours else None
+    patience = None
+    try:
+        while True:
+            try:
+                return process.wait() if patience is None else process.wait(patience)
+            except KeyboardInterrupt:
+                # From a terminal pytest got it too, and is about to end with its summary, or to show its debugger.
+                patience = None if interactive else PATIENCE
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                patience = None
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _options(after_dashes: list[str]) -> list[str]:
+    """The names of the options that go to pytest."""
+    return [argument.partition("=")[0] for argument in after_dashes]
 
 
 def _signal_name(number: int) -> str:
@@ -126,7 +157,7 @@ def _testing(arguments: argparse.Namespace) -> list[str]:
 
     suite = importlib.util.find_spec("polyad_conformance")
     # The suite's own settings, not those of a project whose folder this is.
-    own = [argument.partition("=")[0] for argument in arguments.after_dashes]
+    own = _options(arguments.after_dashes)
     apart = importlib.util.find_spec("xdist") is not None and not any(option in IN_ONE_PROCESS for option in own)
     settings = os.path.join(os.path.dirname(suite.origin), "pytest.ini") if suite and suite.origin else None
     return [

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from ..demo.run import Demo, Interrupted, Options
     from ..demo.screen import Screen
-    from ..errors import PolyadError
+    from ..errors import NonFiniteError, PolyadError
     from ..files import FileTrouble
 
     resume = Path(arguments.resume) if isinstance(arguments.resume, str) else arguments.resume
@@ -81,6 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 0 if demo.run(Screen(Console(highlight=False))) else 1
     except FileTrouble as error:
         return _fail(error)
+    except NonFiniteError as error:
+        _fail(error)
+        return 1
     except Interrupted as stopped:
         print(f"\nInterrupted. {stopped}", file=sys.stderr)
         return 130

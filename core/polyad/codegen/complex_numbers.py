@@ -69,6 +69,14 @@ def _logarithm(z: Pair) -> Pair:
     return _log(_hypot(*z)), _atan2(z[1], z[0])
 
 
+def _logarithm_of_one_more(z: Pair) -> Pair:
+    """Its real part is half of log1p(|1 + z|**2 - 1) where that is not close to -1 and does not overflow."""
+    excess = z[0] * (z[0] + 2) + z[1] * z[1]
+    near = both(both(_abs(z[0]) <= 2, _abs(z[1]) <= 2), excess > -0.5)
+    far = _log(_hypot(z[0] * 0.5 + 0.5, z[1] * 0.5)) + math.log(2)
+    return where(near, _log1p(where(near, excess, 0)) * 0.5, far), _atan2(z[1], z[0] + 1)
+
+
 def _square_root(z: Pair) -> Pair:
     """From the half of |z| + |re|, which does not cancel; the sign of im decides the branch."""
     size = _hypot(*z)
@@ -187,7 +195,7 @@ LOWERED: dict[str, Callable[..., Pair | Expression]] = {
     "log": _logarithm,
     "log2": _scaled(_logarithm, 1 / math.log(2)),
     "log10": _scaled(_logarithm, 1 / math.log(10)),
-    "log1p": lambda z: (_log1p(z[0] * (z[0] + 2) + z[1] * z[1]) * 0.5, _atan2(z[1], z[0] + 1)),
+    "log1p": _logarithm_of_one_more,
     "sqrt": _square_root,
     "pow": _power,
     "sinh": _hyperbolic_sine,

@@ -6,8 +6,8 @@
     4n bytes sizes, unsigned big-endian
     data     row-major
 
-Source: http://yann.lecun.com/exdb/mnist/ ("the IDX file format"). Invariant: no more is unpacked than the file can
-hold, and the sizes must fit the data exactly.
+Source: http://yann.lecun.com/exdb/mnist/ ("the IDX file format"). Invariant: no more is unpacked than `unpacked_at_most`
+allows for the file, and the sizes must fit the data exactly.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import IO
 
 from .. import dtypes
 from ..errors import SerializationError
-from ..files import opened
+from ..files import checked_path, opened, unpacked_at_most
 from ..interop.numpy import frombuffer
+from ..layout import LARGEST_RANK, is_addressable
 from ..tensor import Tensor
 
 __all__ = ["read_idx"]
 
 GZIP = b"\x1f\x8b"
 UNSIGNED_BYTES = 8
-LARGEST_GZIP_RATIO = 1032  # of deflate: https://www.zlib.net/zlib_tech.html, "Maximum Compression Factor"
 
 
 def read_idx(path: str | os.PathLike[str]) -> Tensor:
@@ -37,7 +37,8 @@ def read_idx(path: str | os.PathLike[str]) -> Tensor:
 
     Raises:
         FileNotFoundError, PermissionError, OSError: a path that cannot be read.
-        RuntimeError (SerializationError): a file that is no IDX file of bytes, is cut off, or has data left over.
+        RuntimeError (SerializationError): a file that is no IDX file of bytes, is cut off, has data left over, or
+            unpacks to more than a hundred times its size and 64 MiB.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "labels-idx1-ubyte")
@@ -45,7 +46,7 @@ def read_idx(path: str | os.PathLike[str]) -> Tensor:
     >>> read_idx(file)
     tensor([7, 8, 9], dtype=polyad.uint8)
     """
-    name = os.fspath(path)
+    name = checked_path(path, "read_idx")
     with opened(path, "read_idx") as file:
         size = os.fstat(file.fileno()).st_size
         compressed = file.peek(2)[:2] == GZIP  # type: ignore[attr-defined]  # a BufferedReader
@@ -53,7 +54,7 @@ def read_idx(path: str | os.PathLike[str]) -> Tensor:
             return _read(file, size, name)
         try:
             with gzip.GzipFile(fileobj=file) as stream:
-                return _read(stream, size * LARGEST_GZIP_RATIO, name)
+                return _read(stream, unpacked_at_most(size), name)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise _damaged(name, f"cannot be unpacked: {error}") from error
 
@@ -67,12 +68,14 @@ def _read(stream: IO[bytes] | gzip.GzipFile, at_most: int, name: str) -> Tensor:
         raise _damaged(
             name, f"holds {rank}-d elements of IDX type 0x{code:02x}; only arrays of unsigned bytes (0x08) are read"
         )
+    if rank > LARGEST_RANK:
+        raise _damaged(name, f"has {rank} dimensions; a tensor has {LARGEST_RANK} at most")
     header = stream.read(4 * rank)
     if len(header) < 4 * rank:
         raise _damaged(name, "is cut off inside its header")
     shape = struct.unpack(f">{rank}I", header)
     count = math.prod(shape)
-    if count > at_most:
+    if count > at_most or not is_addressable(shape, 1):
         raise _damaged(name, f"says its shape is {shape}, which is more than a file of its size can hold")
     data = bytearray(stream.read(count))
     if len(data) < count:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import dtypes
 from ..errors import SerializationError
-from ..files import FileMissing
+from ..files import FileMissing, checked_path
 from ..tensor import Tensor
 from ..utils.data import TensorDataset
 from .idx import read_idx
@@ -42,8 +42,9 @@ class MNIST(TensorDataset):
 
     def __init__(self, root: str | os.PathLike[str], train: bool = True) -> None:
         part = "train" if train else "t10k"
+        folder = Path(checked_path(root, type(self).__name__))
         images_path, labels_path = (
-            self._find(Path(root), f"{part}-{what}-ubyte") for what in ("images-idx3", "labels-idx1")
+            self._find(folder, f"{part}-{what}-ubyte") for what in ("images-idx3", "labels-idx1")
         )
         images, labels = read_idx(images_path), read_idx(labels_path)
         name = type(self).__name__

@@ -11,6 +11,7 @@ A checkpoint is a dict in a file of :func:`polyad.save`, which replaces the old 
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _PARTS: dict[str, type] = {
     "random": dict,
     "args": dict,
 }
+_ENTRY = ("epoch", "loss", "train", "held_out", "seconds")
 
 
 def write_checkpoint(
@@ -71,7 +73,31 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     for part, type_ in _PARTS.items():
         if not isinstance(found.get(part), type_):
             raise _unfit(path, f"is a checkpoint without {part}")
+    wrong = _wrong_entry(found)
+    if wrong:
+        raise _unfit(path, f"is a checkpoint with {wrong}")
     return found
+
+
+def _wrong_entry(found: dict[str, Any]) -> str:
+    """What of the checkpoint's plain values is not as `write_checkpoint` writes it, in words; empty if all is."""
+    for number, entry in enumerate(found["history"]):
+        if not isinstance(entry, dict) or not all(_is_number(entry.get(name)) for name in _ENTRY):
+            return f"an entry {number} of history that is not of an epoch"
+    args = found["args"]
+    if not isinstance(args.get("data"), str):
+        return "no name of its data"
+    if not isinstance(args.get("batch_size"), int) or args["batch_size"] < 1:
+        return f"the batch size {args.get('batch_size')!r}"
+    if not _is_number(args.get("lr")) or args["lr"] <= 0:
+        return f"the learning rate {args.get('lr')!r}"
+    if not 0 <= found["seed"] < 2**63:
+        return f"the seed {found['seed']}"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, int) and abs(value) < 2**63
 
 
 def restore(
@@ -80,8 +106,12 @@ def restore(
     """Put a run's parts into the state that *checkpoint* holds.
 
     Raises:
-        SerializationError: the checkpoint is of another model.
+        SerializationError: the checkpoint is of another model, or holds NaN or infinities.
     """
+    for part in ("model", "optimizer"):
+        place = _nonfinite(checkpoint[part])
+        if place is not None:
+            raise _unfit(path, f"holds NaN or infinities, in {part}{place}: training it further is in vain")
     try:
         model.load_state_dict(checkpoint["model"])
         optimizer.load_state_dict(checkpoint["optimizer"])
@@ -89,6 +119,18 @@ def restore(
         polyad.set_rng_state(checkpoint["random"]["default"])
     except (PolyadError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise _unfit(path, f"is a checkpoint of another model: {str(error).splitlines()[0]}") from error
+
+
+def _nonfinite(value: Any) -> str | None:
+    """Where in nested dicts and lists the first tensor is that has an element which is no finite number."""
+    if isinstance(value, polyad.Tensor):
+        return None if value.isfinite().all() else ""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+    for key, item in items:
+        place = _nonfinite(item)
+        if place is not None:
+            return f"[{key!r}]{place}"
+    return None
 
 
 def _unfit(path: Path, what: str) -> SerializationError:

@@ -6,6 +6,7 @@ run, the checkpoint of the last finished epoch is on the disk.
 
 from __future__ import annotations
 
+import copy
 import tempfile
 import time
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import polyad
 from polyad import Generator, Tensor
 from polyad.datasets import Digits, FashionMNIST
-from polyad.errors import ArgumentError
+from polyad.errors import ArgumentError, NonFiniteError
 from polyad.files import trouble
 from polyad.optim import Adam
 from polyad.utils.data import DataLoader
@@ -105,6 +106,8 @@ class Demo:
         Raises:
             Interrupted: Ctrl-C; the message says what is on the disk.
             FileTrouble: the checkpoint or the picture could not be written, the disk being full, say.
+            NonFiniteError: the loss, or what the model predicts, is no number any more; the message says where the
+                first NaN or infinity arose.
         """
         try:
             self.introduce(screen)
@@ -156,11 +159,15 @@ class Demo:
             screen.epoch_row(entry, is_best=False)
         for epoch in range(self.epochs_before + 1, self.epochs + 1):
             start = time.perf_counter()
-            with screen.progress(epoch, self.epochs, len(self.loader)) as after_batch:
-                loss, train_accuracy = train_one_epoch(
-                    self.model, self.loader, self.optimizer, self.device, after_batch
-                )
-                predictions = predict(self.model, self.held_out.images, self.device)
+            before = self._state()
+            try:
+                with screen.progress(epoch, self.epochs, len(self.loader)) as after_batch:
+                    loss, train_accuracy = train_one_epoch(
+                        self.model, self.loader, self.optimizer, self.device, after_batch
+                    )
+                    predictions = predict(self.model, self.held_out.images, self.device)
+            except NonFiniteError as error:
+                raise self._explained(error, epoch, before) from None
             entry = {
                 "epoch": epoch,
                 "loss": loss,
@@ -172,6 +179,34 @@ class Demo:
             self.history.append(entry)
             self._save()
             screen.epoch_row(entry, is_best)
+
+    def _state(self) -> tuple[Any, ...]:
+        """A copy of all that an epoch depends on."""
+        parts = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+        return (*parts, self.shuffling.get_state(), polyad.get_rng_state())
+
+    def _explained(self, error: NonFiniteError, epoch: int, before: tuple[Any, ...]) -> NonFiniteError:
+        """*error* with the op that made the first NaN or infinity: the epoch is run again, looking at every result."""
+        model, optimizer, shuffling, default = before
+        self.model.load_state_dict(model)
+        self.optimizer.load_state_dict(optimizer)
+        self.shuffling.set_state(shuffling)
+        polyad.set_rng_state(default)
+        notes = {}
+        try:
+            with polyad.detect_nonfinite():
+                train_one_epoch(self.model, self.loader, self.optimizer, self.device)
+                predict(self.model, self.held_out.images, self.device)
+        except NonFiniteError as first:
+            if first.lines:  # of an op; without lines it is the same error as before
+                # The line of the user's program is that of the command: there is no other.
+                notes = {"first": first.message, **{name: text for name, text in first.lines.items() if name != "line"}}
+        notes["safe"] = self.what_is_safe()
+        return NonFiniteError(
+            f"epoch {epoch}: {error.message}",
+            notes=notes,
+            fix=f"take shorter steps: a smaller --lr than {self.lr:g}",
+        )
 
     def _save(self) -> None:
         args = {"data": self.data, "batch_size": self.batch_size, "lr": self.lr}

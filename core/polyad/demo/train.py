@@ -8,10 +8,12 @@ has never seen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 import polyad
 from polyad import Tensor, nn
+from polyad.errors import NonFiniteError
 from polyad.optim import Optimizer
 
 __all__ = ["accuracy", "predict", "train_one_epoch"]
@@ -24,12 +26,15 @@ def train_one_epoch(
     device: polyad.device,
     after_batch: Callable[[], None] = lambda: None,
 ) -> tuple[float, float]:
-    """Show the model every image once; return the mean loss and the share of images it got right on the way."""
+    """Show the model every image once; return the mean loss and the share of images it got right on the way.
+
+    Raises NonFiniteError when the loss is no longer a finite number: from then on nothing is learned.
+    """
     loss_function = nn.CrossEntropyLoss()
     total_loss, right, seen = 0.0, 0, 0
 
     model.train()
-    for images, labels in loader:
+    for number, (images, labels) in enumerate(loader, 1):
         images, labels = images.to(device), labels.to(device)
 
         optimizer.zero_grad()  #                    1. forget the gradients of the last batch
@@ -38,7 +43,10 @@ def train_one_epoch(
         loss.backward()  #                          4. find out which way each parameter should go
         optimizer.step()  #                         5. go a small step that way
 
-        total_loss += loss.item() * len(labels)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise NonFiniteError(f"training: the loss of batch {number} is {value}")
+        total_loss += value * len(labels)
         right += int((scores.argmax(1) == labels).sum().item())
         seen += len(labels)
         after_batch()
@@ -48,10 +56,16 @@ def train_one_epoch(
 
 @polyad.no_grad()
 def predict(model: nn.Module, images: Tensor, device: polyad.device, batch_size: int = 500) -> Tensor:
-    """The class that the model gives each image, int64 (n,) on the CPU. Nothing is learned here."""
+    """The class that the model gives each image, int64 (n,) on the CPU. Nothing is learned here.
+
+    Raises NonFiniteError if a score is NaN or infinite: the largest of such scores means nothing.
+    """
     model.eval()
     batches = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
-    return polyad.cat([model(batch.to(device)).argmax(1).cpu() for batch in batches])
+    scores = polyad.cat([model(batch.to(device)).cpu() for batch in batches])
+    if not scores.isfinite().all():
+        raise NonFiniteError("predicting: scores of the model are NaN or infinite")
+    return scores.argmax(1)
 
 
 def accuracy(predictions: Tensor, labels: Tensor) -> float:

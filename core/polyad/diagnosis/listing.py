@@ -14,6 +14,7 @@ from .. import ops as _declared_ops  # declares every op, so that kernels can be
 from ..backend import plugins, registry
 from ..backend.api_version import API_VERSION
 from ..backend.entry_points import PLUGIN_GROUP, declared, package_of
+from ..backend.families import listed_unknown, unknown_kernels
 from ..backend.interface import Backend
 from ..device import Device
 from ..dispatch.op import OPS, primitives
@@ -172,13 +173,10 @@ def _of_loaded(name: str, backend: Backend) -> dict[str, Any]:
     except Exception as error:
         problems.append(f"its kernels cannot be listed: {type(error).__name__}: {error}")
         fix = fix or "report it to the backend's author"
-    unknown = own - OPS.keys()
+    unknown = unknown_kernels(own)
     if unknown:
-        problems.append(f"it has kernels for ops that do not exist here: {', '.join(sorted(unknown))}")
-        fix = (
-            fix
-            or "its author should compare the names with polyad.dispatch.op.OPS, or it was written for another polyad"
-        )
+        problems.append(f"it has kernels for ops that do not exist here: {listed_unknown(unknown)}")
+        fix = fix or "its author should compare the names with `polyad ops`, or it was written for another polyad"
     required = primitives().keys()
     return {
         "devices": tuple(devices),
@@ -223,8 +221,8 @@ def _plugins() -> Iterator[PluginReport]:
             )
             continue
         kernels = tuple((supply.device_type, supply.op, supply.priority) for supply in supplies.get(name, ()))
-        unknown = sorted({op for _, op, _ in kernels} - OPS.keys())
-        problem = f"it has kernels for ops that do not exist here: {', '.join(unknown)}" if unknown else ""
+        unknown = unknown_kernels({op for _, op, _ in kernels})
+        problem = f"it has kernels for ops that do not exist here: {listed_unknown(unknown)}" if unknown else ""
         yield PluginReport(
             name, package, kernels, problem, "upgrade it, or polyad, so that both know the same ops" if unknown else ""
         )

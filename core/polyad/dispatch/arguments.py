@@ -14,9 +14,9 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from numbers import Complex, Real
-from typing import Any, SupportsIndex
+from functools import cache, wraps
+from numbers import Complex, Integral, Real
+from typing import Any, TypeVar
 
 from .. import dtypes
 from ..dtypes import DType
@@ -32,10 +32,12 @@ from ..errors import (
     ShapeError,
     wrong_type,
 )
+from ..layout import int_of
 from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
 
 Fits = Callable[[Any], bool]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _is_number(value: Any) -> bool:
@@ -49,7 +51,7 @@ def _is_real(value: Any) -> bool:
 def _is_int(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value.numel() == 1 and value.dtype.category <= dtypes.INTEGER
-    return isinstance(value, SupportsIndex) and not isinstance(value, type)
+    return isinstance(value, bool) or int_of(value) is not None
 
 
 def _is_bool(value: Any) -> bool:
@@ -85,6 +87,26 @@ _UNDERSTOOD: dict[str, tuple[str, Fits]] = {
 }  # fmt: skip
 """What fits an annotation, and its name."""
 
+
+def _answers(question: Callable[[Any], Any]) -> Fits:
+    def fits(value: Any) -> bool:
+        try:
+            question(value)
+        except Exception:
+            return False
+        return True
+
+    return fits
+
+
+_GENERIC: dict[str, tuple[str, Fits]] = {
+    "Callable": ("a function", callable),
+    "Iterable": ("an iterable", _answers(iter)),
+    "Sized": ("something of a length", _answers(len)),
+    "Sequence": ("a sequence", lambda value: hasattr(value, "__len__") and hasattr(value, "__getitem__")),
+}
+"""The same for annotations with anything in brackets."""
+
 _ALIASES = {
     "PerAxis": "int | Sequence[int]",
     "Dims": "int | Sequence[int] | None",
@@ -103,10 +125,11 @@ def _alternatives(annotation: str) -> tuple[tuple[str, Fits], ...]:
         annotation = annotation.replace(alias, meaning)
     alternatives = []
     for part in re.split(r" \| (?![^\[]*\])", annotation):
-        if part not in _UNDERSTOOD:
+        understood = _UNDERSTOOD.get(part) or _GENERIC.get(part.partition("[")[0])
+        if understood is None:
             return ()
-        if _UNDERSTOOD[part] not in alternatives:
-            alternatives.append(_UNDERSTOOD[part])
+        if understood not in alternatives:
+            alternatives.append(understood)
     return tuple(alternatives)
 
 
@@ -139,7 +162,7 @@ def _as_int(function: str, name: str, value: Any) -> Any:
         return value
     if not _is_int(value):
         raise wrong_type(function, name, value, "an int")
-    return int(value)
+    return int(value)  # a tensor of bool, too
 
 
 def _as_float(function: str, name: str, value: Any) -> Any:
@@ -147,7 +170,12 @@ def _as_float(function: str, name: str, value: Any) -> Any:
         return value
     if not _is_real(value):
         raise wrong_type(function, name, value, "a number")
-    return value.item() if isinstance(value, Tensor) else float(value)
+    try:
+        return value.item() if isinstance(value, Tensor) else float(value)
+    except OverflowError:
+        raise OptionError(
+            f"{function}: {name} is too large for a float", operands={name: value}, fix="use a smaller number"
+        ) from None
 
 
 def _as_number(function: str, name: str, value: Any) -> Any:
@@ -155,7 +183,9 @@ def _as_number(function: str, name: str, value: Any) -> Any:
         return value.item()
     if not isinstance(value, Complex):
         raise wrong_type(function, name, value, "a number")
-    return value
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value) if isinstance(value, Real) else complex(value)
 
 
 def _as_dtype(function: str, name: str, value: Any) -> DType:
@@ -232,6 +262,32 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     return problem
 
 
+def explaining(function: F) -> F:
+    """*function*, a public function that is no op, such that errors say what is wrong with its arguments.
+
+    A method is called by its class in the message. Calls of functions that a user passed may be inside: what they raise
+    passes as it is.
+    """
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            signature = inspect.signature(function)
+            try:
+                arguments = signature.bind(*args, **kwargs).arguments
+            except TypeError:  # Python has said what is wrong with their number or names
+                raise error from None
+            name = function.__qualname__.removesuffix(".__init__")
+            problem = explained(name, signature, arguments, error)
+            if problem is error:
+                raise
+            raise problem from error
+
+    return call  # type: ignore[return-value]
+
+
 def defect(function: str, operands: Mapping[str, Any], error: Exception) -> InternalError:
     """The error to raise for *error*, for which polyad or a backend is to blame."""
     return InternalError(
@@ -262,6 +318,7 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether *error* says that there is not enough memory: NumPy raises ValueError for what no memory could hold."""
     return isinstance(error, MemoryError) or (
         isinstance(error, (ValueError, OverflowError))
+        and "int too large" not in str(error)
         and any(words in str(error) for words in ("array is too big", "Maximum allowed", "dimension size", "too large"))
     )
 

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..history.node import record, record_many
-from ..state import state
+from ..state import NO_MODES, state
+from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .inplace import wrote_directly
 from .modes import through_modes
+from .out import write_out, wrote_directly
 from .plan import describe_failure, find_plan
 from .views import apply_view
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{plain}{out}    if state.modes:
+{plain}{out}    modes_ = state.modes
+    if modes_:
         return through_modes(op, ({values}))
 """
 
@@ -57,6 +58,8 @@ _ONE = """\
     out_._array = array
     out_._type = plan.nd if array.ndim else plan.zd
     out_._node = out_._storage = out_._grad = out_._view = None
+    if modes_ is not NO_MODES:
+        out_._view = INFERENCE
     if plan.differentiable and ({needs}) and state.grad_enabled:
         record(op, ({values}), out_)
     return out_
@@ -80,6 +83,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         return _view_caller(op, definition)
     filename = f"polyad-op:{op.name}"
     scope: dict[str, Any] = {
+        "NO_MODES": NO_MODES, "INFERENCE": INFERENCE,
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
@@ -230,51 +234,3 @@ def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
             raise problem from error
 
     return caller
-
-
-def write_out(out: Any, result: Any) -> Any:
-    """Put *result* into *out*, the tensor (or tuple of tensors) that the user gave, resized if it is empty;
-    returns *out*.
-
-    Raises RuntimeError when out's device differs or its dtype cannot hold the result, TypeError when it is no tensor.
-    """
-    if isinstance(result, tuple):
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise ArgumentTypeError(
-                f"out: the op has {len(result)} results, out is {out!r}",
-                fix="give a tuple with a tensor for each result",
-            )
-        written = [write_out(tensor, part) for tensor, part in zip(out, result, strict=True)]
-        return type(result)(*written) if hasattr(result, "_fields") else tuple(written)
-    if not isinstance(out, Tensor):
-        raise ArgumentTypeError(f"out: {out!r} is no tensor", fix="pass a tensor of the result's dtype and device")
-    from ..dtypes import can_cast
-
-    if out.device != result.device:
-        raise DeviceError(
-            "out: it is on another device than the result",
-            operands={"out": out, "result": result},
-            fix=f"make out on {result.device}",
-        )
-    if not can_cast(result.dtype, out.dtype):
-        raise DTypeError(
-            "out: its dtype cannot hold the result",
-            operands={"out": out, "result": result},
-            fix=f"make out with dtype {result.dtype}",
-        )
-    if result.requires_grad or (out.requires_grad and state.grad_enabled):
-        raise AutogradError(
-            "out: a result written to out has no gradient, but an operand requires one",
-            operands={"out": out},
-            fix="drop out=, or work under polyad.no_grad()",
-        )
-    if out._array.shape != result._array.shape:
-        if out.requires_grad:
-            raise AutogradError(
-                "out: a tensor that requires a gradient cannot be resized",
-                operands={"out": out, "result": result},
-                fix="give a tensor of the result's shape",
-            )
-        out._resize(result._array.shape)
-    out.copy_(result)
-    return out

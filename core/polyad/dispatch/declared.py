@@ -53,18 +53,39 @@ class ForwardRule(NamedTuple):
 
 
 class Op:
-    """A declared op.
+    """A declared op: what may be asked of ``polyad.dispatch.op.OPS["sum"]``.
+
+    `polyad.backends.describe_op` says the same in words and tables.
+
+    >>> import polyad
+    >>> from polyad.backend.registry import tensor_type
+    >>> from polyad.dispatch.op import OPS
+    >>> op = OPS["sum"]
+    >>> op.operands, op.params, op.kind
+    ({'input': 'tensor'}, ('dims', 'keepdim'), 'primitive')
+    >>> op.shape((2, 3), (1,), True)
+    (2, 1)
+    >>> bools = tensor_type(polyad.bool, polyad.device("cpu"), zero_dim=False)
+    >>> op.dtype((bools,), {}).outputs
+    (polyad.int64,)
 
     Attributes:
-        name, kind: see `polyad.dispatch.op`.
+        name: unique among ops, and the key of tables of kernels.
+        kind: "primitive", "composite" or "view".
+        definition: the def that declares it.
         title: what errors call it: the public function's name where that is another.
         operands: names of the tensor parameters, with how each may be given: "tensor", "number" (a tensor or a number),
             "optional" (a tensor or None), "flexible" (any of the three) or "list".
         params: names of the other parameters, in order.
         keyed: the params that the plan depends on (dtypes, devices).
-        dtype: the dtype rule.
+        dtype: the dtype rule, ``dtype(types, keyed)``: from an entry for each operand (its tensor type, the type of a
+            number, NoneType, a tuple of these for a list) and the keyed params by name to ``casts``, the dtype that
+            each operand is cast to (None for "as it is"), and ``outputs``, the results' dtypes. Raises what the user
+            gets to see for dtypes that the op does not take.
         structure: which elements of the operands an element of the result depends on (`polyad.dispatch.structure`).
-        shape: the shape rule, ``shape(*operand_shapes, *params)``, None for a number or absent operand.
+        shape: the shape rule, ``shape(*operand_shapes, *params)`` with None for a number or an absent operand: the
+            result's shape, or a tuple of them for several results. Raises what the user gets to see for shapes that
+            do not fit. None for a composite or view whose body says it.
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
         formulas: gradient formulas.  saves_out: whether any of them needs the result.
@@ -99,6 +120,7 @@ class Op:
         self.outputs = outputs
         self.keyed = keyed
         self.grad_name = grad_name or "".join(part.capitalize() for part in self.name.split("_")) + "Backward0"
+        self.definition = definition
         self.body = None if kind == "primitive" else definition
         self.signature = inspect.signature(definition)
         self.operands: dict[str, str] = {}

@@ -3,7 +3,9 @@
     plain values   flags, counts, numbers and dtypes are checked, and brought to Python's own types: 0-d tensors and
                    NumPy numbers stand for numbers, Python types for dtypes, as in PyTorch
     errors         what Python or NumPy raises for arguments that do not fit is told in polyad's words
-    axis=0         NumPy's names of parameters are understood, where there is a ``dim`` or an ``out``
+    size=(2, 3)    sizes and dims that may be given one by one can be given by name, too, as one sequence
+    axis=0         NumPy's names of parameters are understood, where there is a ``dim`` or an ``out``; and other names
+                   that PyTorch has for one parameter
     out=           is written to
 
 It is generated with the definition's own signature, since the ops that it fronts are called millions of times;
@@ -20,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .caller import generated, plain_values, write_out
-from .inplace import wrote_directly
+from .caller import generated, plain_values
+from .out import write_created, write_out, write_sequence, wrote_directly
 
 if TYPE_CHECKING:
     from .declared import Op
 
 _BODY = """\
 def {name}({signature}):
-{names}{values}{dtype}    try:
+{spread}{names}{values}{dtype}    try:
 {call}
     except Exception as error_:
         problem_ = explained_({name!r}, signature_, {given}, error_)
@@ -39,7 +41,14 @@ def {name}({signature}):
 
 _NAMES = """\
     if {asked}:
-        return renamed_(call_, signature_, {given}, others_)
+        return renamed_(call_, signature_, names_, {given}, others_)
+"""
+
+_SPREAD = """\
+    if {name} is missing_:
+        {name} = {name}_
+    else:
+        {name} = spread_(call_, {name!r}, {name}_, {name})
 """
 
 _DTYPE_OF_OUT = """\
@@ -61,19 +70,32 @@ NUMPY_NAMES = (
     ("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("a", "input"), ("x1", "input"), ("x2", "other"),
 )  # fmt: skip
 
+SPREAD = frozenset({"size", "shape", "dims", "repeats"})
+"""The names of ints that are given as ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
+
 MISSING: Any = object()
-"""Stands for a required argument that was not given; it may have come under NumPy's name."""
+"""Stands for an argument that was not given; it may have come under another name."""
 
 
 def front(
-    definition: Callable[..., Any], *, numpy_names: bool = False, dtype_of_out: bool = False, fronts: Op | None = None
+    definition: Callable[..., Any],
+    *,
+    other_names: tuple[tuple[str, str], ...] = (),
+    dtype_of_out: bool = False,
+    sequence: bool = False,
+    fronts: Op | None = None,
 ) -> Any:
-    """*definition* with all that this module's docstring lists; see `polyad.dispatch.op.function`."""
+    """*definition* with all that this module's docstring lists; see `polyad.dispatch.op.function`. *other_names* are
+    pairs of a name that is understood and the parameter that it means.
+    """
     signature = inspect.signature(definition)
     parameters = signature.parameters
+    spread = next((name for name, one in parameters.items() if _is_spread(one)), None)
     scope: dict[str, Any] = {
         "definition_": definition, "signature_": signature, "explained_": explained, "renamed_": renamed,
-        "write_out_": write_out, "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
+        "spread_": spread_out, "names_": other_names,
+        "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
+        "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
@@ -85,8 +107,9 @@ def front(
         asked = " or ".join(["others_", *(f"{name} is missing_" for name in required)])
         return _BODY.format(
             name=definition.__name__,
-            signature=", ".join(_parts(signature, numpy_names)),
-            names=_NAMES.format(asked=asked, given=given) if numpy_names else "",
+            signature=", ".join(_parts(signature, bool(other_names))),
+            spread=_SPREAD.format(name=spread) if spread else "",
+            names=_NAMES.format(asked=asked, given=given) if other_names else "",
             values=plain_values(definition.__name__, signature),
             dtype=_DTYPE_OF_OUT if dtype_of_out else "",
             call=(_OUT if "out" in parameters else "        return definition_({arguments})").format(
@@ -96,10 +119,11 @@ def front(
         )
 
     filename = f"polyad-front:{definition.__module__}.{definition.__name__}"
-    defaults = _defaults(signature, numpy_names)
+    defaults = _defaults(signature, bool(other_names))
     call: Any = generated(definition, signature, filename, scope, source, defaults)
     scope["call_"] = call
     call.__wrapped__ = definition
+    call.__other_names__ = frozenset(other for other, name in other_names if name in parameters)
     return call
 
 
@@ -112,6 +136,10 @@ def _direct(parameters: Mapping[str, inspect.Parameter], count: int) -> str:
     return _DIRECT.format(alone=alone, operands=", ".join(operands))
 
 
+def _has_operands(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    return any("Tensor" in str(given.annotation) for name, given in parameters.items() if name != "out")
+
+
 def _is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and parameter.kind not in (
         parameter.VAR_POSITIONAL,
@@ -119,9 +147,13 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     )
 
 
-def _parts(signature: inspect.Signature, numpy_names: bool) -> list[str]:
-    """The parameters as they stand in a def. Defaults are set afterwards; where NumPy's names are understood, required
-    parameters get a default, too.
+def _is_spread(parameter: inspect.Parameter) -> bool:
+    return parameter.kind is parameter.VAR_POSITIONAL and parameter.name in SPREAD
+
+
+def _parts(signature: inspect.Signature, others: bool) -> list[str]:
+    """The parameters as they stand in a def. Defaults are set afterwards; where *others* than their names are
+    understood, required parameters get a default, too.
     """
     parts, starred = [], False
     for parameter in signature.parameters.values():
@@ -137,18 +169,24 @@ def _parts(signature: inspect.Signature, numpy_names: bool) -> list[str]:
             if parameter.kind is parameter.VAR_KEYWORD
             else ""
         )
-        optional = not star and (numpy_names or parameter.default is not parameter.empty)
-        parts.append(f"{star}{parameter.name}{'=None' if optional else ''}")
-    return [*parts, "**others_"] if numpy_names else parts
+        optional = not star and (others or parameter.default is not parameter.empty)
+        if _is_spread(parameter):
+            parts += [f"*{parameter.name}_", f"{parameter.name}=None"]
+        else:
+            parts.append(f"{star}{parameter.name}{'=None' if optional else ''}")
+    return [*parts, "**others_"] if others else parts
 
 
-def _defaults(signature: inspect.Signature, numpy_names: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Defaults of positional and of keyword parameters; where NumPy's names are understood, MISSING for required
-    parameters.
+def _defaults(signature: inspect.Signature, others: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Defaults of positional and of keyword parameters; where *others* than their names are understood, MISSING for
+    required parameters.
     """
     positional, keywords = [], {}
     for parameter in signature.parameters.values():
-        if parameter.default is parameter.empty and not numpy_names:
+        if _is_spread(parameter):
+            keywords[parameter.name] = MISSING
+            continue
+        if parameter.default is parameter.empty and not others:
             continue
         default = MISSING if parameter.default is parameter.empty else parameter.default
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -166,20 +204,35 @@ def _passed(parameter: inspect.Parameter) -> str:
     return f"{parameter.name}={parameter.name}" if parameter.kind is parameter.KEYWORD_ONLY else parameter.name
 
 
-def renamed(call: Any, signature: inspect.Signature, given: Mapping[str, Any], others: dict[str, Any]) -> Any:
-    """Call again with arguments under PyTorch's names that came under NumPy's; raises TypeError if some came under no
-    known name, or not at all.
+def spread_out(call: Any, name: str, one_by_one: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """What ``*name`` is where *value* was given by name. Raises TypeError if it was given one by one as well."""
+    if one_by_one:
+        raise ArgumentTypeError(f"{call.__name__}: {name} was given twice", fix="give it by position or by name")
+    return (value,)
+
+
+def renamed(
+    call: Any,
+    signature: inspect.Signature,
+    names: tuple[tuple[str, str], ...],
+    given: Mapping[str, Any],
+    others: dict[str, Any],
+) -> Any:
+    """Call again with arguments under their parameters' names that came under other *names*; raises TypeError if some
+    came under no known name, or not at all.
     """
     function, parameters = call.__name__, signature.parameters
     arguments = dict(given)
-    for numpys, ours in NUMPY_NAMES:
-        if numpys in others and ours in parameters and _is_untouched(arguments[ours], parameters[ours]):
-            arguments[ours] = others.pop(numpys)
+    for other, name in names:
+        if other in others and name in parameters and _is_untouched(arguments[name], parameters[name]):
+            arguments[name] = others.pop(other)
     for name in others:
         close = difflib.get_close_matches(name, parameters, 1)
         raise ArgumentTypeError(
             f"{function}: got an unexpected keyword argument {name!r}",
-            fix=f"did you mean {close[0]}?" if close else f"its parameters are {', '.join(parameters)}",
+            fix=f"did you mean {close[0]}?"
+            if close and close[0] != name
+            else f"its parameters are {', '.join(parameters)}",
         )
     absent = [name for name, value in arguments.items() if value is MISSING]
     if absent:
@@ -187,7 +240,10 @@ def renamed(call: Any, signature: inspect.Signature, given: Mapping[str, Any], o
             f"{function}: missing required argument {absent[0]!r}", fix=f"its parameters are {', '.join(parameters)}"
         )
     rest = next((name for name, parameter in parameters.items() if parameter.kind is parameter.VAR_POSITIONAL), None)
-    return call(*arguments.pop(rest), **arguments) if rest else call(**arguments)
+    if rest is None:
+        return call(**arguments)
+    first = list(parameters)[: list(parameters).index(rest)]
+    return call(*(arguments.pop(name) for name in first), *arguments.pop(rest), **arguments)
 
 
 def _is_untouched(value: Any, parameter: inspect.Parameter) -> bool:

@@ -16,16 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 from .. import provided
 from ..dtypes import can_cast
-from ..errors import ArgumentError, AutogradError, DeviceError, DTypeError, ShapeError
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    AutogradError,
+    DeviceError,
+    DTypeError,
+    NotSupported,
+    ShapeError,
+)
 from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
-from ..state import state, user_line
-from ..storage import ViewOf
+from ..state import UNDER_INFERENCE, state, user_line
+from ..storage import InferenceView, ViewOf
 from ..tensor import Tensor
 from .catalogue import OPS, PUBLIC
 from .effects import Effect, Result, declare
 from .modes import twin
-from .plan import array_of, find_plan, shape_of
+from .overlap import must_wait, share
+from .plan import array_of, find_plan
+from .structure import pointwise
 from .views import layout_of
 from .windows import clear_parts, put_parts, take_parts
 from .wrapped import Wrapped, tracked_outside
@@ -88,11 +98,18 @@ def _inplace(
     kwargs: dict[str, Any],
 ) -> Tensor:
     check_writable(name, target)
+    if "out" in kwargs:
+        raise ArgumentTypeError(
+            f"{name}: got an unexpected keyword argument 'out'", fix="it writes to self; drop out, or the underscore"
+        )
+    storage, wait = target._storage, False
+    if storage is not None and (share(storage, args) or (kwargs and share(storage, kwargs.values()))):
+        wait = _must_wait(name, op, target, (*args, *kwargs.values()))
     if state.grad_enabled and (
-        _any_history(target, args) or (isinstance(target, Wrapped) and any(map(tracked_outside, (target, *args))))
+        any_history(target, args) or (isinstance(target, Wrapped) and any(map(tracked_outside, (target, *args))))
     ):
         return write(name, target, _recorded(call, op, target, args, kwargs))
-    if op is not None and not kwargs and not state.modes:
+    if op is not None and not kwargs and not wait and not state.modes:
         out_kernel = _direct(op, target, args)
         if out_kernel is not None:
             try:
@@ -103,6 +120,17 @@ def _inplace(
                 wrote(name, target)
                 return target
     return write(name, target, call(target, *args, **kwargs))
+
+
+def _must_wait(name: str, op: Op | None, target: Tensor, values: tuple[Any, ...]) -> bool:
+    """As `must_wait`, of the operands beside *target* of an in-place form."""
+    if op is None:  # masked_fill_ and its like read a 0-d tensor before they write
+        values = tuple([value for value in values if not isinstance(value, Tensor) or value._array.shape])
+    return must_wait(name, target, values, op is not None and op.structure is pointwise, name not in PRODUCTS)
+
+
+PRODUCTS = frozenset({"addmm_", "addmv_", "addbmm_", "baddbmm_"})
+"""In-place forms whose operands may be other parts of the memory that is written: they read all before they write."""
 
 
 def _recorded(
@@ -137,31 +165,8 @@ def _copy_of(tensor: Tensor) -> Any:
     return array
 
 
-def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
-    """Whether a kernel has written ``op(*values)`` straight into *out*. If not, nothing has been written, and the way
-    of all results into ``out`` says what does not fit.
-    """
-    if state.modes or not isinstance(out, Tensor) or op.outputs or op.shape is None:
-        return False
-    if state.grad_enabled and _any_history(out, values):
-        return False
-    count = len(op.operands)
-    types = tuple([value._type if isinstance(value, Tensor) else value.__class__ for value in values[:count]])
-    try:
-        plan = op.plans.get(types if count > 1 else types[0]) or find_plan(op, values)
-        if plan.out_kernel is None or plan.indirect is not None or plan.nd is not out._type.nd:
-            return False
-        if op.shape(*map(shape_of, values[:count]), *values[count:]) != out._array.shape:
-            return False
-        check_writable(op.name, out)
-        plan.out_kernel(*map(array_of, values[:count]), *values[count:], out=out._array)
-    except Exception:
-        return False
-    wrote(op.name, out)
-    return True
-
-
-def _any_history(target: Tensor, args: tuple[Any, ...]) -> bool:
+def any_history(target: Tensor, args: tuple[Any, ...]) -> bool:
+    """Whether *target* or a tensor among *args* has a history."""
     return target._node is not None or any(isinstance(arg, Tensor) and arg._node is not None for arg in args)
 
 
@@ -192,10 +197,14 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
     expanded tensor, but to write *one value* everywhere.
     """
     if not isinstance(target, Tensor):
-        from ..errors import ArgumentTypeError
-
         raise ArgumentTypeError(
             f"{name}: {type(target).__name__} is no tensor", operands={"self": target}, fix="call it on a tensor"
+        )
+    if target._view.__class__ is InferenceView and state.no_modes is not UNDER_INFERENCE:
+        raise AutogradError(
+            f"{name}: a tensor made in inference_mode cannot be written to outside of it",
+            operands={"self": target},
+            fix="clone() it first",
         )
     if state.grad_enabled:
         _check_history(name, target)
@@ -207,6 +216,12 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
             f"{name}: the tensor shows memory of another library that is read-only",
             operands={"self": target},
             fix="clone() it before writing",
+        )
+    if storage.conjugate_of is not None and storage.conjugate_of() is not None:
+        raise NotSupported(
+            f"{name}: conj() copies here, so the tensor that was conjugated would miss the write",
+            operands={"self": target},
+            fix="write to that tensor, or take conj_physical() or resolve_conj() of it for a tensor of its own",
         )
     if one_value:
         return

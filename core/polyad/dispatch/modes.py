@@ -62,13 +62,13 @@ class Mode:
             if remaining[position] is self:
                 del remaining[position]
                 break
-        state.modes = tuple(remaining)
+        state.modes = tuple(remaining) or state.no_modes
 
 
 def through_modes(op: Op | Effect, args: tuple[Any, ...]) -> Any:
     """Give a call to the innermost mode, with that mode set aside while it works."""
     modes = state.modes
-    state.modes = modes[:-1]
+    state.modes = modes[:-1] or state.no_modes
     try:
         return modes[-1].dispatch(op, args)
     finally:
@@ -102,7 +102,7 @@ class outside:
     def __enter__(self) -> None:
         self._before = before = state.modes
         if self._mode in before:
-            state.modes = before[: before.index(self._mode)]
+            state.modes = before[: before.index(self._mode)] or state.no_modes
 
     def __exit__(
         self,

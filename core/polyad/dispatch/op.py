@@ -43,7 +43,7 @@ from ..tensor import Tensor
 from .caller import make_caller
 from .catalogue import ATTRIBUTES as ATTRIBUTES, OPS as OPS, PUBLIC as PUBLIC
 from .declared import Attribute, Formula, Function as Function, Op as Op, ShapeRule
-from .front import front
+from .front import NUMPY_NAMES, front
 from .inplace import form_of
 from .promotion import Rule, first
 from .structure import Structure, opaque, shaping
@@ -161,20 +161,24 @@ def function(
     inplace: bool = False,
     namespace: str = "",
     dtype_of_out: bool = False,
+    sequence: bool = False,
     fronts: Callable[..., Any] | None = None,
+    also: dict[str, str] | None = None,
 ) -> Callable[[F], F]:
     """Declare a public function that validates, normalises and calls ops.
 
     With a parameter ``out``, writing there is provided for; *dtype_of_out* says that its dtype is then the default of
-    the parameter ``dtype``. *fronts* is the op that it calls with its first parameters as they are where the others
-    are left at their defaults: a kernel may then write in place, or to ``out``.
+    the parameter ``dtype``, and *sequence* that any shape of as many elements is taken. *fronts* is the op that it
+    calls with its first parameters as they are where the others are left at their defaults: a kernel may then write in
+    place, or to ``out``. *also* has other names under which a parameter is understood.
     """
     op = None if fronts is None else op_of(fronts)
 
     def wrap(definition: F) -> F:
         parameters = inspect.signature(definition).parameters
         numpy_names = "out" in parameters or ("dim" in parameters and namespace != "nn.functional")
-        call = front(definition, numpy_names=numpy_names, dtype_of_out=dtype_of_out, fronts=op)
+        other_names = (*(NUMPY_NAMES if numpy_names else ()), *(also or {}).items())
+        call = front(definition, other_names=other_names, dtype_of_out=dtype_of_out, sequence=sequence, fronts=op)
         name = definition.__name__
         _publish(Function(name, call, None, method, inplace, definition.__module__, namespace, fronts=op))
         return call  # type: ignore[no-any-return]

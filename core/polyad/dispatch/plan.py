@@ -36,6 +36,7 @@ from ..state import state
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
 from .catalogue import OPS, PUBLIC
+from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
 from .wrapped import Wrapped, escaped
 
@@ -173,34 +174,46 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if _needs_cast(types, typing.casts):
         plan.casts, plan.indirect, plan.path = typing.casts, _cast_operands(typing.casts), "cast"
         return plan
+    numbers_to_round = to_round(types, typing.casts)
     backend = registry.get(device.type)
     for kernel in plugins.candidate_kernels(backend, op.name):
         try:
-            prepared = prepare(kernel, types)
+            prepared = prepare(kernel, types, typing)
         except Exception as error:
             raise describe_failure(op, values, error) from error
         if prepared is not None:
+            if numbers_to_round:
+                prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
-            plan.out_kernel = prepared if kernel.out and not kernel.contiguous else None
+            plan.out_kernel = prepared if kernel.out and not (kernel.contiguous or kernel.store) else None
             plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:
-        lowered = provided.lowered_kernel(op, types, values, backend)
+        lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
         if lowered is None:
-            plan.path, plan.indirect = "decomposition", _decompose
+            plan.path = "decomposition"
+            plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
             return plan
-        plan.kernel = plan.out_kernel = lowered
+        plan.kernel = plan.out_kernel = rounding_first(lowered, numbers_to_round) if numbers_to_round else lowered
         plan.path, plan.origin = "lowered", backend.info.name
         plan.indirect = _unless_gradient(op, plan)
         return plan
     plan.path, plan.origin = "fallback", "cpu"
-    plan.kernel = fallback.make_kernel(op, types, plan.types, device)
+    plan.kernel = fallback.make_kernel(op, types, typing, plan.types, device)
+    if numbers_to_round:
+        plan.kernel = rounding_first(plan.kernel, numbers_to_round)
     return plan
 
 
 def _unless_gradient(op: Op, plan: Plan) -> Any:
     """What stands in the way of a composite's fused kernel: it has no gradient if the op has none of its own."""
     return fused_unless_gradient if op.body and not op.formulas and any(plan.differentiable_outputs) else None
+
+
+def _rounding_numbers(
+    indirect: Callable[[Op, tuple[Any, ...], bool], Any], places: Places
+) -> Callable[[Op, tuple[Any, ...], bool], Any]:
+    return lambda op, values, needs_grad: indirect(op, tuple(rounded(values, places)), needs_grad)
 
 
 def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
@@ -320,7 +333,21 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     for value in values:
         if value is result and (value.__class__ is Tensor or isinstance(value, Wrapped)):
             return result.clone()
+    # A view of memory that only the body has seen is a tensor of its own to everybody else.
+    if result.__class__ is Tensor and result._view is not None and not _shares(result, values):
+        result._view = result._storage = None
     return result
+
+
+def _shares(result: Tensor, values: tuple[Any, ...]) -> bool:
+    """Whether *result* lies in the memory of a tensor among *values*."""
+    storage = result._storage
+    return any(
+        _shares(result, tuple(value))
+        if isinstance(value, (list, tuple))
+        else isinstance(value, Tensor) and value._storage is not None and value._storage is storage
+        for value in values
+    )
 
 
 def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
@@ -370,7 +397,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
-    if isinstance(error, OverflowError):
+    if isinstance(error, OverflowError) or any(isinstance(value, int) and value.bit_length() > 63 for value in values):
         return DTypeError(
             f"{op.title}: a number is outside the range of the operands' dtype: {error}",
             operands=operands,

@@ -19,6 +19,8 @@ from ..errors import UnsupportedDType
 class Typing(NamedTuple):
     """What a rule decides: a dtype to cast each operand to (None: leave it), and the dtype of each output.
 
+    A number is cast too, if that dtype is a half type (`polyad.dispatch.half_numbers`); others hold it well enough.
+
     *number* is the position of a number that has to be a 0-d tensor, where no tensor says in which dtype the kernel
     should work.
     """
@@ -92,6 +94,20 @@ def summed(types: Signature, params: Mapping[str, Any]) -> Typing:
 def keyed_dtype(types: Signature, params: Mapping[str, Any]) -> Typing:
     """Operands as they are; the result has the dtype of the op's ``dtype`` parameter."""
     return Typing((None,) * len(types), (params["dtype"],))
+
+
+def exact_numbers(rule: Rule, *places: int) -> Rule:
+    """*rule*, with the numbers at *places* left as they are, also beside a half type."""
+
+    def without_casts(types: Signature, params: Mapping[str, Any]) -> Typing:
+        typing = rule(types, params)
+        casts = [
+            None if place in places and not isinstance(types[place], TensorType) else cast
+            for place, cast in enumerate(typing.casts)
+        ]
+        return Typing(tuple(casts), typing.outputs, typing.number)
+
+    return without_casts
 
 
 def floating_only(op: str, rule: Rule = promoted) -> Rule:

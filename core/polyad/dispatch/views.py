@@ -23,7 +23,7 @@ from ..errors import ArgumentTypeError, ShapeError
 from ..history.node import Output, make_node, record
 from ..layout import Layout, Shape, Strides, contiguous_strides, element_strides
 from ..state import state
-from ..storage import Storage, UnrecordedViewOf, ViewOf
+from ..storage import INFERENCE, InferenceView, Storage, UnrecordedViewOf, ViewOf
 from ..tensor import Tensor
 from .catalogue import OPS
 from .promotion import first
@@ -138,17 +138,21 @@ def alias(
 def owned(view: Tensor) -> Tensor:
     """*view*, which shows all of a tensor that nobody else has, as a tensor that is no view of anything."""
     if not state.modes:  # else levels may have taken down what it is a view of
-        view._storage = view._view = None
+        view._storage = None
+        view._view = INFERENCE if view._view.__class__ is InferenceView else None
     return view
 
 
 def place(out: Tensor, input: Tensor, storage: Storage, offset: int, differentiable: bool = True) -> None:
     """Make *out* a view of what *input* is a view of, at *offset* in their *storage*."""
     out._storage = storage
-    if not differentiable:
+    if not differentiable and input._view.__class__ is not InferenceView:
         out._view = ViewOf(None, offset)
         return
     view = input._view
+    if view.__class__ is InferenceView:
+        out._view = InferenceView(None, offset)
+        return
     base = input if view is None else view.base
     if base is None:
         base = input

@@ -84,7 +84,7 @@ def escaped(level: Transform) -> TransformError:
     )
 
 
-class Wrapped(Tensor):
+class Wrapped(Tensor, keeps_class=False):
     """A tensor of the transform level ``_level``, over ``_inner``."""
 
     __slots__ = ("_inner", "_level")

@@ -13,9 +13,10 @@ from ..autograd.entries import leave
 from ..errors import AutogradError
 from ..ops.creation.factories import zeros
 from ..ops.creation.sequences import eye
+from ..ops.shaping.joining import stack
 from ..tensor import Tensor
 from .mapping import check_chunk, check_randomness, constants, vmap
-from .transforms import Argnums, Call, argument_numbers, pushed_forward
+from .transforms import Argnums, Call, argument_numbers, check_function, differentiated, pushed_forward
 from .trees import flatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
@@ -36,7 +37,8 @@ def jacrev(
         func: returns real floating tensors in nested dicts, lists and tuples.
         argnums: which positional arguments to differentiate; a tuple gives tuples of Jacobians.
         has_aux: *func* returns (output, aux); the result is (Jacobian, aux).
-        chunk_size: how many rows to compute at a time, to save memory; all by default.
+        chunk_size: how many rows to compute at a time, to save memory; all by default. With 1 no `vmap` is needed, so
+            the backward of a `Function` in *func* may read its gradient's data.
 
     For a single input and output the Jacobian has the shape ``output.shape + input.shape``; otherwise it has the
     structure of the output with that of the input in place of each leaf. Raises RuntimeError for complex inputs or
@@ -64,12 +66,16 @@ def jacrev(
 
         directions = _directions(call.outputs, sizes)
         if sum(sizes):  # what is random in func was drawn before; backward at most computes it again
-            rows = vmap(row, randomness="same", chunk_size=chunk_size)(*directions)
+            if chunk_size == 1:  # without vmap, so that a backward may do what cannot be mapped
+                alone = [row(*[moved[number] for moved in directions]) for number in range(sum(sizes))]
+                rows = [stack(parts) for parts in zip(*alone, strict=True)]
+            else:
+                rows = vmap(row, randomness="same", chunk_size=chunk_size)(*directions)
         else:
             rows = [zeros(0, *entry.shape, dtype=entry.dtype, device=entry.device) for entry in call.entries]
         split = [leave(block, call.entries).split(sizes) for block in rows]
         parts = [
-            [part[number].reshape(*output.shape, *part[number].shape[1:]) for part in split]
+            [part[number].reshape((*output.shape, *part[number].shape[1:])) for part in split]
             for number, output in enumerate(call.outputs)
         ]
         return _result(call, parts, has_aux)
@@ -92,6 +98,7 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
+    check_function("jacfwd", func, has_aux)
     check_randomness("jacfwd", randomness)
 
     @wraps(func)
@@ -99,6 +106,8 @@ def jacfwd(
         numbers = argument_numbers("jacfwd", argnums, len(args))
         primals = tuple([args[number] for number in numbers])
         inputs, tree = flatten(primals)
+        for leaf in inputs:
+            differentiated("jacfwd", leaf)
         _check_real("jacfwd", "an input", inputs)
         seen: list[Any] = []
 
@@ -145,7 +154,7 @@ def _directions(inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
 def _split(columns: Tensor, output: Tensor, inputs: Sequence[Tensor], sizes: Sequence[int]) -> list[Tensor]:
     """The Jacobians of one output by each input, from its tangents along all elements of them."""
     parts = columns.movedim(0, -1).split(list(sizes), -1)
-    return [part.reshape(*output.shape, *entry.shape) for part, entry in zip(parts, inputs, strict=True)]
+    return [part.reshape((*output.shape, *entry.shape)) for part, entry in zip(parts, inputs, strict=True)]
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

@@ -112,7 +112,7 @@ def map_flat(
 
     def run(part: Sequence[Any], count: int) -> tuple[list[Any], list[int | None], Tree]:
         level = VmapLevel(name, count, randomness)
-        entered = [leaf if dim is None else level.wrap(leaf) for leaf, dim in zip(part, dims, strict=True)]
+        entered = [leaf if dim is None else _entered(level, leaf, dim) for leaf, dim in zip(part, dims, strict=True)]
         try:
             with level:
                 result = func(*tree.build(entered), **given)
@@ -149,6 +149,12 @@ def _first(tensor: Tensor, dim: int) -> Tensor:
     return tensor if dim == 0 else tensor.movedim(dim, 0)
 
 
+def _entered(level: VmapLevel, tensor: Tensor, dim: int) -> Batched:
+    batch = level.wrap(tensor)
+    batch._given_dim = dim
+    return batch
+
+
 def _placed(tensor: Tensor, dim: int | None) -> Tensor:
     if dim is None or dim == 0:
         return tensor
@@ -160,7 +166,7 @@ def _left(level: VmapLevel, value: Any, dim: int | None, given: Sequence[Any]) -
     own: Batched = level.lifted(value)
     if dim is not None:
         result = level.spread(own)
-        return result.expand(*result.shape) if any(result is argument for argument in given) else result
+        return result.expand(result.shape) if any(result is argument for argument in given) else result
     if own._batched:
         raise ArgumentError(
             f"vmap: {level.function} returned a batched tensor where out_dims is None",

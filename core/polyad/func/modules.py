@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, AutogradError
+from ..dispatch.arguments import explaining
+from ..errors import ArgumentError, AutogradError, wrong_type
 from ..nn.modules.module import Module
 from ..nn.utils import stateless
 from ..ops.shaping.joining import stack
@@ -62,6 +63,7 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
     return merged
 
 
+@explaining
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of *models* of one class, each stacked along a new first dimension.
 
@@ -77,6 +79,9 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     several = list(models)
     if not several:
         raise AutogradError("stack_module_state: there are no models", fix="pass at least one model")
+    for position, model in enumerate(several):
+        if not isinstance(model, Module):
+            raise wrong_type("stack_module_state", f"models[{position}]", model, "a module")
     if len({model.training for model in several}) > 1:
         raise AutogradError(
             "stack_module_state: some models are in training mode and some are not",

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from ..autograd.entries import Linearized, enter, leads_outside, leave, pull_back
+from ..autograd.entries import Linearized, enter, entered, leads_outside, leave, pull_back
 from ..autograd.forward_level import ForwardLevel
+from ..dispatch.arguments import explaining
 from ..dtypes import FLOATING
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, OptionError, ShapeError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DTypeError, OptionError, ShapeError, wrong_type
 from ..history.grad_mode import enable_grad
 from ..ops.creation.factories import ones_like, zeros_like
 from ..state import state
@@ -45,18 +46,17 @@ class Call:
         argnums: Argnums,
         has_aux: bool,
     ) -> None:
-        if not callable(func):
-            raise ArgumentTypeError(f"{op}: {type(func).__name__} cannot be called", fix="pass a function or a module")
+        check_function(op, func, has_aux)
         self.op = op
         numbers = argument_numbers(op, argnums, len(args))
         chosen: Any = args[argnums] if isinstance(argnums, int) else tuple([args[number] for number in numbers])
         leaves, self.tree = flatten(chosen)
-        self.entries = [enter(_input(op, leaf), op) for leaf in leaves]
-        entered = self.tree.build(self.entries)
+        self.entries = [enter(differentiated(op, leaf), op) for leaf in leaves]
+        chosen = self.tree.build(self.entries)
         called = list(args)
-        for number, value in zip(numbers, (entered,) if isinstance(argnums, int) else entered, strict=True):
+        for number, value in zip(numbers, (chosen,) if isinstance(argnums, int) else chosen, strict=True):
             called[number] = value
-        with enable_grad():
+        with enable_grad(), entered(self.entries):
             result = func(*called, **kwargs)
         result, self.aux = _without_aux(op, result, has_aux)
         self.result = result
@@ -117,6 +117,14 @@ def _check_tensors(op: str, outputs: Sequence[Any]) -> None:
             )
 
 
+def check_function(op: str, func: Any, has_aux: Any) -> None:
+    """Raise TypeError unless *func* can be called and *has_aux* is a flag."""
+    if not callable(func):
+        raise ArgumentTypeError(f"{op}: {type(func).__name__} cannot be called", fix="pass a function or a module")
+    if not isinstance(has_aux, int):
+        raise wrong_type(op, "has_aux", has_aux, "a bool")
+
+
 def argument_numbers(op: str, argnums: Any, count: int) -> tuple[int, ...]:
     """The positions that *argnums* names of *count* arguments, none negative; raises RuntimeError if it cannot be."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
@@ -140,7 +148,8 @@ def argument_numbers(op: str, argnums: Any, count: int) -> tuple[int, ...]:
     return found
 
 
-def _input(op: str, leaf: Any) -> Tensor:
+def differentiated(op: str, leaf: Any) -> Tensor:
+    """*leaf*, which is among what is to be differentiated; raises ValueError unless it is a tensor."""
     if not isinstance(leaf, Tensor):
         raise ArgumentError(
             f"{op}: {type(leaf).__name__} is no tensor, and only tensors can be differentiated",
@@ -224,6 +233,7 @@ def _grad_and_value(
     return gradient, (left, call.left(call.aux)) if has_aux else left
 
 
+@explaining
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of *func* and the function that multiplies cotangents by its Jacobian.
 
@@ -284,6 +294,7 @@ def _fitting(op: str, what: str, given: Any, tree: Tree, like: Sequence[Tensor])
     return leaves
 
 
+@explaining
 def jvp(
     func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -319,7 +330,7 @@ def pushed_forward(
     """(output, its tangents, aux) of *func* called with *primals* that have *tangents*."""
     _check_primals(op, primals)
     leaves, tree = flatten(primals)
-    inputs = [_input(op, leaf) for leaf in leaves]
+    inputs = [differentiated(op, leaf) for leaf in leaves]
     given = _fitting(op, "tangents", tangents, tree, inputs)
     level = ForwardLevel()
     try:
@@ -388,6 +399,7 @@ def _pushed(call: Call, derivative: Linearized, tangents: Sequence[Tensor | None
     )
 
 
+@explaining
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """The result of *func* at *primals*, and the linear function that approximates it there.
 

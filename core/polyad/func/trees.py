@@ -10,6 +10,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..errors import ArgumentError
+
 
 class Tree:
     """The structure of a nested value without its leaves.
@@ -78,7 +80,13 @@ def flatten(value: Any) -> tuple[list[Any], Tree]:
     {'a': 4, 'b': (5, [6])}
     """
     leaves: list[Any] = []
-    return leaves, _flatten(value, leaves)
+    try:
+        return leaves, _flatten(value, leaves)
+    except RecursionError:
+        raise ArgumentError(
+            "func: an argument or a result is nested too deeply, or contains itself",
+            fix="nest tensors in a few dicts, lists and tuples",
+        ) from None
 
 
 def _flatten(value: Any, leaves: list[Any]) -> Tree:

@@ -12,21 +12,28 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ..errors import ArgumentTypeError
-from ..state import state
+from ..state import NO_MODES, UNDER_INFERENCE, state
+from . import inference
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _GradMode:
-    """A context manager and decorator that sets the switch and puts it back; usable again and nested."""
+    """A context manager and decorator that sets the switch and puts it back; usable again and nested.
 
-    def __init__(self, enabled: bool) -> None:
+    *no_modes* is what `polyad.state` says of inference_mode inside; None leaves that as it is.
+    """
+
+    def __init__(self, enabled: bool, no_modes: tuple[Any, ...] | None = None) -> None:
         self._enabled = enabled
-        self._before: list[bool] = []
+        self._no_modes = no_modes
+        self._before: list[tuple[bool, tuple[Any, ...]]] = []
 
     def __enter__(self) -> None:
-        self._before.append(state.grad_enabled)
+        self._before.append((state.grad_enabled, state.no_modes))
         state.grad_enabled = self._enabled
+        if self._no_modes is not None:
+            _set_no_modes(self._no_modes)
 
     def __exit__(
         self,
@@ -34,15 +41,17 @@ class _GradMode:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        state.grad_enabled = self._before.pop()
+        state.grad_enabled, no_modes = self._before.pop()
+        if self._no_modes is not None:
+            _set_no_modes(no_modes)
 
     def __call__(self, function: F) -> F:
-        enabled = self._enabled
+        mode = functools.partial(_GradMode, self._enabled, self._no_modes)
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
             def generate(*args: Any, **kwargs: Any) -> Any:
-                return (yield from _steps(function(*args, **kwargs), enabled))
+                return (yield from _steps(function(*args, **kwargs), mode))
 
             return generate  # type: ignore[return-value]
 
@@ -50,7 +59,7 @@ class _GradMode:
 
             @functools.wraps(function)
             async def run(*args: Any, **kwargs: Any) -> Any:
-                return await _awaited(function(*args, **kwargs), enabled)
+                return await _awaited(function(*args, **kwargs), mode)
 
             return run  # type: ignore[return-value]
 
@@ -63,7 +72,7 @@ class _GradMode:
                 try:
                     while True:
                         try:
-                            value = await _awaited(step, enabled)
+                            value = await _awaited(step, mode)
                         except StopAsyncIteration:
                             return
                         try:
@@ -71,24 +80,30 @@ class _GradMode:
                         except Exception as error:
                             step = generator.athrow(error)
                 finally:
-                    await _awaited(generator.aclose(), enabled)
+                    await _awaited(generator.aclose(), mode)
 
             return produce  # type: ignore[return-value]
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with _GradMode(enabled):
+            with mode():
                 return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
 
 
-def _steps(generator: Any, enabled: bool) -> Any:
+def _set_no_modes(no_modes: tuple[Any, ...]) -> None:
+    if not state.modes:
+        state.modes = no_modes
+    state.no_modes = no_modes
+
+
+def _steps(generator: Any, mode: Callable[[], _GradMode]) -> Any:
     """Run a generator, or a coroutine, with the switch set while its own code runs and not between its yields."""
     step: Callable[[], Any] = functools.partial(generator.send, None)
     while True:
         try:
-            with _GradMode(enabled):
+            with mode():
                 value = step()
         except StopIteration as stop:
             return stop.value
@@ -96,14 +111,14 @@ def _steps(generator: Any, enabled: bool) -> Any:
             sent = yield value
             step = functools.partial(generator.send, sent)
         except GeneratorExit:
-            with _GradMode(enabled):
+            with mode():
                 generator.close()
             raise
         except BaseException as error:
             step = functools.partial(generator.throw, error)
 
 
-_awaited: Callable[[Any, bool], Awaitable[Any]] = types.coroutine(_steps)
+_awaited: Callable[[Any, Callable[[], _GradMode]], Awaitable[Any]] = types.coroutine(_steps)
 """So that other tasks of the thread, which run while a coroutine waits, do not find the switch set."""
 
 
@@ -161,7 +176,7 @@ class set_grad_enabled(_GradMode):
         state.grad_enabled = mode
 
     def __enter__(self) -> None:
-        self._before.append(self._previous)
+        self._before.append((self._previous, state.no_modes))
         state.grad_enabled = self._enabled
 
     def __call__(self, function: F) -> F:
@@ -170,16 +185,17 @@ class set_grad_enabled(_GradMode):
 
 
 class inference_mode(_GradMode):
-    """Work without recording gradients, as `no_grad`; ``inference_mode(False)`` records them.
+    """Work whose results never take part in recorded work: nothing is recorded, as in `no_grad`, and afterwards a
+    tensor that was made here can neither be saved for backward nor written to; a ``clone()`` of it can.
 
-    What is computed in it is an ordinary tensor: it may take part in recorded work later, which PyTorch refuses. So
-    ``Tensor.is_inference()`` is always False. Raises TypeError if mode is no bool.
+    ``inference_mode(False)`` records, and makes ordinary tensors. Raises TypeError if mode is no bool.
 
     >>> import polyad
     >>> x = polyad.ones(2, requires_grad=True)
     >>> with polyad.inference_mode():
-    ...     (x * 2).requires_grad
-    False
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference(), y.clone().is_inference()
+    (False, True, False)
     """
 
     def __new__(cls, mode: Any = True) -> Any:
@@ -188,7 +204,18 @@ class inference_mode(_GradMode):
     def __init__(self, mode: bool = True) -> None:
         if not isinstance(mode, bool):
             raise ArgumentTypeError(f"inference_mode: mode is {mode!r}, not a bool", fix="pass True or False")
-        super().__init__(not mode)
+        super().__init__(not mode, UNDER_INFERENCE if mode else NO_MODES)
+        inference.seen = inference.seen or mode
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in `inference_mode`.
+
+    >>> import polyad
+    >>> polyad.is_inference_mode_enabled()
+    False
+    """
+    return state.no_modes is UNDER_INFERENCE
 
 
 def is_grad_enabled() -> bool:

@@ -15,9 +15,12 @@ from collections.abc import Callable, Sequence
 from sys import _getframe
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from .. import provided
 from ..backend.interface import TensorType
+from ..errors import AutogradError
 from ..state import place_from
-from ..storage import next_event
+from ..storage import InferenceView, next_event
+from . import inference
 from .hooks import NodeHooks, RemovableHandle, register
 
 if TYPE_CHECKING:
@@ -118,6 +121,24 @@ class Node:
             for edge in (slot if isinstance(slot, list) else [slot])
         )
 
+    def __call__(self, *gradients: Any) -> Any:
+        """The gradients that this node sends to `next_functions`, from those of its results: a tensor or None, or a
+        tuple where they are several. Runs no hooks; the node of a leaf adds to ``.grad`` and gives ().
+
+        Raises TypeError unless there is a gradient or None for each result.
+
+        >>> import polyad
+        >>> x = polyad.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).grad_fn(polyad.ones(2))
+        (tensor([1., 2.], grad_fn=<MulBackward0>), tensor([1., 2.], grad_fn=<MulBackward0>))
+        """
+        return provided.call_node(self, *gradients)
+
+    @property
+    def width(self) -> int:
+        """How many results gradients arrive for; those behind the last that has a gradient do not count."""
+        return 1 if self.count is None else self.count
+
     def slots(self) -> list[Node | list[Node | None] | None]:
         """Where gradients go, in the order of the op's formulas: a node, None, or a list for an operand of several."""
         calls = list(self.calls or ())
@@ -217,9 +238,14 @@ Leaf.__name__ = "AccumulateGrad"  # PyTorch's name, for those who look at types
 class MultiNode(Node):
     """The node of an op with several results, *count* of them; their `Output` nodes bring it their gradients."""
 
-    __slots__ = ("count",)
+    __slots__ = ("count", "differentiable")
 
     count: int | None
+    differentiable: int
+
+    @property
+    def width(self) -> int:
+        return getattr(self, "differentiable", 1 if self.count is None else self.count)
 
 
 _CLASSES: dict[str, type[Node]] = {}
@@ -336,6 +362,7 @@ def record_many(op: Op, values: tuple[Any, ...], outs: Sequence[Recorded], diffe
     node.seq = next_event()
     node.made_by = op
     node.count = len(outs)
+    node.differentiable = max(number for number, has_gradient in enumerate(differentiable, 1) if has_gradient)
     node.shape, node.type = (), outs[0]._type
     node.hooks = node.retain = node.out = None
     if op.saves_out:
@@ -384,4 +411,19 @@ def _calls(op: Op, values: tuple[Any, ...]) -> list[tuple[Target, Callable[..., 
             target = getattr(operand, "_node", None)
         if target is not None:
             calls.append((target, function, pick(values)))
+    if inference.seen:
+        check_saved(op.name, [value for _, _, saved in calls for value in saved])
     return calls
+
+
+def check_saved(name: str, values: Sequence[Any]) -> None:
+    """Raise RuntimeError if a tensor among *values*, which the backward of *name* needs, was made in inference_mode."""
+    for value in values:
+        if value.__class__ in (list, tuple):
+            check_saved(name, value)
+        elif getattr(value, "_view", None).__class__ is InferenceView:
+            raise AutogradError(
+                f"{name}: backward would need a tensor that was made in inference_mode",
+                operands={"saved": value},
+                fix="clone() it outside of inference_mode first",
+            )

@@ -1,8 +1,8 @@
 """Sharing memory with other libraries through DLPack, both ways.
 
 Source: the DLPack specification, and the Python array API standard's ``__dlpack__`` and ``from_dlpack``. Memory of the
-cpu travels through NumPy, which implements both sides; a backend with memory of its own brings `Backend.to_dlpack` and
-`Backend.from_dlpack`.
+cpu travels through NumPy, which implements both sides; a backend with memory of its own declares DLPack's numbers for
+it (``BackendInfo.dlpack``) and brings `Backend.to_dlpack` and `Backend.from_dlpack`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ import numpy as np
 
 from ..backend import registry
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError
+from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, wrong_type
 from .numpy import from_numpy
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-DEVICE_TYPES = {"cpu": 1, "cuda": 2, "opencl": 4, "vulkan": 7, "metal": 8, "rocm": 10}
-"""DLPack's numbers (DLDeviceType) of the device types that have a number."""
-
-_NAMES = {number: name for name, number in DEVICE_TYPES.items()} | {3: "cpu"}  # 3: host memory pinned by CUDA
+HOST = "cpu"
+"""The device type whose memory NumPy sees."""
 
 
 def device_of(self: Tensor) -> tuple[int, int]:
@@ -33,14 +31,14 @@ def device_of(self: Tensor) -> tuple[int, int]:
     >>> polyad.zeros(1, device="cpu").__dlpack_device__()
     (1, 0)
     """
-    device = self.device
-    if device.type not in DEVICE_TYPES:
+    device, backend = self.device, self._type.backend
+    if not backend.info.dlpack:
         raise ExportError(
-            f"__dlpack_device__: DLPack has no number for {device.type!r}",
+            f"__dlpack_device__: the backend {device.type!r} declares no DLPack device type",
             operands={"self": self},
             fix="copy it to the cpu first: tensor.cpu()",
         )
-    return DEVICE_TYPES[device.type], device.index or 0
+    return backend.info.dlpack[0], backend.dlpack_id(device)
 
 
 def export(
@@ -68,6 +66,10 @@ def export(
             fix="export tensor.detach()",
         )
     own = device_of(self)
+    if not (dl_device is None or (isinstance(dl_device, tuple) and len(dl_device) == 2)):
+        raise wrong_type("__dlpack__", "dl_device", dl_device, "a pair of ints")
+    if not (max_version is None or (isinstance(max_version, tuple) and len(max_version) == 2)):
+        raise wrong_type("__dlpack__", "max_version", max_version, "a pair of ints")
     if dl_device is not None and tuple(dl_device) != own:
         raise ExportError(
             f"__dlpack__: device {tuple(dl_device)} is asked for, the tensor is on {own}",
@@ -98,15 +100,17 @@ class _Capsule:
         return self.capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return DEVICE_TYPES["cpu"], 0
+        return registry.get(HOST).info.dlpack[0], 0
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array: an object with ``__dlpack__``, or a capsule of cpu memory.
 
-    *device* moves the result there; *copy* True copies, False raises where a copy cannot be avoided. Raises TypeError
-    for an object without ``__dlpack__``, ValueError for memory that is read-only or laid out backwards, and
-    RuntimeError for a device type that no installed backend serves.
+    *device* moves the result there; *copy* True copies, False raises where a copy cannot be avoided. Which backend
+    takes the memory over follows from the numbers that backends declare; where several declare the same, that of
+    *device*. Raises TypeError for an object without ``__dlpack__``, ValueError for memory that is read-only or laid out
+    backwards, BufferError for what the memory's backend cannot take over, and RuntimeError for a device that no
+    installed backend serves.
 
     >>> import numpy, polyad
     >>> a = numpy.zeros(2)
@@ -121,21 +125,52 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             f"from_dlpack: {type(ext_tensor).__name__} has no __dlpack__", fix="use polyad.tensor to copy other data"
         )
     number, index = (int(part) for part in ext_tensor.__dlpack_device__())
-    if number not in _NAMES:
-        raise DeviceError(
-            f"from_dlpack: device type {number} is not known",
-            notes={"known": ", ".join(f"{n} {name}" for n, name in sorted(_NAMES.items()))},
-            fix="copy the array to the cpu first",
-        )
-    name = _NAMES[number]
-    tensor = _from_host(ext_tensor) if name == "cpu" else _from_device(ext_tensor, Device(name, index))
-    target = tensor.device if device is None else registry.resolve_device(device)
+    target = None if device is None else registry.resolve_device(device)
+    name = _served_by(number, target)
+    tensor = _from_host(ext_tensor) if name == HOST else _from_device(ext_tensor, _device_with(name, index))
+    target = target or tensor.device
     if copy is False and target != tensor.device:
         raise ArgumentError(
             f"from_dlpack: the array is on {tensor.device}; {target} needs a copy, but copy=False", fix="allow the copy"
         )
     moved: Tensor = tensor.to(target, copy=bool(copy))
     return moved
+
+
+def _served_by(number: int, target: Device | None) -> str:
+    """The device type that takes memory of DLPack's device type *number*; no backend is created to find it out."""
+    if target is None and number in registry.get(HOST).info.dlpack:
+        return HOST
+    infos = [registry.info_of(name) for name in registry.names()]
+    known = {info.name: info.dlpack for info in infos if info is not None and info.dlpack}
+    found = [name for name, numbers in known.items() if number in numbers]
+    for preferred in (target and target.type, HOST):
+        if preferred in found:
+            return preferred
+    if len(found) != 1:
+        listed = ", ".join(f"{' and '.join(map(str, numbers))} {name}" for name, numbers in known.items())
+        raise DeviceError(
+            f"from_dlpack: device type {number} is served by "
+            + (f"several backends: {', '.join(found)}" if found else "no installed backend"),
+            notes={"served": listed},
+            fix=f'name the one it is from: device="{found[0]}"' if found else "copy the array to the cpu first",
+        )
+    return found[0]
+
+
+def _device_with(name: str, number: int) -> Device:
+    """The device of type *name* that DLPack knows by *number*."""
+    backend = registry.get(name)
+    count, why = registry.count_devices(backend)
+    devices = [registry.resolve_device(Device(name, at if backend.info.indexed else None)) for at in range(count)]
+    numbers = {backend.dlpack_id(device): device for device in devices}
+    if number not in numbers:
+        raise DeviceError(
+            f"from_dlpack: the array is on a device {number}, which {name!r} does not have",
+            notes={"has": ", ".join(map(str, numbers)) or "none" + (f": {why}" if why else "")},
+            fix="copy the array to the cpu first",
+        )
+    return numbers[number]
 
 
 def _from_host(source: Any) -> Tensor:
@@ -164,13 +199,16 @@ def _writeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _from_device(source: Any, device: Device) -> Tensor:
-    from ..interop.numpy import polyad_dtype
     from ..tensor import Tensor
 
-    found = registry.resolve_device(device)
-    array = registry.get(found.type).from_dlpack(source, found)
-    type_ = registry.tensor_type(polyad_dtype(np.dtype(array.dtype)), found, not array.ndim)
-    return Tensor._of(array, type_)
+    try:
+        array, dtype = registry.get(device.type).from_dlpack(source, device)
+    except BufferError as error:
+        raise ExportError(
+            f"from_dlpack: {device} cannot take over the {type(source).__name__}: {error}",
+            fix="copy it to the cpu first, or to a dense array of a dtype that the device has",
+        ) from error
+    return Tensor._of(array, registry.tensor_type(dtype, device, not array.ndim))
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, safe_repr
 from ..state import state
 
 if TYPE_CHECKING:
@@ -170,6 +170,14 @@ def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
 def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """See ``Tensor.__array__``."""
     array = to_numpy(tensor, force=False)
+    try:
+        dtype = None if dtype is None else np.dtype(dtype)
+    except Exception:  # it may even be a SyntaxError
+        raise ArgumentTypeError(
+            f"__array__: dtype is {safe_repr(dtype)}, no dtype of NumPy's",
+            operands={"self": tensor},
+            fix="pass a numpy.dtype",
+        ) from None
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ArgumentError(

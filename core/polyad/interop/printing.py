@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..state import state
 
 if TYPE_CHECKING:
@@ -65,19 +65,21 @@ def set_printoptions(
     >>> polyad.set_printoptions(profile="default")
     """
     global options
-    if profile is not None and profile not in PROFILES:
+    if profile is not None and not (isinstance(profile, str) and profile in PROFILES):
         raise ArgumentError(
-            f"set_printoptions: profile {profile!r} is not known", fix='use "default", "short" or "full"'
+            f"set_printoptions: profile {safe_repr(profile)} is not known", fix='use "default", "short" or "full"'
         )
     counts = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     given: dict[str, Any] = {name: value for name, value in counts.items() if value is not None}
     for name, value in given.items():
         if not isinstance(value, (int, float) if name == "threshold" else int) or isinstance(value, bool):
             raise ArgumentTypeError(
-                f"set_printoptions: {name} is {value!r}, not a whole number", fix="give a number of 0 or more"
+                f"set_printoptions: {name} is {safe_repr(value)}, not a whole number", fix="give a number of 0 or more"
             )
-        if not value >= 0:
-            raise ArgumentError(f"set_printoptions: {name} is {value}", fix="give a number of 0 or more")
+        if not value >= 0 or (name != "threshold" and value >= 2**31):
+            raise ArgumentError(
+                f"set_printoptions: {name} is {value}", fix="give a number of 0 or more, and less than 2**31"
+            )
     options = replace(options if profile is None else PROFILES[profile], **given, sci_mode=sci_mode)
 
 
@@ -157,6 +159,8 @@ def _shown(tensor: Tensor, cuts: tuple[bool, ...]) -> np.ndarray[Any, Any]:
     type_ = tensor._type
     backend = type_.backend
     values: np.ndarray[Any, Any]
+    if not tensor.numel():
+        return np.empty(0)  # its shape may be more than NumPy takes
     large = any(cuts) and options.edgeitems > 0 and tensor.numel() * type_.dtype.itemsize > 1 << 20
     if large and "shared_host_memory" not in backend.capabilities(type_.device).features:
         values = backend.to_host(_ends_on_device(tensor, cuts))

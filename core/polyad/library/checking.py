@@ -54,7 +54,11 @@ def _compare(op: CustomOpDef, what: str, got: Any, wanted: Any, *, exact: bool =
             )
         same = bool((have.detach() == want.detach()).all()) or have.detach().allclose(want.detach(), equal_nan=True)
         if exact and not same:
-            raise CustomOpError(f"{op.name}: {what}: {place} has other values", operands={"got": have, "wanted": want})
+            raise CustomOpError(
+                f"{op.name}: {what}: {place} has other values",
+                operands={"got": have, "wanted": want},
+                fix="let both compute the same",
+            )
 
 
 def check_schema(op: CustomOpDef, values: Values) -> None:
@@ -93,7 +97,7 @@ def check_layouts(op: CustomOpDef, values: Values) -> None:
 
     def reversed_order(tensor: Tensor) -> Tensor:
         dims = tuple(reversed(range(tensor.ndim)))
-        return tensor.permute(*dims).contiguous().permute(*dims) if tensor.ndim > 1 else with_gaps(tensor)
+        return tensor.permute(dims).contiguous().permute(dims) if tensor.ndim > 1 else with_gaps(tensor)
 
     for what, change in (("strided arguments", with_gaps), ("transposed arguments", reversed_order)):
         _compare(op, what, _call(op, _detached(_copied(values, change))), wanted)
@@ -126,6 +130,7 @@ def check_devices(op: CustomOpDef, values: Values) -> None:
                 raise CustomOpError(
                     f"{op.name}: the kernel for {device} gives other results than that for {here}",
                     operands={device: have, here: want},
+                    fix="let both kernels compute the same",
                 )
 
 
@@ -141,7 +146,10 @@ def check_capture(op: CustomOpDef, values: Values) -> None:
     wanted = _call(op, _detached(_copied(values)))
     graph = capture(called, *_detached(_copied(values)))
     if [node.name for node in graph] != [op.name]:
-        raise CustomOpError(f"{op.name}: a captured call of it is {[node.name for node in graph]}, not one node")
+        raise CustomOpError(
+            f"{op.name}: a captured call of it is {[node.name for node in graph]}, not one node",
+            fix="let the op be called by its own name",
+        )
     _compare(op, "replay of a captured call", graph(*_detached(_copied(values))), wanted)
 
 

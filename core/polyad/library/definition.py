@@ -30,6 +30,7 @@ from ..errors import (
     MissingKernel,
     PolyadError,
     ShapeError,
+    safe_repr,
 )
 from ..ops.shaping.joining import stack
 from ..state import state
@@ -501,9 +502,9 @@ def op_named(op: str | CustomOpDef) -> CustomOpDef:
     """The custom op that *op* is or names. Raises ValueError if there is none."""
     if isinstance(op, CustomOpDef):
         return op
-    if op not in DEFINED:
+    if not isinstance(op, str) or op not in DEFINED:
         raise ArgumentError(
-            f"library: there is no custom op {op!r}",
+            f"library: there is no custom op {safe_repr(op)}",
             notes={"defined": ", ".join(DEFINED) or "none"},
             fix="define it with polyad.library.custom_op",
         )

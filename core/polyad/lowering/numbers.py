@@ -64,6 +64,11 @@ class DeferredNumber:
     def __repr__(self) -> str:
         return f"DeferredNumber({self.value!r})"
 
+    def through(self, function: Callable[[Any], Number]) -> DeferredNumber:
+        """The number that *function* makes of this one."""
+        read = self.read
+        return DeferredNumber(function(self.value), lambda args: function(read(args)), self._guards)
+
     def _fixed(self) -> Number:
         """The number itself; the lowered form serves no other."""
         fixed: Number = self._guards.note(self.read, self.value)
@@ -93,11 +98,7 @@ class DeferredNumber:
 
 
 def _unary(function: Callable[[Any], Any]) -> Any:
-    def method(self: DeferredNumber) -> DeferredNumber:
-        read = self.read
-        return DeferredNumber(function(self.value), lambda args: function(read(args)), self._guards)
-
-    return method
+    return lambda self: self.through(function)
 
 
 def _combined(function: Callable[[Any, Any], Any], reflected: bool) -> Any:

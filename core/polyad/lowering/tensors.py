@@ -19,8 +19,9 @@ from ..codegen.expression import leaves_of, substituted
 from ..codegen.formulas import OPS as FORMULAS
 from ..device import Device
 from ..dispatch.effects import Effect
+from ..dispatch.half_numbers import rounded, to_round
 from ..dispatch.levels import Level
-from ..dispatch.plan import NUMBERS, Plan
+from ..dispatch.plan import NUMBERS, Plan, signature_of
 from ..dispatch.wrapped import Handle, Wrapped
 from ..dtypes import INTEGER, DType, iinfo
 from ..layout import Layout, Shape, broadcast_shapes, contiguous_strides
@@ -113,7 +114,19 @@ class Lowering(Level):
             raise NotLowered(f"{op.name} has no formula for {dtype.name}")
         if dtype.category <= INTEGER and op.name in _REFUSING:
             raise NotLowered(f"{op.name} refuses some elements of {dtype.name}")
+        operands = self._rounded(op, operands)
         return self.tensor(apply(op.name, *[self._argument(op, value, dtype) for value in operands]), shape)
+
+    def _rounded(self, op: Op, operands: tuple[Any, ...]) -> Sequence[Any]:
+        """The operands with the numbers among them rounded as a call of *op* rounds them."""
+        types = signature_of(op, operands)
+        places = to_round(types, op.dtype(types, {}).casts)
+        deferred = {place: rounding for place, rounding in places if type(operands[place]) is DeferredNumber}
+        plain = tuple((place, rounding) for place, rounding in places if place not in deferred)
+        found = rounded(operands, plain)
+        for place, rounding in deferred.items():
+            found[place] = found[place].through(rounding)
+        return found
 
     def _argument(self, op: Op, value: Any, dtype: DType) -> Expression:
         if isinstance(value, ExpressionTensor):

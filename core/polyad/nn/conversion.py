@@ -72,9 +72,16 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | st
             dtype = rest.pop(0)
     non_blocking = bool(rest.pop(0)) if rest else bool(kwargs.get("non_blocking", False))
     if rest:
-        raise ArgumentTypeError(f"Module.to: takes at most 3 positional arguments, got {len(args)}")
+        raise ArgumentTypeError(
+            f"Module.to: takes at most 3 positional arguments, got {len(args)}",
+            fix="name the others: dtype=..., non_blocking=...",
+        )
     if device is not None and not isinstance(device, (Device, str, int)):
-        raise ArgumentTypeError("Module.to: takes a device, a dtype or a tensor", operands={"got": device})
+        raise ArgumentTypeError(
+            "Module.to: takes a device, a dtype or a tensor",
+            operands={"got": device},
+            fix='write to("opencl") or to(polyad.float16)',
+        )
     if dtype is not None and not (isinstance(dtype, DType) and (dtype.is_floating_point or dtype.is_complex)):
         raise ArgumentTypeError(
             "Module.to: dtype must be floating point or complex",

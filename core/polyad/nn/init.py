@@ -10,6 +10,7 @@ import math
 import warnings
 from typing import Any
 
+from ..dispatch.arguments import explaining
 from ..errors import ArgumentError, ArgumentTypeError
 from ..history.grad_mode import no_grad
 from ..random import Generator
@@ -42,11 +43,14 @@ _GAINS = {
 def _check(op: str, tensor: Any) -> Tensor:
     if not isinstance(tensor, Tensor):
         raise ArgumentTypeError(
-            f"{op}: tensor must be a Tensor, not {type(tensor).__name__}", operands={"tensor": tensor}
+            f"{op}: tensor must be a Tensor, not {type(tensor).__name__}",
+            operands={"tensor": tensor},
+            fix="pass the tensor that is to be filled",
         )
     return tensor
 
 
+@explaining
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """By what factor a layer's weights must be larger so that the nonlinearity after it keeps the variance.
 
@@ -64,7 +68,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-            raise ArgumentError("calculate_gain: the negative slope must be a number", operands={"param": param})
+            raise ArgumentError(
+                "calculate_gain: the negative slope must be a number", operands={"param": param}, fix="pass a float"
+            )
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
         raise ArgumentError(
@@ -74,6 +80,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
+@explaining
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn uniformly from [a, b).
 
@@ -86,6 +93,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
         return _check("uniform_", tensor).uniform_(a, b, generator=generator)
 
 
+@explaining
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with numbers drawn from the normal distribution.
 
@@ -98,6 +106,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
         return _check("normal_", tensor).normal_(mean, std, generator=generator)
 
 
+@explaining
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with a number.
 
@@ -144,7 +153,7 @@ def eye_(tensor: Tensor) -> Tensor:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if _check("eye_", tensor).ndim != 2:
-        raise ArgumentError("eye_: tensor must be 2-d", operands={"tensor": tensor})
+        raise ArgumentError("eye_: tensor must be 2-d", operands={"tensor": tensor}, fix="pass a matrix")
     with no_grad():
         tensor.zero_()
         for position in range(min(tensor.shape)):
@@ -152,6 +161,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
+@explaining
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a convolution's weight (out, in, *kernel) so that it passes as many of its channels as it can.
 
@@ -164,11 +174,14 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     [[[0.0, 1.0, 0.0]]]
     """
     if _check("dirac_", tensor).ndim not in (3, 4, 5):
-        raise ArgumentError("dirac_: tensor must be 3-d, 4-d or 5-d", operands={"tensor": tensor})
+        raise ArgumentError(
+            "dirac_: tensor must be 3-d, 4-d or 5-d", operands={"tensor": tensor}, fix="pass a convolution's weight"
+        )
     if groups <= 0 or tensor.shape[0] % groups:
         raise ArgumentError(
             f"dirac_: the first size of tensor must be divisible by groups: {tensor.shape[0]} and {groups}",
             operands={"tensor": tensor},
+            fix="choose groups among the divisors of the first size",
         )
     each = tensor.shape[0] // groups
     centre = tuple(size // 2 for size in tensor.shape[2:])
@@ -198,6 +211,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
+@explaining
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill uniformly in +-gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
@@ -214,6 +228,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
+@explaining
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill from the normal distribution with deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
@@ -239,6 +254,7 @@ def _kaiming_std(op: str, tensor: Tensor, a: float, mode: str, nonlinearity: str
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@explaining
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -270,6 +286,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
+@explaining
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,

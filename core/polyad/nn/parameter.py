@@ -18,7 +18,7 @@ from ..tensor import Tensor
 __all__ = ["Buffer", "Parameter"]
 
 
-class Parameter(Tensor):
+class Parameter(Tensor, keeps_class=False):
     """A tensor to be trained: assigned to a module's attribute, it shows up in ``parameters()`` and ``state_dict()``.
 
     Args:
@@ -47,7 +47,7 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
 
-class Buffer(Tensor):
+class Buffer(Tensor, keeps_class=False):
     """A tensor that is state but is not trained: assigned to a module's attribute, it shows up in ``buffers()``.
 
     Args:

@@ -73,7 +73,9 @@ def check_name(module: Registry, role: Role, name: str, replace: bool = False) -
         )
     if not isinstance(name, str):
         raise ArgumentTypeError(
-            f"register_{role}: name must be a str, not {type(name).__name__}", operands={"name": name}
+            f"register_{role}: name must be a str, not {type(name).__name__}",
+            operands={"name": name},
+            fix="pass the name as a string",
         )
     if "." in name:
         raise RegistrationError(

@@ -227,6 +227,12 @@ def load(module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: 
             operands={"state_dict": state_dict},
             fix="pass what module.state_dict() or polyad.load() gave",
         )
+    stranger = next((key for key in state_dict if not isinstance(key, str)), None)
+    if stranger is not None:
+        raise ArgumentTypeError(
+            f"load_state_dict: state_dict has the key {stranger!r} of type {type(stranger).__name__}, not a str",
+            fix="pass what module.state_dict() or polyad.load() gave",
+        )
     missing: list[str] = []
     unexpected: list[str] = []
     mismatches: list[str] = []

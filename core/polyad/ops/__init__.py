@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import lowering as lowering  # plans ask it for kernels
-from ..backend.families import set_families
+from ..backend.families import note_op, set_families
 from ..compatibility.moved import MOVED, missing
 from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from . import index
@@ -23,6 +23,7 @@ def _by_name(table: Mapping[str, str], prefix: str = f"{__name__}.") -> dict[str
 
 
 set_families(_by_name(index.OPS, ""))
+OPS.on_new(note_op)
 OPS.index(_by_name(index.OPS))
 PUBLIC.index(_by_name(index.FUNCTIONS))
 ATTRIBUTES.index(_by_name(index.ATTRIBUTES))

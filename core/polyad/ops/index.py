@@ -305,8 +305,8 @@ special_zeta
 
 FUNCTIONS = {
     "creation.factories": """
-arange as_tensor asarray empty empty_like empty_strided full full_like ones ones_like range scalar_tensor tensor zeros
-zeros_like
+arange as_tensor asarray empty empty_like empty_permuted empty_strided full full_like ones ones_like range
+scalar_tensor tensor zeros zeros_like
 """,
     "creation.sequences": """
 eye linspace logspace
@@ -337,7 +337,7 @@ index_add index_copy index_fill index_reduce index_select
 masked_fill masked_scatter masked_select
 """,
     "indexing.nonzero": """
-argwhere nonzero
+argwhere nonzero nonzero_static
 """,
     "indexing.scatter_reduce": """
 scatter_reduce
@@ -404,13 +404,14 @@ get_device
 nn.functional.log_softmax nn.functional.relu nn.functional.relu_ nn.functional.softmax
 """,
     "nn.activation.piecewise": """
-Tensor.hardshrink nn.functional.hardshrink nn.functional.hardsigmoid nn.functional.hardswish nn.functional.hardtanh
+hardshrink nn.functional.hardshrink nn.functional.hardsigmoid nn.functional.hardswish nn.functional.hardtanh
 nn.functional.hardtanh_ nn.functional.relu6 nn.functional.softshrink
 """,
     "nn.activation.rectifiers": """
-Tensor.prelu nn.functional.celu nn.functional.celu_ nn.functional.elu nn.functional.elu_ nn.functional.leaky_relu
+celu celu_ nn.functional.celu nn.functional.celu_ nn.functional.elu nn.functional.elu_ nn.functional.leaky_relu
 nn.functional.leaky_relu_ nn.functional.prelu nn.functional.rrelu nn.functional.rrelu_ nn.functional.selu
-nn.functional.selu_ nn.functional.threshold nn.functional.threshold_ relu
+nn.functional.selu_ nn.functional.threshold nn.functional.threshold_ prelu relu rrelu rrelu_ selu selu_ threshold
+threshold_
 """,
     "nn.activation.smooth": """
 nn.functional.gelu nn.functional.glu nn.functional.logsigmoid nn.functional.mish nn.functional.silu
@@ -423,15 +424,16 @@ log_softmax nn.functional.gumbel_softmax nn.functional.softmin softmax special.l
 nn.functional.multi_head_attention_forward nn.functional.scaled_dot_product_attention
 """,
     "nn.convolution": """
-nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d nn.functional.conv_transpose1d
-nn.functional.conv_transpose2d nn.functional.conv_transpose3d
+conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d nn.functional.conv1d nn.functional.conv2d
+nn.functional.conv3d nn.functional.conv_transpose1d nn.functional.conv_transpose2d nn.functional.conv_transpose3d
 """,
     "nn.distance": """
 cdist cosine_similarity dist nn.functional.cosine_similarity nn.functional.pairwise_distance nn.functional.pdist
+pairwise_distance pdist
 """,
     "nn.dropout": """
-nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout1d nn.functional.dropout2d
-nn.functional.dropout3d nn.functional.feature_alpha_dropout
+alpha_dropout dropout feature_alpha_dropout nn.functional.alpha_dropout nn.functional.dropout nn.functional.dropout1d
+nn.functional.dropout2d nn.functional.dropout3d nn.functional.feature_alpha_dropout
 """,
     "nn.embedding": """
 nn.functional.embedding nn.functional.embedding_bag nn.functional.one_hot
@@ -446,7 +448,7 @@ nn.functional.affine_grid nn.functional.grid_sample
 nn.functional.interpolate
 """,
     "nn.linear": """
-linear nn.functional.bilinear nn.functional.linear
+bilinear linear nn.functional.bilinear nn.functional.linear
 """,
     "nn.losses.binary": """
 nn.functional.binary_cross_entropy nn.functional.binary_cross_entropy_with_logits
@@ -468,28 +470,30 @@ nn.functional.mse_loss nn.functional.poisson_nll_loss nn.functional.smooth_l1_lo
 nn.functional.ctc_loss
 """,
     "nn.normalization": """
-nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm nn.functional.layer_norm
-nn.functional.local_response_norm nn.functional.normalize nn.functional.rms_norm
+group_norm layer_norm nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm
+nn.functional.layer_norm nn.functional.local_response_norm nn.functional.normalize nn.functional.rms_norm rms_norm
 """,
     "nn.padding": """
-nn.functional.pad
+constant_pad_nd nn.functional.pad
 """,
     "nn.pixel_shuffle": """
-nn.functional.channel_shuffle nn.functional.pixel_shuffle nn.functional.pixel_unshuffle
+channel_shuffle nn.functional.channel_shuffle nn.functional.pixel_shuffle nn.functional.pixel_unshuffle pixel_shuffle
+pixel_unshuffle
 """,
     "nn.pooling.adaptive": """
-nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d
-nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d
+adaptive_avg_pool1d nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d
+nn.functional.adaptive_avg_pool3d nn.functional.adaptive_max_pool1d nn.functional.adaptive_max_pool2d
+nn.functional.adaptive_max_pool3d
 """,
     "nn.pooling.average": """
-nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.lp_pool1d
+avg_pool1d nn.functional.avg_pool1d nn.functional.avg_pool2d nn.functional.avg_pool3d nn.functional.lp_pool1d
 nn.functional.lp_pool2d nn.functional.lp_pool3d
 """,
     "nn.pooling.fractional": """
 nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d
 """,
     "nn.pooling.maximum": """
-nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d
+max_pool1d max_pool2d max_pool3d nn.functional.max_pool1d nn.functional.max_pool2d nn.functional.max_pool3d
 """,
     "nn.pooling.unpooling": """
 nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d
@@ -638,7 +642,8 @@ Tensor.sum_to_size adjoint broadcast_shapes broadcast_tensors broadcast_to expan
 permute ravel reshape reshape_as squeeze swapaxes swapdims t transpose unflatten unsqueeze view view_as
 """,
     "shaping.splitting": """
-chunk dsplit hsplit split split_with_sizes tensor_split unbind vsplit
+chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split unsafe_split_with_sizes
+vsplit
 """,
     "shaping.strided": """
 as_strided
@@ -705,7 +710,7 @@ index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce 
 masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select
 """,
     "indexing.nonzero": """
-argwhere nonzero
+argwhere nonzero nonzero_static
 """,
     "indexing.scatter_reduce": """
 scatter_reduce scatter_reduce_
@@ -750,7 +755,10 @@ __array_namespace__ __dlpack__ __dlpack_device__ to_device
 cuda get_device is_cpu is_cuda is_pinned pin_memory
 """,
     "memory.storage": """
-as_subclass resize_ resize_as_ set_ untyped_storage
+as_subclass resize_ resize_as_ set_
+""",
+    "memory.storage_types": """
+storage storage_type untyped_storage
 """,
     "nn.activation.piecewise": """
 hardshrink
@@ -806,6 +814,9 @@ nan_to_num nan_to_num_
     "pointwise.powers": """
 float_power float_power_ hypot hypot_ pow pow_ reciprocal reciprocal_ rsqrt rsqrt_ sqrt sqrt_ square square_
 """,
+    "pointwise.python_functions": """
+apply_ map2_ map_
+""",
     "pointwise.rounding": """
 ceil ceil_ fix fix_ floor floor_ frac frac_ round round_ trunc trunc_
 """,
@@ -836,7 +847,9 @@ bmm mm mv
 ger kron outer
 """,
     "queries": """
-is_complex is_floating_point is_inference is_same_size is_signed
+dense_dim dim_order is_complex is_floating_point is_inference is_ipu is_maia is_meta is_mkldnn is_mps is_mtia
+is_nested is_quantized is_same_size is_set_to is_shared is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu
+sparse_dim to_dense
 """,
     "random.inplace": """
 bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
@@ -898,7 +911,8 @@ squeeze_ sum_to_size swapaxes swapaxes_ swapdims swapdims_ t t_ transpose transp
 view view_as
 """,
     "shaping.splitting": """
-chunk dsplit hsplit split split_with_sizes tensor_split unbind vsplit
+chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split unsafe_split_with_sizes
+vsplit
 """,
     "shaping.strided": """
 as_strided as_strided_

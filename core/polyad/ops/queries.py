@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dispatch.op import function
+from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
 from ..dtypes import DType
 from ..errors import ArgumentTypeError
+from ..storage import InferenceView
 from ..tensor import Tensor, check_tensor
 
 if TYPE_CHECKING:
@@ -52,14 +53,13 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> DType:
 
 @function()
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor is barred from recorded work: never, even if `polyad.inference_mode` was on when it was made.
+    """Whether the tensor was made in `polyad.inference_mode`, and so is barred from recorded work.
 
     >>> import polyad
     >>> polyad.is_inference(polyad.tensor(1.0))
     False
     """
-    check_tensor(input, "is_inference", "input")
-    return False
+    return check_tensor(input, "is_inference", "input")._view.__class__ is InferenceView
 
 
 @function()
@@ -119,3 +119,95 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     """
     left, right = check_tensor(input, "is_same_size", "input"), check_tensor(other, "is_same_size", "other")
     return bool(left._array.shape == right._array.shape)
+
+
+# ------------------------------------------------------------------------------- what tensors of polyad never are
+
+
+def _never(name: str, what: str) -> None:
+    def getter(self: Tensor) -> bool:
+        return False
+
+    getter.__name__ = name
+    getter.__doc__ = f"Whether the tensor is {what}: never."
+    prop()(getter)
+
+
+for _name, _what in {
+    "is_ipu": "on a device of this kind",
+    "is_maia": "on a device of this kind",
+    "is_meta": "without data",
+    "is_mkldnn": "in oneDNN's layout",
+    "is_mps": "on a device of this kind",
+    "is_mtia": "on a device of this kind",
+    "is_nested": "a list of tensors",
+    "is_quantized": "quantized",
+    "is_sparse": "sparse, in coordinates",
+    "is_sparse_csr": "sparse, in compressed rows",
+    "is_vulkan": "on a device of this kind",
+    "is_xla": "on a device of this kind",
+    "is_xpu": "on a device of this kind",
+}.items():
+    _never(_name, _what)
+
+
+@method()
+def dense_dim(self: Tensor) -> int:
+    """The number of dimensions that are not sparse: all."""
+    return check_tensor(self, "dense_dim", "self").ndim
+
+
+@method()
+def sparse_dim(self: Tensor) -> int:
+    """The number of sparse dimensions: 0."""
+    check_tensor(self, "sparse_dim", "self")
+    return 0
+
+
+@method()
+def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, or in another dtype: polyad's tensors are dense.
+
+    >>> import polyad
+    >>> x = polyad.ones(2)
+    >>> x.to_dense() is x
+    True
+    """
+    return check_tensor(self, "to_dense", "self").to(dtype=dtype)  # type: ignore[no-any-return]
+
+
+@method()
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions in the order of their strides, the slowest first.
+
+    >>> import polyad
+    >>> polyad.ones(2, 3).t().dim_order()
+    (1, 0)
+    """
+    strides = check_tensor(self, "dim_order", "self").stride()
+    return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+
+
+@method()
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same elements of the same memory, in the same shape.
+
+    >>> import polyad
+    >>> x = polyad.ones(2)
+    >>> x.is_set_to(x.detach()), x.is_set_to(x[1:])
+    (True, False)
+    """
+    check_tensor(tensor, "is_set_to", "tensor")
+    return (
+        self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+        and self.storage_offset() == tensor.storage_offset()
+        and self.untyped_storage() == tensor.untyped_storage()
+    )
+
+
+@method()
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes see the tensor's memory: never."""
+    check_tensor(self, "is_shared", "self")
+    return False

@@ -90,9 +90,17 @@ class Adam(Optimizer):
             check_number(name, key, options[key])
         betas = options["betas"]
         if not isinstance(betas, (tuple, list)):
-            raise ArgumentTypeError(f"{name}: betas must be a pair of numbers", operands={"betas": betas})
+            raise ArgumentTypeError(
+                f"{name}: betas must be a pair of numbers",
+                operands={"betas": betas},
+                fix="pass (beta1, beta2), such as (0.9, 0.999)",
+            )
         if len(betas) != 2:
-            raise ArgumentError(f"{name}: betas must be two numbers, not {len(betas)}", operands={"betas": betas})
+            raise ArgumentError(
+                f"{name}: betas must be two numbers, not {len(betas)}",
+                operands={"betas": betas},
+                fix="pass (beta1, beta2), such as (0.9, 0.999)",
+            )
         for position, beta in enumerate(betas):
             check_number(name, f"betas[{position}]", beta, below=1.0)
         check_hints(name, options)

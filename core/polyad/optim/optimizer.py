@@ -143,7 +143,9 @@ class Optimizer:
             label = names[position] if names else f"params[{position}]"
             if not isinstance(param, Tensor):
                 raise ArgumentTypeError(
-                    f"{name}: {label} must be a tensor, not {type(param).__name__}", operands={label: param}
+                    f"{name}: {label} must be a tensor, not {type(param).__name__}",
+                    operands={label: param},
+                    fix="pass model.parameters(), or a list of tensors",
                 )
             self._check_param(label, param)
             if id(param) in known:
@@ -245,6 +247,7 @@ class Optimizer:
 
         Raises:
             KeyError: "state" or "param_groups" is missing.
+            TypeError: they are not a dict, and a list of dicts with "params".
             ValueError: the groups are of other numbers or sizes, or state tensors are of other shapes than their
             parameters.
         """
@@ -253,6 +256,7 @@ class Optimizer:
             raise ArgumentTypeError(
                 f"{name}.load_state_dict: state_dict must be a dict, not {type(state_dict).__name__}",
                 operands={"state_dict": state_dict},
+                fix="pass what state_dict() gave",
             )
         state_dict = dict(state_dict)
         for hook in self._hooks_of("load_state_dict_pre"):
@@ -265,6 +269,12 @@ class Optimizer:
                     notes={"has": ", ".join(map(str, state_dict)) or "nothing"},
                     fix="pass what optimizer.state_dict() gave",
                 )
+        if not _is_state(state_dict["state"], state_dict["param_groups"]):
+            raise ArgumentTypeError(
+                f"{name}.load_state_dict: state must be a dict, and param_groups a list of dicts with lists of params",
+                operands={key: state_dict[key] for key in ("state", "param_groups")},
+                fix="pass what optimizer.state_dict() gave",
+            )
         groups = [dict(group) for group in state_dict["param_groups"]]
         own, theirs = [[len(group["params"]) for group in some] for some in (self.param_groups, groups)]
         if own != theirs:
@@ -391,6 +401,7 @@ def _with_hooks(step: Step) -> Step:
                 raise ArgumentError(
                     f"{type(self).__name__}.step: a pre-hook must return None or new (args, kwargs)",
                     operands={"returned": changed},
+                    fix="return None to leave them as they are",
                 )
             args, kwargs = changed[0][1:], changed[1]
         result = step(self, *args, **kwargs)
@@ -430,10 +441,12 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
         value = value.item()
     if not isinstance(value, (int, float)):
         given = type(value).__name__
-        raise ArgumentTypeError(f"{optimizer}: {name} must be a number, not {given}", operands={name: value})
+        raise ArgumentTypeError(
+            f"{optimizer}: {name} must be a number, not {given}", operands={name: value}, fix=f"pass a float as {name}"
+        )
     if not value >= least or (below is not None and not value < below):
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
-        raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}")
+        raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}", fix=f"choose another {name}")
 
 
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:
@@ -442,3 +455,11 @@ def check_hints(optimizer: str, options: dict[str, Any]) -> None:
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options["differentiable"]:
         raise NotSupported(f"{optimizer}: differentiable is not supported", fix="write the step in tensor operations")
+
+
+def _is_state(state: Any, groups: Any) -> bool:
+    return (
+        isinstance(state, Mapping)
+        and isinstance(groups, list | tuple)
+        and all(isinstance(group, Mapping) and isinstance(group.get("params"), list | tuple) for group in groups)
+    )

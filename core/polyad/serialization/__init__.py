@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from ..device import Device
-from ..errors import ArgumentTypeError, BackendError, SerializationError
+from ..errors import ArgumentTypeError, BackendError, BackendUnavailable, DeviceError, SerializationError
 from ..files import opened, replacing
 from ..interop.numpy import frombuffer
 from ..ops.creation.factories import empty
@@ -132,10 +132,11 @@ def _placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], T
         try:
             moved: Tensor = tensor.to(saved_on if wanted is None else wanted)
             return moved
-        except BackendError as error:
+        except (BackendError, DeviceError) as error:
             if wanted is not None:
                 raise
-            raise type(error)(
+            missing = type(error) if isinstance(error, BackendError) else BackendUnavailable
+            raise missing(
                 f"load: {source} holds tensors saved on {saved_on}, which is not here: {error.message}",
                 fix='pass map_location="cpu", or another device that is here',
             ) from error

@@ -24,11 +24,12 @@ from typing import IO, Any
 
 from .. import dtypes
 from ..errors import SerializationError
+from ..files.json_text import LONGEST, excess, parsed
+from ..layout import is_addressable
 
 __all__ = ["Blob", "Contents", "damaged", "read_container", "write_container"]
 
 METADATA = "__metadata__"
-LONGEST_HEADER = 100_000_000
 CHUNK = 1 << 24
 
 DTYPE_TO_CODE = {
@@ -93,14 +94,20 @@ def write_container(stream: IO[bytes], contents: Contents) -> None:
         header[name] = {"dtype": DTYPE_TO_CODE[dtype], "shape": list(shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % 8)
-    if len(text) > LONGEST_HEADER:
-        raise SerializationError(
-            f"save: without its tensors the object takes {len(text)} bytes; at most {LONGEST_HEADER} can be saved",
-            fix="turn long lists of numbers into tensors",
-        )
+    check_size(text)
     stream.write(len(text).to_bytes(8, "little") + text)
     for blob in contents.blobs.values():
         stream.write(swapped(blob.data, blob.dtype))
+
+
+def check_size(text: bytes) -> None:
+    """Raise SerializationError if *text* is more than `read_container` takes."""
+    too_much = excess(text)
+    if too_much is not None:
+        raise SerializationError(
+            f"save: without its tensors the object is too much for a file: as JSON, {too_much}",
+            fix="turn long lists of numbers into tensors, or save parts of it in files of their own",
+        )
 
 
 def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents:
@@ -119,7 +126,7 @@ def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents
     if len(prefix) < 8:
         raise damaged(source, f"ends after {len(prefix)} bytes")
     length = int.from_bytes(prefix, "little")
-    if length > LONGEST_HEADER or (brace := stream.read(1)) != b"{":
+    if length > LONGEST or (brace := stream.read(1)) != b"{":
         # Looked at only now: a header's length may look like another format's first bytes.
         format_ = next((format_ for magic, format_ in FOREIGN.items() if prefix.startswith(magic)), None)
         if format_ is None:
@@ -129,7 +136,7 @@ def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents
             f"is {format_}, which polyad.load does not read",
             fix="convert it with the program that wrote it: tensors of other libraries come in as safetensors files",
         )
-    header = _parsed(brace + _read_exactly(stream, length - 1, source, "the header"), source)
+    header = _parsed(bytes(_read_exactly(stream, length - 1, source, "the header", brace)), source)
     metadata = header.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise damaged(source, f"has {METADATA} that is not text")
@@ -156,24 +163,14 @@ def swapped(data: Any, dtype: dtypes.DType) -> Any:
     return result
 
 
-def _parsed(text: bytes | bytearray, source: str) -> dict[str, Any]:
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(items)
-        if len(result) != len(items):
-            raise ValueError("a name occurs twice")
-        return result
-
+def _parsed(text: bytes, source: str) -> dict[str, Any]:
     try:
-        header = json.loads(text.decode("utf-8"), object_pairs_hook=pairs, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        header = parsed(text)
+    except ValueError as error:
         raise damaged(source, f"has a header that cannot be read: {error}") from error
     if not isinstance(header, dict):
         raise damaged(source, "has a header that is not a JSON object")
     return header
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not JSON")
 
 
 def _checked_entries(
@@ -189,6 +186,8 @@ def _checked_entries(
         shape, offsets = entry["shape"], entry["data_offsets"]
         if not are_counts(shape) or not are_counts(offsets) or len(offsets) != 2:
             raise damaged(source, f"has tensor {name!r} with sizes or offsets that are not counts")
+        if not is_addressable(shape, dtype.itemsize):
+            raise damaged(source, f"gives tensor {name!r} the shape {tuple(shape)}, which no memory holds")
         if math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
             raise damaged(source, f"gives tensor {name!r} of shape {tuple(shape)} {offsets[1] - offsets[0]} bytes")
         entries[name] = (dtype, tuple(shape), offsets[0], offsets[1])
@@ -210,9 +209,10 @@ def are_counts(values: Any, at_most: int = 64) -> bool:
     )
 
 
-def _read_exactly(stream: IO[bytes], count: int, source: str, what: str) -> bytearray:
-    """*count* bytes, taken in chunks, so that a false count costs no memory."""
-    data = bytearray()
+def _read_exactly(stream: IO[bytes], count: int, source: str, what: str, begin: bytes = b"") -> bytearray:
+    """*begin* and *count* bytes after it, taken in chunks, so that a false count costs no memory."""
+    data = bytearray(begin)
+    count += len(begin)
     read: Callable[[int], bytes] = stream.read
     while len(data) < count:
         chunk = read(min(CHUNK, count - len(data)))

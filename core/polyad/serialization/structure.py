@@ -32,10 +32,12 @@ from typing import Any
 from .. import dtypes
 from ..device import Device
 from ..errors import ArgumentTypeError, SerializationError
-from ..layout import Size, contiguous_strides, is_contiguous
+from ..files import parsed
+from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
 from ..tensor import Tensor
-from .container import METADATA, Blob, Contents, are_counts, damaged, swapped
+from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
+from .keys import Keys
 
 __all__ = ["LoadDevice", "decode", "encode"]
 
@@ -67,6 +69,7 @@ def encode(value: Any) -> Contents:
         for name, (blob, device) in arrays.items()
     }
     text = json.dumps({"version": VERSION, "object": tree, "arrays": about}, separators=(",", ":"), allow_nan=False)
+    check_size(text.encode("ascii"))
     metadata = {"polyad": text, "polyad.crc32": str(zlib.crc32(text.encode("ascii")))}
     return Contents({name: blob for name, (blob, _) in arrays.items()}, metadata)
 
@@ -74,6 +77,7 @@ def encode(value: Any) -> Contents:
 class _Encoder:
     def __init__(self) -> None:
         self._open: set[int] = set()
+        self._keys = Keys()
         self._views: dict[Any, list[tuple[Path, Tensor, dict[str, Any]]]] = {}
 
     def encode(self, value: Any, path: Path) -> Any:
@@ -101,6 +105,12 @@ class _Encoder:
                     f"save: {_where(path)} has the key {key!r} of type {type(key).__name__}, which cannot be saved",
                     fix="use str, int, float, bool, None, bytes or tuples of these as keys",
                 )
+        too_much = self._keys.excess(value)
+        if too_much is not None:
+            raise SerializationError(
+                f"save: {_where(path)} cannot be saved as a dict: {too_much}",
+                fix="save keys and values as two tensors, or use text as keys",
+            )
         return [[self.encode(key, path), self.encode(item, (*path, key))] for key, item in value.items()]
 
     def tensor(self, value: Tensor, path: Path) -> dict[str, Any]:
@@ -281,8 +291,8 @@ class _Decoder:
         if checksum != str(zlib.crc32(text.encode("utf-8", "surrogatepass"))):
             raise self.damaged("is damaged: the checksum of its structure does not match")
         try:
-            document = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            document = parsed(text.encode("ascii"))
+        except ValueError as error:
             raise self.damaged(f"has a structure that cannot be read: {error}") from error
         if not isinstance(document, dict):
             raise self.damaged("has a structure that is not a JSON object")
@@ -291,7 +301,9 @@ class _Decoder:
         if "object" not in document:
             raise self.damaged("holds no object")
         # Twice: the first pass finds every fault before anything is put on a device.
+        self._keys = Keys()
         self.decode(document["object"], 0)
+        self._keys = Keys()
         for name, blob in self._arrays.items():
             self._loaded[name] = self._load_device(self._flat(blob), self._devices[name])
         return self.decode(document["object"], 0)
@@ -328,7 +340,7 @@ class _Decoder:
         if depth > DEEPEST + 1:
             raise self.damaged("is nested too deeply")
         if isinstance(tree, list):
-            return [self.decode(item, depth + 1) for item in tree]
+            return self.sequence(tree, depth + 1)
         if not isinstance(tree, dict):
             return tree
         if len(tree) != 1:
@@ -345,21 +357,27 @@ class _Decoder:
             return decoder(self, payload, depth + 1)
         except SerializationError:
             raise
-        except (TypeError, ValueError, KeyError, binascii.Error, RuntimeError) as error:
+        except (TypeError, ValueError, KeyError, OverflowError, binascii.Error, RuntimeError) as error:
             raise self.damaged(f"holds a {tag} that cannot be read: {str(error).splitlines()[0]}") from error
 
     def sequence(self, payload: Any, depth: int) -> list[Any]:
         if not isinstance(payload, list):
             raise self.damaged("has a sequence that is not a list")
-        return [self.decode(item, depth) for item in payload]
+        return [self.decode(item, depth) if type(item) in (list, dict) else item for item in payload]
 
-    def mapping(self, payload: Any, depth: int) -> list[tuple[Any, Any]]:
+    def mapping(self, payload: Any, depth: int) -> dict[Any, Any]:
         if not isinstance(payload, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in payload):
             raise self.damaged("has a dict that is not a list of pairs")
         items = [(self.decode(key, depth), self.decode(item, depth)) for key, item in payload]
-        if not all(_is_plain(key) for key, _ in items) or len(dict(items)) != len(items):
-            raise self.damaged("has a dict with a key that occurs twice or cannot be a key")
-        return items
+        if not all(_is_plain(key) for key, _ in items):
+            raise self.damaged("has a dict with a key that cannot be a key")
+        too_much = self._keys.excess(key for key, _ in items)
+        if too_much is not None:
+            raise self.damaged(f"has too many keys: {too_much}")
+        result = dict(items)
+        if len(result) != len(items):
+            raise self.damaged("has a dict with a key that occurs twice")
+        return result
 
     def tensor(self, payload: Any) -> Tensor | None:
         """The tensor described; None on the first pass, which only checks."""
@@ -378,7 +396,7 @@ class _Decoder:
             raise self.damaged(f"has a tensor of data {payload['data']!r} with dtype {payload.get('dtype')!r}")
         count, held = math.prod(shape), len(blob.data) // dtype.itemsize
         last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if count else -1
-        if last >= held or count >= 2**63:
+        if last >= held or not is_addressable(shape, dtype.itemsize):
             raise self.damaged(f"has a tensor of shape {tuple(shape)} that reaches beyond its data {payload['data']!r}")
         requires_grad = payload.get("requires_grad")
         if not isinstance(requires_grad, bool) or (requires_grad and dtype.category < dtypes.FLOATING):
@@ -437,7 +455,7 @@ _DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
     "complex": _decode_complex,
     "bytes": lambda _, payload, __: base64.b64decode(payload, validate=True),
     "tuple": lambda decoder, payload, depth: tuple(decoder.sequence(payload, depth)),
-    "dict": lambda decoder, payload, depth: dict(decoder.mapping(payload, depth)),
+    "dict": lambda decoder, payload, depth: decoder.mapping(payload, depth),
     "ordered_dict": lambda decoder, payload, depth: OrderedDict(decoder.mapping(payload, depth)),
     "size": _decode_size,
     "dtype": lambda _, payload, __: _DTYPES[payload],

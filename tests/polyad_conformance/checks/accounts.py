@@ -8,6 +8,8 @@ import numpy as np
 
 import polyad
 from polyad.backend import API_VERSION, registry
+from polyad.backend.families import listed_unknown, unknown_kernels
+from polyad.device import Device
 from polyad.dispatch.op import OPS
 from polyad.dtypes import bool_, complex64, complex128, float32, float64
 from polyad.errors import OutOfMemory
@@ -32,9 +34,6 @@ def check_declaration(target: Target) -> None:
         words = sorted(getattr(one, "name", one) for one in more)
         assert not more, f"capabilities({device}).{name} has {words}, which the backend's info does not declare"
     assert {bool_, float32} <= here.dtypes, f"{device} declares no bool or no float32: no training is possible"
-    assert ("fp64" in here.features) == (float64 in here.dtypes), (
-        f"{device} declares the feature fp64 or the dtype float64, but not both"
-    )
     for complex_, real in ((complex64, float32), (complex128, float64)):
         assert complex_ not in here.dtypes or real in here.dtypes, (
             f"{device} declares {complex_.name} without {real.name}, which its parts are"
@@ -46,12 +45,33 @@ def check_declaration(target: Target) -> None:
     for quirk in here.quirks:
         assert quirk.reason, f"{device}: the quirk {quirk.name} has no reason"
         assert quirk.link.startswith(("http://", "https://")), f"{device}: the quirk {quirk.name} has no link"
-    strangers = sorted(name for name in backend.kernels if name not in OPS)
+    strangers = unknown_kernels(backend.kernels)
     assert not strangers or info.api_version > API_VERSION, (
-        f"{device} has kernels for ops that polyad does not have: {strangers}"
+        f"{device} has kernels for ops that polyad does not have: {listed_unknown(strangers)}"
     )
     views = sorted(name for name in backend.kernels if name in OPS and OPS[name].kind == "view")
     assert not views, f"{device} has kernels for views, which no kernel ever computes: {views}"
+
+
+def check_dlpack(target: Target) -> None:
+    """Devices have DLPack numbers of their own; what is exported is memory, which comes back on the same device."""
+    backend, device = target.backend, target.full_device
+    if not backend.info.dlpack:
+        raise UnsupportedByDeclaration(f"{device} declares no DLPack device type")
+    count = backend.device_count()
+    ids = [backend.dlpack_id(Device(device.type, at if backend.info.indexed else None)) for at in range(count)]
+    assert len(set(ids)) == count, f"{count} devices have the DLPack ids {ids}"
+    x = polyad.ones(3, dtype=float32, device=target.device)
+    said = x.__dlpack_device__()
+    asked = (backend.info.dlpack[0], backend.dlpack_id(device))
+    assert said == asked, f"__dlpack_device__() of {device} is {said}, the backend says {asked}"
+    try:
+        y = polyad.from_dlpack(x, device=target.device, copy=False)
+    except BufferError:
+        raise UnsupportedByDeclaration(f"{device} shares no memory through DLPack") from None
+    assert y.device == x.device, f"from_dlpack of a tensor on {x.device} is on {y.device}"
+    x.fill_(5)
+    assert to_host(y).tolist() == [5.0, 5.0, 5.0], "from_dlpack of a tensor does not see what is written to it later"
 
 
 def check_memory_stats(target: Target) -> None:
@@ -99,7 +119,8 @@ def check_memory_stats(target: Target) -> None:
 def check_out_of_memory(target: Target) -> None:
     """Memory that is not there is refused in the house style, and the device goes on working."""
     kept = polyad.full((3,), 7, dtype=float32, device=target.device)
-    for size in (2**58, 2**61):
+    limit = target.backend.capabilities(target.full_device).limits.get("max_allocation")
+    for size in (*([limit // 4 + 1] if limit else []), 2**58, 2**61):
         refusal: BaseException | None = None
         try:
             polyad.empty(size, dtype=float32, device=target.device)
@@ -114,5 +135,5 @@ def check_out_of_memory(target: Target) -> None:
         assert to_host(kept + 1).tolist() == [8.0, 8.0, 8.0], "the device computes wrongly after memory was refused"
 
 
-DEVICE_CHECKS = (check_declaration, check_memory_stats, check_out_of_memory)
+DEVICE_CHECKS = (check_declaration, check_dlpack, check_memory_stats, check_out_of_memory)
 """Called as ``check(target)``."""

@@ -22,7 +22,8 @@ from ..sample import ErrorCase
 def check_error(case: ErrorCase, target: Target) -> None:
     """The call raises what the case says, in the house style, and changes nothing.
 
-    A device that computes later may raise at the next synchronisation, in the words of the op that it was running.
+    A device that declares to be asynchronous may raise at the next synchronisation, in the words of the op that it was
+    running.
     Called twice: while nobody watches, a kernel may write to given memory straight away.
     """
     _check(case, target, target.watching)
@@ -48,10 +49,15 @@ def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextMan
             result = case.call(function_of(case), tensor)
             late = True
             target.backend.synchronize(target.full_device)
-    except UnsupportedByDeclaration:
+    except (UnsupportedByDeclaration, KeyboardInterrupt):
         raise
     except BaseException as raised:
         error = raised
+    if late and error is not None and "asynchronous" not in _features(target):
+        raise AssertionError(
+            f"{case.label}: the call itself raised nothing; the next synchronisation did, though {target.device} does "
+            f"not declare the feature asynchronous: {type(error).__name__}: {error}"
+        ) from error
     told = re.search(case.match, str(error))
     if isinstance(error, UndeclaredDType) and error.dtype not in target.dtypes and not told:
         raise error  # the case needs a dtype that there is not, which is no fault
@@ -69,3 +75,7 @@ def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextMan
         assert to_host(one).tobytes() == before, f"{case.label}: tensor {position} was changed by the refused call"
     after = polyad.ones(3, device=target.device) + 1
     assert to_host(after).tolist() == [2.0, 2.0, 2.0], f"{case.label}: the device computes wrongly after the error"
+
+
+def _features(target: Target) -> frozenset[str]:
+    return target.backend.capabilities(target.full_device).features

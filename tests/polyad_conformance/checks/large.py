@@ -2,7 +2,8 @@
 
 Samples are small, since gradients and layouts visit each element; a kernel that is wrong only beyond a work-group, a
 grid's row or one step of a tree passes them all. Here primitives of every kind run once on some hundred thousand
-elements. Values are small whole numbers in float32, so that results are exact in whatever order they are added up.
+elements; those whose structure says how they may be made longer are made so in `lengths` too. Values are small whole
+numbers in float32, so that results are exact in whatever order they are added up.
 
 To add a check, write a function and add it to `CHECKS`.
 """
@@ -15,6 +16,9 @@ from typing import Any
 import numpy as np
 
 import polyad
+from polyad.dispatch.op import OPS
+from polyad.interop.numpy import polyad_dtype
+from polyad.random import philox
 
 from ..calls import Target
 from ..layouts import to_host
@@ -68,6 +72,37 @@ def check_large_copies(target: Target) -> None:
     _compare(
         target, f"cat of {SQUARE} twice", lambda x: polyad.cat([x, x[:, 1:]], 1), np.hstack([grid, grid[:, 1:]]), grid
     )
+    for dims in ((0,), (1,), (0, 1)):
+        _compare(target, f"flip of {SQUARE} along {dims}", lambda x, dims=dims: x.flip(dims), np.flip(grid, dims), grid)
+    for diagonal in (-37, 0, 5):
+        for op, expected in (("tril", np.tril), ("triu", np.triu)):
+            call = lambda x, op=op, diagonal=diagonal: getattr(x, op)(diagonal)  # noqa: E731
+            _compare(target, f"{op}({diagonal}) of {SQUARE}", call, expected(grid, diagonal), grid)
+    long = whole_numbers(LONG, below=100)
+    _compare(target, f"flip of {LONG} elements", lambda x: x.flip(0), long[::-1], long)
+    _compare(target, f"cat of {LONG} and 3", lambda x: polyad.cat([x, x[:3]]), np.concatenate([long, long[:3]]), long)
+    for source in (np.uint8, np.float64, bool):
+        values = (long % 2).astype(source)
+        if polyad_dtype(values.dtype) in target.dtypes:
+            _compare(target, f"cast of {LONG} {values.dtype}", lambda x: x.to(polyad.float32), long % 2, values)
+
+
+def check_large_creation(target: Target) -> None:
+    """Numbers of a line, and random words, which do not repeat themselves and go on where the last draw ended."""
+    made = polyad.arange(-3.0, -3.0 + LONG / 8, 0.125, device=target.device)
+    _compare(target, f"arange of {LONG} elements", lambda: made, np.arange(LONG) / 8 - 3)
+    step = polyad.arange(0.0, 2000.05, 0.1, dtype=polyad.float32, device=target.device)
+    off = np.abs(to_host(step) - np.arange(len(step)) * 0.1).max()
+    assert off <= 2000 * 2.0**-23, f"arange by 0.1 to 2000 is off by {off}"
+    _compare(target, "eye", lambda: polyad.eye(*SQUARE, device=target.device), np.eye(*SQUARE))
+    bits = OPS["philox_bits"].call
+    for seed, offset in ((11, 0), (11, 2**32 - SORTED // 8)):
+        _compare(
+            target,
+            f"{SORTED} random words from block {offset} on",
+            lambda seed=seed, offset=offset: bits((SORTED,), seed, offset, target.full_device),
+            np.array(philox.words(SORTED, seed, offset), np.int64),
+        )
 
 
 def check_large_reductions(target: Target) -> None:
@@ -78,6 +113,9 @@ def check_large_reductions(target: Target) -> None:
             _compare(target, f"sum of {shape} over {dim}", lambda x, dim=dim: x.sum(dim), a.sum(dim), a)
         _compare(target, f"sum of {shape}", lambda x: x.sum(), a.sum(), a)
         a[(-1,) * a.ndim] = 9
+        _compare(target, f"max of {shape}", lambda x: x.max(), 9, a)
+        _compare(target, f"min of {shape}", lambda x: (-x).min(), -9, a)
+        _compare(target, f"max of {shape} with its place", lambda x: x.max(0).indices, a.argmax(0), a)
         for dim in range(a.ndim):
             _compare(target, f"amax of {shape} over {dim}", lambda x, dim=dim: x.amax(dim), a.max(dim), a)
             _compare(target, f"argmax of {shape} over {dim}", lambda x, dim=dim: x.argmax(dim), a.argmax(dim), a)
@@ -100,6 +138,7 @@ def check_large_sorting(target: Target) -> None:
     _compare(target, f"sort of {SORTED} elements", lambda x: x.sort(stable=True).values, a[order], a)
     _compare(target, f"stable argsort of {SORTED} elements", lambda x: x.sort(stable=True).indices, order, a)
     down = np.argsort(-a, kind="stable")
+    _compare(target, f"topk of {SORTED} elements", lambda x: x.topk(77).values, a[down[:77]], a)
     _compare(target, "the same, descending", lambda x: x.sort(stable=True, descending=True).indices, down, a)
 
 
@@ -108,6 +147,16 @@ def check_large_searches(target: Target) -> None:
     a = whole_numbers(SORTED // 7, 7)
     _compare(target, f"nonzero of {a.shape}", lambda x: x.nonzero(), np.argwhere(a), a)
     _compare(target, f"elements of {a.shape} under a mask", lambda x: x[x > 1], a[a > 1], a)
+    sequence, wanted = np.sort(whole_numbers(SORTED, below=5000)), whole_numbers(1025, below=5003) - 1
+    for side in ("left", "right"):
+        _compare(
+            target,
+            f"searchsorted in {SORTED} elements, {side}",
+            lambda x, y, side=side: polyad.searchsorted(x, y, side=side),
+            np.searchsorted(sequence, wanted, side),
+            sequence,
+            wanted,
+        )
 
 
 def check_large_indexing(target: Target) -> None:
@@ -115,10 +164,77 @@ def check_large_indexing(target: Target) -> None:
     random = np.random.default_rng(0)
     a, where = whole_numbers(SORTED), random.integers(0, SORTED, SORTED)
     _compare(target, f"{SORTED} elements by index", lambda x, i: x[i], a[where], a, where)
-    few = random.integers(0, 311, SORTED)
-    sums = np.bincount(few, a, 311).astype(np.float32)
-    made = lambda x, i: polyad.zeros(311, device=target.device).scatter_add(0, i, x)  # noqa: E731
-    _compare(target, f"scatter_add of {SORTED} elements into 311", made, sums, a, few)
+    long, rows, far = whole_numbers(LONG, below=100), whole_numbers(*TALL, below=100), random.integers(0, LONG, 1025)
+    far[-1] = LONG - 1
+    read = f"1025 of {LONG} elements by"
+    _compare(target, f"{read} index", lambda x, i: x[i], long[far], long, far)
+    _compare(target, f"{read} index_select", lambda x, i: x.index_select(0, i), long[far], long, far)
+    _compare(target, f"{read} gather", lambda x, i: x.gather(0, i), long[far], long, far)
+    _compare(target, f"{read} take", lambda x, i: x.take(i), long[far], long, far)
+    few = far % len(rows)
+    _compare(target, f"1025 rows of {TALL}", lambda x, i: x.index_select(0, i), rows[few], rows, few)
+    _compare(target, f"an embedding of {TALL}", lambda x, i: polyad.nn.functional.embedding(i, x), rows[few], rows, few)
+
+
+def check_large_writes(target: Target) -> None:
+    """Many elements that go to few places and meet there, and as many that go to a place of their own."""
+    for count in (33, 1025, SORTED):
+        random = np.random.default_rng(count)
+        values, where, base = whole_numbers(count) + 1, random.integers(0, 31, count), whole_numbers(31)
+        sums = base + np.bincount(where, values, 31).astype(np.float32)
+        what = f"of {count} elements into 31"
+
+        def compare(name: str, call: Callable[..., Any], expected: Any, *given: Any, what: str = what) -> None:
+            _compare(target, f"{name} {what}", call, expected, *given)
+
+        adding: dict[str, Callable[..., Any]] = {
+            "index_add": lambda x, i, v: x.index_add(0, i, v),
+            "scatter_add": lambda x, i, v: x.scatter_add(0, i, v),
+            "scatter_reduce(sum)": lambda x, i, v: x.scatter_reduce(0, i, v, "sum"),
+            "index_put(accumulate)": lambda x, i, v: x.index_put((i,), v, accumulate=True),
+            "put(accumulate)": lambda x, i, v: x.put(i, v, accumulate=True),
+            "bincount(weights)": lambda x, i, v: x + polyad.bincount(i, v, 31),
+        }
+        for name, call in adding.items():
+            compare(name, call, sums, base, where, values)
+        compare("bincount", lambda i: polyad.bincount(i, minlength=31), np.bincount(where, minlength=31), where)
+        for reduce, ufunc in (("amax", np.maximum), ("amin", np.minimum)):
+            expected = base.copy()
+            ufunc.at(expected, where, values)
+            call = lambda x, i, v, reduce=reduce: x.scatter_reduce(0, i, v, reduce)  # noqa: E731
+            compare(f"scatter_reduce({reduce})", call, expected, base, where, values)
+        rows, three = np.zeros((31, 3), np.float32), np.repeat(values[:, None], 3, 1) * np.float32([1, 2, 3])
+        np.add.at(rows, where, three)
+        zeros = np.zeros((31, 3), np.float32)
+        compare("index_add of rows", lambda x, i, v: x.index_add(0, i, v), rows, zeros, where, three)
+        compare("index_add of columns", lambda x, i, v: x.T.index_add(1, i, v.T).T, rows, zeros, where, three)
+        compare("the gradient of an embedding", _embedding_gradient, rows, zeros, where, three)
+        order = random.permutation(count)
+        placed = np.empty(count, np.float32)
+        placed[order] = values
+        placing: dict[str, Callable[..., Any]] = {
+            "scatter": lambda x, i, v: x.scatter(0, i, v),
+            "index_copy": lambda x, i, v: x.index_copy(0, i, v),
+            "index_put": lambda x, i, v: x.index_put((i,), v),
+            "put": lambda x, i, v: x.put(i, v),
+        }
+        for name, call in placing.items():
+            compare(name, call, placed, values * 0, order, values, what=f"of {count} elements")
+        chosen = values > 1
+        compare(
+            "masked_scatter",
+            lambda x, m, v: x.masked_scatter(m, v),
+            np.where(chosen, values[np.cumsum(chosen) - 1], -values),
+            -values,
+            chosen,
+            values,
+        )
+
+
+def _embedding_gradient(weight: Any, index: Any, arriving: Any) -> Any:
+    weight = weight.clone().requires_grad_()
+    (gradient,) = polyad.autograd.grad(polyad.nn.functional.embedding(index, weight), weight, arriving)
+    return gradient
 
 
 def check_large_products(target: Target) -> None:
@@ -129,6 +245,77 @@ def check_large_products(target: Target) -> None:
     _compare(target, "a matrix and a vector", lambda x, y: x @ y[:, 0], a @ b[:, 0], a, b)
     many = whole_numbers(700, 3, 5)
     _compare(target, f"product of {many.shape}", lambda x: x @ x.mT, many @ many.transpose(0, 2, 1), many)
+    linear, bias = polyad.nn.functional.linear, whole_numbers(257, seed=2)
+    _compare(target, f"linear of {a.shape}", linear, a @ b + bias, a, b.T.copy(), bias)
+    for inner in (15, 17, 33, 65, 1025):
+        x, y = whole_numbers(5, inner), whole_numbers(inner, 3, seed=1)
+        _compare(target, f"product of {x.shape} and {y.shape}", lambda x, y: x @ y, x @ y, x, y)
+        _compare(target, f"dot of {inner} elements", lambda x, y: x[0] @ y[:, 0], x[0] @ y[:, 0], x, y)
+
+
+def check_large_windows(target: Target) -> None:
+    """Convolutions and pooling of images and channels that no tile divides, with their gradients."""
+    functions = polyad.nn.functional
+    image, weight, bias = whole_numbers(2, 19, 37, 35), whole_numbers(21, 19, 3, 3, seed=1), whole_numbers(21, seed=2)
+    views = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (2, 3))
+    result = np.einsum("nchwij,ocij->nohw", views, weight) + bias[:, None, None]
+    _compare(target, f"convolution of {image.shape} by {weight.shape}", functions.conv2d, result, image, weight, bias)
+    arriving = whole_numbers(*result.shape, seed=3)
+    of_weight = np.einsum("nchwij,nohw->ocij", views, arriving)
+    of_image = np.zeros_like(image)
+    for i, j in np.ndindex(3, 3):
+        of_image[:, :, i : i + 35, j : j + 33] += np.einsum("nohw,oc->nchw", arriving, weight[:, :, i, j])
+
+    def gradient(position: int) -> Callable[..., Any]:
+        def call(x: Any, y: Any, g: Any) -> Any:
+            given = [x.clone().requires_grad_(), y.clone().requires_grad_()]
+            return polyad.autograd.grad(functions.conv2d(*given), given[position], g)[0]
+
+        return call
+
+    _compare(target, "the gradient of its image", gradient(0), of_image, image, weight, arriving)
+    _compare(target, "the gradient of its weights", gradient(1), of_weight, image, weight, arriving)
+    turned = weight.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1].copy()
+    padded = np.pad(arriving, ((0, 0), (0, 0), (2, 2), (2, 2)))
+    _compare(target, "a transposed convolution", functions.conv_transpose2d, of_image, arriving, weight)
+    _compare(target, "the same as a convolution", functions.conv2d, of_image, padded, turned)
+    quarters = image[:, :, :36, :34].reshape(2, 19, 18, 2, 17, 2)
+    pool = lambda x: functions.max_pool2d(x, 2)  # noqa: E731
+    _compare(target, "max_pool2d", pool, quarters.max((3, 5)), image)
+    places = np.argmax(quarters.transpose(0, 1, 2, 4, 3, 5).reshape(2, 19, 18, 17, 4), -1)
+    rows, columns = np.arange(18)[:, None] * 2 + places // 2, np.arange(17) * 2 + places % 2
+    call = lambda x: functions.max_pool2d(x, 2, return_indices=True)[1]  # noqa: E731
+    _compare(target, "positions of max_pool2d", call, rows * 35 + columns, image)
+    _compare(target, "avg_pool2d", lambda x: functions.avg_pool2d(x, 2), quarters.mean((3, 5)), image)
+
+
+def check_large_ranks(target: Target) -> None:
+    """Five and more dimensions, of which neighbours in memory are not neighbours in the shape."""
+    for rank in (5, 6, 7, 8):
+        _check_rank(rank, target)
+
+
+def _check_rank(rank: int, target: Target) -> None:
+    shape = tuple(2 + d % 2 for d in range(rank))
+    a, b = whole_numbers(*shape, below=1000), whole_numbers(*shape[::-1], below=1000, seed=1)
+    order = [*range(1, rank, 2), *range(0, rank, 2)]
+    turned = list(range(rank))[::-1]
+
+    def compare(name: str, call: Callable[..., Any], expected: Any) -> None:
+        def strided(x: Any, y: Any) -> Any:
+            return call(x.permute(order).contiguous().permute(list(np.argsort(order))), y.permute(turned))
+
+        _compare(target, f"{name} of {rank} dimensions", strided, expected, a, b)
+
+    compare("add", lambda x, y: x + y, a + b.T)
+    compare("copy", lambda x, y: x.contiguous(), a)
+    compare("where", lambda x, y: polyad.where(x > 500, y, -x), np.where(a > 500, b.T, -a))
+    for dims in ((0,), (rank - 2,), (1, rank - 1), tuple(range(0, rank, 2))):
+        compare(f"sum over {dims}", lambda x, y, dims=dims: x.sum(dims), a.sum(dims))
+    for dim in (1, rank - 1):
+        compare(f"argmax over {dim}", lambda x, y, dim=dim: x.argmax(dim), a.argmax(dim))
+        compare(f"flip along {dim}", lambda x, y, dim=dim: x.flip(dim), np.flip(a, dim))
+        compare(f"cumsum along {dim}", lambda x, y, dim=dim: x.cumsum(dim), a.cumsum(dim))
 
 
 CHECKS = (
@@ -139,6 +326,10 @@ CHECKS = (
     check_large_sorting,
     check_large_searches,
     check_large_indexing,
+    check_large_writes,
+    check_large_creation,
     check_large_products,
+    check_large_windows,
+    check_large_ranks,
 )
 """Called as ``check(target)``."""

@@ -6,6 +6,7 @@ computes while it is called passes them all the same.
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 
 import polyad
 from polyad.backend import fallback
-from polyad.dtypes import float32
+from polyad.dtypes import float32, uint8
+from polyad.interop.numpy import numpy_dtype
 
 from ..calls import Target, UnsupportedByDeclaration
 from ..layouts import to_host
@@ -151,5 +153,81 @@ def check_threads(target: Target) -> None:
     assert not failures, failures[0]
 
 
-DEVICE_CHECKS = (check_synchronize, check_order, check_freed_memory, check_host_memory, check_threads)
+def check_writes_by_threads(target: Target) -> None:
+    """What two threads write into different elements of one memory all lands: by rows, by turns, next to each other."""
+    ways = {
+        "halves": ((SIZE // 2,), (1,), (0, SIZE // 2)),
+        "every second element": ((SIZE // 2,), (2,), (0, 1)),
+        "columns": ((SIZE // 16, 8), (16, 1), (0, 8)),
+    }
+    for dtype in (one for one in (uint8, float32) if one in target.dtypes):
+        for way, layout in ways.items():
+            wrong = _write_at_once(dtype, *layout, target)
+            assert not wrong, f"{dtype.name}, {way}: {wrong}"
+    base = polyad.zeros(2, SIZE, device=target.device, dtype=float32)
+
+    def add(number: int) -> None:
+        with fallback.using_policy("allow"):
+            for _ in range(TURNS):
+                base[number].add_(1)
+
+    _run(add, 2)
+    _assert_all(to_host(base), TURNS, "rows that two threads added to in place")
+
+
+def _write_at_once(
+    dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...], offsets: tuple[int, ...], target: Target
+) -> str:
+    """What goes wrong when each of several threads fills, and copies into, a window of one memory."""
+    backend, device, twin = target.backend, target.full_device, numpy_dtype(dtype)
+    root = backend.root(backend.from_host(np.zeros(SIZE, twin), dtype, device))
+    windows = [backend.as_strided(root, dtype, shape, strides, offset) for offset in offsets]
+    meet = threading.Barrier(len(windows))
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        try:
+            source = backend.from_host(np.full(shape, 100 + number, twin), dtype, device)
+            for turn in range(TURNS):
+                meet.wait(30)
+                if turn % 2:
+                    backend.copy(windows[number], source)
+                else:
+                    backend.fill(windows[number], number + 1)
+                backend.synchronize(device)
+                meet.wait(30)
+                written = 100 + number if turn % 2 else number + 1
+                if not np.all(backend.to_host(windows[number]) == written):
+                    wrong.append(f"what thread {number} wrote in turn {turn} is lost")
+        except BaseException as error:
+            wrong.append(f"thread {number}: {type(error).__name__}: {error}")
+            meet.abort()
+
+    _run(work, len(windows))
+    return wrong[0] if wrong else ""
+
+
+def _run(work: Any, count: int) -> None:
+    """*work* of 0 to count - 1 in threads that take turns as often as possible."""
+    interval = sys.getswitchinterval()
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(count)]
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(thread.is_alive() for thread in threads), "a thread hangs"
+
+
+DEVICE_CHECKS = (
+    check_synchronize,
+    check_order,
+    check_freed_memory,
+    check_host_memory,
+    check_threads,
+    check_writes_by_threads,
+)
 """Called as ``check(target)``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -118,15 +119,34 @@ def check_as_strided(dtype: DType, target: Target) -> None:
         np.lib.stride_tricks.as_strided(after[offset:], shape, [s * host.itemsize for s in strides])[...] = 0
         whole = backend.as_strided(root, dtype, (60,), (1,), 0)
         assert_same(backend.to_host(whole), after, f"fill of a window, {dtype.name} {name}: the memory around it")
-    pointers = {backend.data_ptr(backend.as_strided(root, dtype, (2,), (1,), offset)) for offset in (0, 1, 1, 5)}
-    assert len(pointers) == 3, (
-        f"data_ptr {dtype.name}: offsets 0, 1, 1, 5 give {len(pointers)} different values, expected 3"
-    )
-    assert backend.data_ptr(whole) == backend.data_ptr(array), (
-        f"data_ptr {dtype.name}: array and window at its start differ"
-    )
     if uint8 in backend.capabilities(device).dtypes:
         check_as_bytes(dtype, target)
+
+
+def check_data_ptr(dtype: DType, target: Target) -> None:
+    """It tells where an array begins: equal for the same place in memory, counted in bytes within one memory, and
+    never that of an element of another memory that is in use.
+    """
+    backend, device = target.backend, target.full_device
+    size, held = dtype.itemsize, []
+    for count in (37, 1, 64, 5) * 8:
+        array = backend.empty((count,), dtype, device)
+        root, begin = backend.root(array), backend.data_ptr(array)
+        held.append((begin, begin + count * size, root))
+        for offset in (0, count // 2, count - 1):
+            for shape, strides in (((), ()), ((1,), (1,)), ((1, 2), (1, 0))):
+                for window in (backend.as_strided(root, dtype, shape, strides, offset) for _ in range(2)):
+                    found = backend.data_ptr(window) - begin
+                    assert found == offset * size, (
+                        f"data_ptr {dtype.name}: a window {shape} that begins {offset * size} bytes into its memory "
+                        f"has an address {found} bytes after the memory's"
+                    )
+    held.sort(key=lambda span: span[:2])
+    for (begin, end, _), (begin_of_next, _, _) in itertools.pairwise(held):
+        assert end <= begin_of_next, (
+            f"data_ptr {dtype.name}: a memory at {begin} has {end - begin} bytes, and another that is in use is said "
+            f"to begin {begin_of_next - begin} bytes after it: two tensors seem to share memory"
+        )
 
 
 def check_as_bytes(dtype: DType, target: Target) -> None:
@@ -379,5 +399,14 @@ def _differs(got: Any, expected: Any) -> bool:
     )
 
 
-DTYPE_CHECKS = (check_empty, check_round_trip, check_as_strided, check_fill, check_copy, check_overlap, check_casts)
+DTYPE_CHECKS = (
+    check_empty,
+    check_round_trip,
+    check_as_strided,
+    check_data_ptr,
+    check_fill,
+    check_copy,
+    check_overlap,
+    check_casts,
+)
 """Called as ``check(dtype, target)`` for every declared dtype."""

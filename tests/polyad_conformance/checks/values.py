@@ -52,8 +52,13 @@ def assert_results(
         sample.holds(*host, *args, **kwargs)
 
 
-SIGNS_OF_ZERO = frozenset({"abs", "ceil", "copysign", "div", "floor", "mul", "neg", "round", "sqrt", "trunc"})
-"""Ops of which IEEE 754 says whether a result that is zero is 0 or -0; all dtypes and devices agree."""
+SIGNS_OF_ZERO = frozenset(
+    {
+        "abs", "add", "ceil", "copysign", "div", "floor", "fmod", "frac", "mul", "neg", "remainder", "round", "sqrt",
+        "sub", "trunc",
+    }
+)  # fmt: skip
+"""Ops of which IEEE 754 or C says whether a result that is zero is 0 or -0; all dtypes and devices agree."""
 
 
 def assert_signs_of_zero(got: np.ndarray, reference: Any, what: str) -> None:

@@ -57,38 +57,78 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cache
 
 from ..patterns import wrong_types
 from ..sample import ErrorCase, Sample
 
+Listed = tuple[list[Sample], list[ErrorCase]]
+
+CHECK_FAMILIES = ("storage", "whole", "large", "promotion")
+"""What score cards call the tests that run over checks rather than samples."""
+
+_home: dict[int, str] = {}
+"""The family of each entry that is loaded, by the entry's identity."""
+
 
 @cache
-def families() -> dict[str, tuple[list[Sample], list[ErrorCase]]]:
-    """The samples and error cases of each family. Raises ValueError for two samples of one name."""
-    found = {}
+def family_names() -> tuple[str, ...]:
+    """The families that have samples; nothing of them is loaded."""
     modules = pkgutil.walk_packages(__path__, f"{__name__}.")
-    for path in sorted(module.name for module in modules if not module.ispkg):
-        family, name = importlib.import_module(path), path.removeprefix(f"{__name__}.")
-        found[name] = (list(family.SAMPLES), [*family.ERRORS, *wrong_types(family.SAMPLES)])
-        for listed in found[name]:
-            labels = [entry.label for entry in listed]
-            twice = sorted({label for label in labels if labels.count(label) > 1})
-            if twice:
-                raise ValueError(f"{path}: more than one entry is called {', '.join(twice)}")
+    return tuple(sorted(module.name.removeprefix(f"{__name__}.") for module in modules if not module.ispkg))
+
+
+@cache
+def _family(name: str) -> Listed:
+    family = importlib.import_module(f"{__name__}.{name}")
+    found = (list(family.SAMPLES), [*family.ERRORS, *wrong_types(family.SAMPLES)])
+    for listed in found:
+        twice = sorted(label for label, count in Counter(entry.label for entry in listed).items() if count > 1)
+        if twice:
+            raise ValueError(f"{name}: more than one entry is called {', '.join(twice)}")
+        _home.update((id(entry), name) for entry in listed)
     return found
 
 
-@cache
-def _family_by_identity() -> dict[int, str]:
-    return {id(entry): name for name, lists in families().items() for listed in lists for entry in listed}
+def families(wanted: Iterable[str] | None = None) -> dict[str, Listed]:
+    """The samples and error cases of each family, or of those within *wanted*. Raises ValueError for two samples of one
+    name.
+    """
+    return {name: _family(name) for name in family_names() if is_wanted(name, wanted)}
 
 
 def family_of(entry: Sample | ErrorCase) -> str:
     """The family in which a sample or an error case is listed."""
-    return _family_by_identity()[id(entry)]
+    return _home[id(entry)]
 
 
 def within(family: str, wanted: str) -> bool:
     """Whether *family* is the family *wanted* or one of that package: "linalg.norms" is within "linalg"."""
     return f"{family}.".startswith(f"{wanted}.")
+
+
+def is_wanted(family: str, wanted: Iterable[str] | None) -> bool:
+    """Whether *family* is within any of *wanted*, which chooses all if it is empty or None."""
+    names = tuple(wanted or ())
+    return not names or any(within(family, name) for name in names)
+
+
+def named_families(name: str) -> list[str]:
+    """The families that a user calls *name*: as score cards do, by their package, or by their last name alone.
+
+    Raises LookupError, with the nearest names, where there is none.
+
+    >>> named_families("linalg"), named_families("arithmetic"), named_families("storage")
+    (['linalg'], ['pointwise.arithmetic'], ['storage'])
+    """
+    known = (*CHECK_FAMILIES, *family_names())
+    found = [name] if any(within(family, name) for family in known) else []
+    found = found or [family for family in known if family.rpartition(".")[2] == name]
+    if not found:
+        words = {part: None for family in known for part in (family, *family.split("."))}
+        close = get_close_matches(name, words, 3, 0.6)
+        raise LookupError(f"no family is called {name}" + (f"; did you mean {' or '.join(close)}?" if close else ""))
+    return found

@@ -369,3 +369,32 @@ def test_what_no_tensor_can_be_saved_or_marked() -> None:
             made(lambda ctx, x, method=method: getattr(ctx, method)(3), lambda ctx, g: g).apply(x)
     with pytest.raises(RuntimeError, match="an instance of it cannot be called"):
         Both()(x)
+
+
+def test_vjp_is_another_name_of_backward():
+    class Tripled(polyad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sin()
+
+        @staticmethod
+        def vjp(ctx, gradient):
+            return gradient * 3
+
+    x = polyad.ones(2, requires_grad=True)
+    Tripled.apply(x).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_an_argument_that_is_returned_as_not_differentiable_is_a_constant():
+    class Same(polyad.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_non_differentiable(x)
+            return x
+
+    x = polyad.ones(2, requires_grad=True)
+    y = Same.apply(x)
+    assert not y.requires_grad
+    assert x.requires_grad
+    assert y.is_set_to(x)

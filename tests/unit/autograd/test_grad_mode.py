@@ -148,3 +148,116 @@ def test_wrong_type() -> None:
     with pytest.raises(TypeError, match="not a bool"):
         polyad.set_grad_enabled("no")
     assert polyad.is_grad_enabled()
+
+
+# ------------------------------------------------------------------------------------------------------ inference_mode
+
+
+def _made_in_inference_mode() -> polyad.Tensor:
+    with polyad.inference_mode():
+        return polyad.ones(2)
+
+
+def test_what_inference_mode_makes_is_marked() -> None:
+    x = polyad.ones(2, requires_grad=True)
+    with polyad.inference_mode():
+        made = {
+            "a result": x * 2,
+            "a creation": polyad.zeros(2),
+            "data": polyad.tensor([1.0]),
+            "of several results": x.topk(1).values,
+            "a decomposition": polyad.nn.functional.silu(x),
+            "a cast": x.double(),
+            "a clone": x.clone(),
+            "a view": polyad.ones(2)[0],
+            "a part": polyad.ones(2, 2).unbind()[0],
+            "a real part": polyad.ones(2, dtype=polyad.complex64).real,
+            "an alias": polyad.ones(2).detach(),
+            "what is in place": polyad.ones(2).add_(1),
+        }
+        assert not x.is_inference()
+        assert not x.view(2).is_inference()
+        assert not x.detach().is_inference()
+        with polyad.inference_mode(False):
+            assert not (x * 2).is_inference()
+            assert (x * 2).requires_grad
+            assert not polyad.is_inference_mode_enabled()
+        assert polyad.is_inference_mode_enabled()
+        assert (x * 2).is_inference()
+    assert not polyad.is_inference_mode_enabled()
+    assert not (x * 2).is_inference()
+    assert [name for name, tensor in made.items() if not tensor.is_inference()] == []
+    assert made["a result"].view(1, 2).is_inference()
+    assert not made["a result"].clone().is_inference()
+    assert not (made["a result"] * 2).is_inference()
+
+
+def test_inference_mode_is_the_threads_own_and_outlives_other_modes() -> None:
+    import threading
+
+    found: list[bool] = []
+    with polyad.inference_mode():
+        thread = threading.Thread(target=lambda: found.append(polyad.ones(1).is_inference()))
+        thread.start()
+        thread.join()
+        with polyad.autograd.profiler.profile():
+            assert polyad.ones(1).is_inference()
+        assert polyad.ones(1).is_inference()
+    assert found == [False]
+
+
+def test_backward_refuses_what_inference_mode_made() -> None:
+    x, constant = polyad.ones(2, requires_grad=True), _made_in_inference_mode()
+    assert (x + constant).requires_grad
+    with pytest.raises(RuntimeError, match="made in inference_mode"):
+        x * constant
+    with pytest.raises(RuntimeError, match="made in inference_mode"):
+        polyad.cat([x, x]) * constant[0]
+    (x * constant.clone()).sum().backward()
+    assert x.grad is not None
+    assert not x.grad.is_inference()
+
+    class Scale(polyad.autograd.Function):
+        @staticmethod
+        def forward(ctx, input, by):
+            ctx.save_for_backward(by)
+            return input * by.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+
+    with pytest.raises(RuntimeError, match="made in inference_mode"):
+        Scale.apply(x, constant)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.add_(1),
+        lambda x: x.view(1, 2).zero_(),
+        lambda x: x.copy_(polyad.ones(2)),
+        lambda x: x.__setitem__(0, 1.0),
+        lambda x: polyad.exp(polyad.ones(2), out=x),
+        lambda x: x.uniform_(),
+        lambda x: x.requires_grad_(),
+        lambda x: polyad.nn.Parameter(x),
+        lambda x: x._version,
+    ],
+)
+def test_what_inference_mode_made_is_not_changed_outside(write) -> None:
+    x = _made_in_inference_mode()
+    with pytest.raises(RuntimeError, match="made in inference_mode"):
+        write(x)
+    assert x.tolist() == [1, 1]
+    with polyad.inference_mode():
+        assert x.add_(1).tolist() == [2, 2]
+
+
+def test_a_write_in_inference_mode_is_noticed_by_backward() -> None:
+    x = polyad.ones(2, requires_grad=True)
+    y = x.exp()
+    with polyad.inference_mode():
+        y.add_(1)
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.sum().backward()

@@ -102,3 +102,80 @@ def test_what_cat_skips_has_an_empty_gradient():
     nothing = polyad.zeros(0, requires_grad=True)
     polyad.cat([polyad.ones(2, 2), nothing]).sum().backward()
     assert nothing.grad.shape == (0,)
+
+
+def test_a_leaf_that_shows_other_memory_takes_gradients_of_its_new_shape():
+    x = leaf(0.0, 1.0, 2.0, 3.0)
+    (x * x).sum().backward()
+    with polyad.no_grad():
+        x.set_(x[1:])
+    assert x.grad.tolist() == [0.0, 2.0, 4.0, 6.0]
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+
+
+def test_a_gradient_can_be_deleted():
+    x = leaf(1.0)
+    x.sum().backward()
+    del x.grad
+    assert x.grad is None
+    del x.grad
+
+
+# ------------------------------------------------------------------------------------------- the order of the gradient
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    ("leaf", "strides"),
+    [
+        (lambda: polyad.ones(3, 2).t(), (1, 2)),
+        (lambda: polyad.ones(4, 3, 2).permute(2, 0, 1), (1, 6, 2)),
+        (lambda: polyad.ones(2, 3, 4, 5).contiguous(memory_format=polyad.channels_last), (60, 1, 15, 3)),
+        (lambda: polyad.ones(3, 4)[:, ::2], (2, 1)),
+        (lambda: polyad.ones(3, 1).expand(3, 2), (2, 1)),
+        (lambda: polyad.ones(2, 3), (3, 1)),
+    ],
+)
+def test_a_gradient_lies_in_memory_as_its_leaf(leaf, strides: tuple[int, ...], create_graph: bool) -> None:
+    incoming = (
+        lambda x: polyad.ones(x.shape),
+        lambda x: polyad.ones(x.shape[::-1]).permute(*reversed(range(x.ndim))),
+        lambda x: polyad.ones(1).expand(x.shape),
+    )
+    for make in incoming:
+        x = leaf().detach().requires_grad_()
+        x.backward(make(x), create_graph=create_graph)
+        assert x.grad is not None
+        assert x.grad.stride() == strides
+        x.backward(make(x), create_graph=create_graph)
+        assert x.grad.tolist() == (2 * polyad.ones(x.shape)).tolist()
+        if not create_graph:
+            assert x.grad.stride() == strides
+
+
+def test_a_gradient_that_is_retained_is_a_row_major_copy() -> None:
+    x = polyad.ones(2, 3, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward()
+    assert y.grad is not None
+    assert y.grad.stride() == (3, 1)
+    y.grad.add_(1)
+    assert x.grad is not None
+    assert x.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_data_of_a_leaf_stays_differentiable() -> None:
+    for x in (
+        polyad.ones(2, requires_grad=True),
+        polyad.nn.Parameter(polyad.ones(2)),
+        polyad.ones(2).requires_grad_() * 2,
+    ):
+        with pytest.raises(RuntimeError, match="floating point or complex"):
+            x.data = polyad.ones(2, dtype=polyad.int64)
+        x.data = polyad.ones(3, dtype=polyad.float64)
+    x = polyad.ones(2)
+    x.data = polyad.ones(2, dtype=polyad.int64)
+    assert x.dtype is polyad.int64

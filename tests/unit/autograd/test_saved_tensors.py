@@ -212,3 +212,47 @@ def test_a_saved_list_that_was_written_to_is_noticed() -> None:
     second.add_(1)
     with pytest.raises(RuntimeError, match="changed in place"):
         z.backward()
+
+
+def test_what_was_saved_may_be_written_to_where_that_is_allowed():
+    x = leaf(1.0, 2.0)
+    with polyad.autograd.graph.allow_mutation_on_saved_tensors():
+        y = x * 1
+        z = y.sin() * y.exp()
+        y.zero_()
+    z.sum().backward()
+    expected = x.sin() * x.exp() + x.cos() * x.exp()
+    polyad.testing.assert_close(x.grad, expected.detach())
+    y = x * 1
+    z = y.sin()
+    y.zero_()
+    with pytest.raises(RuntimeError, match="changed in place"):
+        z.sum().backward()
+
+
+def test_second_derivatives_where_saved_tensors_may_be_written_to():
+    x = leaf(1.0, 2.0)
+    with polyad.autograd.graph.allow_mutation_on_saved_tensors():
+        y = x * 1
+        z = (y * y * y).sum()
+        y.zero_()
+        (slope,) = grad(z, x, create_graph=True)
+        (curve,) = grad(slope.sum(), x)
+    assert curve.tolist() == [6.0, 12.0]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        polyad.erfinv,
+        lambda x: polyad.nn.functional.glu(x, 0),
+        lambda x: polyad.nn.functional.max_pool1d(x[None, None], 2)[0, 0],
+        lambda x: polyad.nn.functional.max_pool2d(x.reshape(1, 1, 1, 2), (1, 2)),
+    ],
+)
+def test_the_result_may_be_written_to(function):
+    x, y = leaf(0.25, 0.5), leaf(0.25, 0.5)
+    result = function(x)
+    (result * 1).sum().backward(retain_graph=True)
+    function(y).mul_(1).sum().backward()
+    assert x.grad.tolist() == y.grad.tolist()

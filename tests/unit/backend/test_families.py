@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from polyad.backend import KernelFamilies, family_of
+from polyad.backend.families import UnknownKernelWarning, unknown_kernels
 from polyad.dispatch.catalogue import OPS
 from polyad_numpy.kernels import KERNELS
 
@@ -46,6 +47,7 @@ def test_kernels_of_others_and_kernels_in_the_wrong_place(tmp_path, monkeypatch)
     (package / "__init__.py").write_text("")
     (package / "pointwise.py").write_text("KERNELS = {'exp': 1, 'somebody_elses': 2}")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("polyad.backend.families._others", {"somebody_elses"})
     kernels = KernelFamilies("more_kernels")
     assert dict(kernels) == {"exp": 1, "somebody_elses": 2}
     assert "somebody_elses" in kernels
@@ -53,6 +55,24 @@ def test_kernels_of_others_and_kernels_in_the_wrong_place(tmp_path, monkeypatch)
     (package / "reductions.py").write_text("KERNELS = {'cos': 3}")
     with pytest.raises(TypeError, match=r"kernel of cos is in more_kernels\.reductions, .* polyad\.ops\.pointwise\."):
         list(KernelFamilies("more_kernels"))
+
+
+def test_a_kernel_for_no_op_is_told_with_the_nearest_names(tmp_path, monkeypatch) -> None:
+    package = tmp_path / "odd_kernels"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "pointwise.py").write_text("KERNELS = {'exp': 1, 'abacus': 2, 'x::y': 3, 'sofplus': 4}")
+    monkeypatch.syspath_prepend(tmp_path)
+    says = r"^odd_kernels\.pointwise has .*: abacus, sofplus \(softplus\?\); `polyad ops`"
+    with pytest.warns(UnknownKernelWarning, match=says):
+        assert KernelFamilies("odd_kernels")["exp"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("layernorm", ["layer_norm"]), ("ad", ["add"]), ("zzz", []), ("soft_max", ["softmax"])]
+)
+def test_near_names(name: str, near: list[str]) -> None:
+    assert unknown_kernels([name, "exp"]) == {name: near}
 
 
 def test_a_first_addition_loads_no_linear_algebra() -> None:

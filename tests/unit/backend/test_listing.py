@@ -25,7 +25,7 @@ def test_the_host_is_listed_with_what_it_has() -> None:
     (device,) = cpu.devices
     assert device.name == "cpu"
     assert "float32" in device.dtypes
-    assert "fp64" in device.features
+    assert device.features == ("shared_host_memory",)
     assert set(cpu.primitives) | set(cpu.missing) == set(primitives())
     assert "add" in cpu.primitives
 
@@ -110,8 +110,11 @@ def test_misspelt_kernels_are_listed(make_toy) -> None:
         def kernels(self) -> dict:
             return {"ad": None}
 
-    with backends.register("typo", Typo()):
-        assert "ops that do not exist here: ad" in backends.list_backends()["typo"].problem
+    with (
+        pytest.warns(backends.UnknownKernelWarning, match=r"'typo' has .*: ad \(add\?\); `polyad ops` lists"),
+        backends.register("typo", Typo()),
+    ):
+        assert "ops that do not exist here: ad (add?)" in backends.list_backends()["typo"].problem
 
 
 def test_text_for_people(install, toy, capsys: pytest.CaptureFixture[str]) -> None:

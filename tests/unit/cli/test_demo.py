@@ -13,6 +13,7 @@ import pytest
 
 import polyad
 from polyad.cli import main
+from polyad.demo import run
 
 
 def demo(*arguments):
@@ -257,6 +258,43 @@ def test_checkpoints_of_another_model_or_data(capsys, finished, tmp_path):
         capsys, "--resume", finished[0] / "checkpoint.polyad", "--data", "fashion-mnist", "--output", tmp_path
     )
     assert "was trained on digits, not on fashion-mnist" in message
+
+
+def test_a_loss_that_is_no_number_stops_the_run(capsys, tmp_path):
+    assert demo("--lr", "1e30", "--output", tmp_path) == 1
+    shown = capsys.readouterr()
+    assert "epoch 1: training: the loss of batch" in shown.err
+    assert re.search(r"first +batch_norm: it made an infinity", shown.err)
+    assert "a smaller --lr than 1e+30" in shown.err
+    assert "there is no checkpoint yet" in shown.err
+    assert "predictions equal" not in shown.out
+    assert not (tmp_path / "checkpoint.polyad").exists()
+
+
+def test_predictions_of_what_is_no_number_stop_the_run(capsys, tmp_path, monkeypatch):
+    # Batch statistics hide from training what is wrong with the running ones.
+    train = run.train_one_epoch
+
+    def spoil(model, *arguments):
+        result = train(model, *arguments)
+        with polyad.no_grad():
+            model.features[1].running_var.fill_(float("nan"))
+        return result
+
+    monkeypatch.setattr(run, "train_one_epoch", spoil)
+    assert demo("--epochs", "1", "--output", tmp_path) == 1
+    assert "predicting: scores of the model are NaN or infinite" in capsys.readouterr().err
+    assert not (tmp_path / "checkpoint.polyad").exists()
+
+
+@pytest.mark.parametrize("part", ["model", "optimizer"])
+def test_checkpoints_with_nan_are_not_trained_further(capsys, finished, tmp_path, part):
+    checkpoint = polyad.load(finished[0] / "checkpoint.polyad")
+    tensors = checkpoint["model"] if part == "model" else checkpoint["optimizer"]["state"][0]
+    next(iter(tensors.values())).fill_(float("nan"))
+    polyad.save(checkpoint, tmp_path / "spoilt")
+    message = refused(capsys, "--resume", tmp_path / "spoilt", "--epochs", "3", "--output", tmp_path)
+    assert f"holds NaN or infinities, in {part}[" in message
 
 
 def test_fashion_mnist_from_small_files(tmp_path, capsys):

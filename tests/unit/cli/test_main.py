@@ -86,14 +86,24 @@ def test_conformance_waits_for_pytest_after_ctrl_c(monkeypatch):
         def __init__(self, command):
             pass
 
-        def wait(self):
+        def wait(self, timeout=None):
             Process.waits += 1
             if Process.waits == 1:
                 raise KeyboardInterrupt
+            if Process.waits == 2 and timeout is not None:
+                raise subprocess.TimeoutExpired("pytest", timeout)
             return 2
 
+        def terminate(self):
+            ended.append("told to end")
+
+    ended = []
     monkeypatch.setattr(subprocess, "Popen", Process)
     assert main(["conformance"]) == 2
+    assert ended == ["told to end"]
+    Process.waits = 0
+    assert main(["conformance", "--", "--pdb"]) == 2
+    assert ended == ["told to end"], "its debugger goes on"
 
 
 def test_doctor_says_what_works(capsys):

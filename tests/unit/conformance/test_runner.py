@@ -9,8 +9,10 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ import pytest
 
 from polyad.cli import main
 from polyad_conformance import report
-from polyad_conformance.samples import families
+from polyad_conformance.samples import CHECK_FAMILIES, families, family_names, named_families, within
 from polyad_conformance.sharding import Shard
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +37,7 @@ from polyad_numpy.backend import NumpyBackend
 
 class Mine(NumpyBackend):
     dtypes = frozenset({dtypes})
-    features = frozenset({"shared_host_memory"} | ({"fp64"} if float64 in dtypes else set()))
+    features = frozenset({"shared_host_memory"})
     info = BackendInfo(name="mine", api_version=API_VERSION, capabilities=Capabilities(dtypes, features))
 
     def device_count(self):
@@ -51,6 +53,12 @@ registry.register("mine", Mine())
 """
 
 FORGETS_THE_BIAS = '{**kernels, "linear": Kernel(lambda a, weight, bias: kernels["linear"].function(a, weight, None))}'
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """The environment of a run in *folder*, where packages of its own are."""
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""}
 
 
 @pytest.fixture
@@ -74,7 +82,7 @@ def run(tmp_path: Path) -> Any:
             f"--polyad-report={card}",
             *options,
         ]
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTEST_ADDOPTS": ""}
+        environment = environment_of(tmp_path)
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr, json.loads(card.read_text()) if card.exists() else {}
 
@@ -175,7 +183,7 @@ def test_a_known_bug_needs_a_link(run: Any) -> None:
         ({"device": "nosuch"}, "device 'nosuch'"),
         (
             {"options": ("--polyad-family=nosuch",)},
-            "no family is called nosuch; there are\n    creation.factories, creation.sequences",
+            "no family is called nosuch\nA family, or a package of families, is one of\n    storage, whole,",
         ),
     ],
 )
@@ -187,7 +195,7 @@ def test_what_is_not_there_is_refused_before_anything_runs(run: Any, options: di
 
 
 def test_a_device_with_an_index_is_tested(run: Any) -> None:
-    code, output, card = run("--polyad-family=shaping.strided", device="mine:1")
+    code, output, card = run("--polyad-family=shaping.strided", "--polyad-family=whole", device="mine:1")
     assert code == 0, output
     assert card["device"] == "mine:1"
     assert row_of(card, 1, "whole")["passed"] == 3, "with two devices nothing of it is unsupported"
@@ -262,7 +270,54 @@ def test_a_run_that_is_stopped_says_what_it_left_out(run: Any) -> None:
     assert code == 1, output
     assert card["not_run"] > 0
     assert not card["complete"]
-    assert f"{card['not_run']} NOT RUN" in output
+    done = card["totals"]["passed"] + 1
+    assert f"STOPPED after {done} of {done + card['not_run']} tests" in output
+
+
+STOPS = {
+    "sigterm": ('__import__("os").kill(__import__("os").getpid(), 15)', (), "SIGTERM", pytest.ExitCode.INTERRUPTED),
+    "ctrl-c": ('__import__("os").kill(__import__("os").getpid(), 2)', (), "Ctrl-C", pytest.ExitCode.INTERRUPTED),
+    "timeout": (
+        '__import__("time").sleep(60)',
+        ("--polyad-timeout=1",),
+        "test_ops.py::test_values[floor: 4-d float32], which took too long",
+        pytest.ExitCode.TESTS_FAILED,
+    ),
+}
+
+
+@pytest.mark.parametrize("how", STOPS)
+def test_a_run_that_is_ended_leaves_its_card(run: Any, how: str) -> None:
+    end, options, by, expected = STOPS[how]
+    choice = ("--polyad-family=rounding", "-k", "test_values and floor:", *options)
+    code, output, card = run(*choice, kernels=ROUGH % end, dtypes="{float32, float64}")
+    assert code == expected, output
+    assert card["stopped"] == by
+    assert not card["complete"]
+    assert card["not_run"] > 0
+    assert [failure["test"] for failure in card["failures"]] == (
+        ["test_ops.py::test_values[floor: 4-d float32]"] if how == "timeout" else []
+    )
+    assert f"STOPPED by {by} after " in output
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_command_reaches_the_tests(run: Any, tmp_path: Path, number: int) -> None:
+    hangs = 'open("begun", "w").close() or __import__("time").sleep(6)'
+    run("--version", kernels=ROUGH % hangs, dtypes="{float32, float64}")  # writes the package
+    command = [sys.executable, "-m", "polyad.cli", "conformance", "mine", "--family=rounding", "--report=card.json"]
+    command += ["-k", "test_values and floor:", "--", "-p", "mine"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment_of(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    while not (tmp_path / "begun").exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, output
+    card = json.loads((tmp_path / "card.json").read_text())
+    assert card["stopped"] == "SIGTERM"
+    assert card["not_run"] > 0
 
 
 @pytest.mark.parametrize(
@@ -283,7 +338,7 @@ def test_a_test_that_ends_its_process_is_named_and_the_others_run(run: Any, tmp_
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "PYTEST_ADDOPTS": ""},
+        env=environment_of(tmp_path),
         capture_output=True,
         text=True,
         check=False,
@@ -316,6 +371,29 @@ def test_commands_of_the_documentation_are_understood(command: str, monkeypatch:
 def collected(run: Any, *options: str) -> set[str]:
     _, output, _ = run("--polyad-family=sorting.sort", "--collect-only", *options)
     return {line for line in output.splitlines() if "::" in line}
+
+
+def test_tests_that_are_not_chosen_are_not_made(run: Any) -> None:
+    _, output, _ = run("--polyad-family=sorting.sort", "--collect-only", "-k", "msort: and not (float16 or batch)")
+    assert "deselected" not in output
+    chosen = {line for line in output.splitlines() if "::" in line}
+    assert chosen == {
+        line for line in collected(run) if "msort:" in line and "float16" not in line and "batch" not in line
+    }
+    assert len(chosen) > 10
+
+
+@pytest.mark.parametrize("family", [*CHECK_FAMILIES, *family_names()])
+def test_a_family_is_chosen_by_the_name_in_the_card(family: str) -> None:
+    assert named_families(family) == [family]
+    assert family in named_families(family.rpartition(".")[2]) or within(family, family.rpartition(".")[2])
+
+
+def test_a_family_that_is_not_there_is_told_with_the_nearest() -> None:
+    with pytest.raises(LookupError, match=r"called reduction; did you mean reductions"):
+        named_families("reduction")
+    with pytest.raises(LookupError, match=r"called nosuch$"):
+        named_families("nosuch")
 
 
 def test_shards_are_disjoint_and_complete(run: Any) -> None:
@@ -361,6 +439,8 @@ def test_cards_of_shards_merge_into_the_card_of_the_whole(
         ({"shards": ["2/3"]}, 2, "of 2 shards, another of 3"),
         ({"shards": ["2/2"], "seed": 1}, 2, "not of one run: seed 0 and 1"),
         ({"format": 0}, 2, "no score card"),
+        ({"rows": [{"tier": 1, "family": None}]}, 2, "no score card: rows is not as in a card"),
+        ({"shards": ["1/99999999"]}, 2, "no score card: shard 1/99999999: I is from 1 to N"),
         ({"shards": ["2/2"], "failures": [{"test": "test_ops.py::test_values[abs]", "message": ""}]}, 1, "failed: "),
         ({"shards": ["2/2"]}, 0, "all shards"),
         (None, 1, "shard 2 of 2 is missing"),
@@ -369,7 +449,8 @@ def test_cards_of_shards_merge_into_the_card_of_the_whole(
 def test_cards_that_do_not_fit_together_are_refused(
     change: dict[str, Any] | None, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    about = dict.fromkeys(report.ABOUT, "") | {"seed": 0}
+    about = dict.fromkeys(report.ABOUT, "") | {"seed": 0, "api_version": [1, 0], "allow_fallback": False}
+    about |= {"families": [], "tiers": []}
     card = report.ScoreCard(about, [Shard(1, 2)], {(1, "sorting.sort"): Counter(passed=2)}, {}).as_dict()
     paths = []
     for name, made in (("one", card), ("two", None if change is None else card | change)):

@@ -81,7 +81,6 @@ PROGRAMS: dict[str, list[Callable[[], Any]]] = {
     "set_": [lambda: polyad.zeros(3).set_(made())],
     "set_data": [lambda: setattr(polyad.zeros(3), "data", made()), lambda: setattr(leaf(), "data", plain())],
     "resize_": [lambda: plain().resize_(2), lambda: plain().resize_(7)],
-    "resize": [lambda: polyad.add(polyad.empty(0, 2), 1, out=polyad.empty(0))],
     "item": [lambda: polyad.tensor([3.0]).item()],
     "tolist": [lambda: plain().tolist()],
     "numpy": [lambda: plain().numpy()],

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import polyad
-from polyad.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from polyad.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 D = polyad.float64
 X = polyad.tensor([0.3, 0.7, -0.2], dtype=D)
@@ -258,6 +258,51 @@ def test_a_transform_is_captured_and_replayed() -> None:
 X2 = polyad.ones(2)
 
 
+RETURNED = {
+    "vjp": lambda x: lambda y, f=vjp(polyad.sin, x)[1]: f(y)[0],
+    "vjp with aux": lambda x: lambda y, f=vjp(lambda a: (a.sin(), a), x, has_aux=True)[1]: f(y)[0],
+    "vjp of two": lambda x: lambda y, f=vjp(lambda a, b: a.sin() + b, x, x)[1]: f(y)[0],
+    "linearize": lambda x: linearize(polyad.sin, x)[1],
+}
+"""Functions that transforms returned: each multiplies by cos(x)."""
+
+
+@pytest.mark.parametrize("returned", RETURNED.values(), ids=RETURNED)
+def test_what_a_transform_returned_is_differentiated_itself(returned) -> None:
+    f, slope = returned(X), X.cos()
+    cube = lambda y: (f(y) ** 3).sum()  # noqa: E731
+    found = {
+        "grad": (grad(lambda y: f(y).sum())(V), slope),
+        "vjp": (vjp(f, V)[1](X)[0], X * slope),
+        "jacrev": (jacrev(f)(V), slope.diag()),
+        "jacfwd": (jacfwd(f)(V), slope.diag()),
+        "jvp": (jvp(f, (V,), (X,))[1], X * slope),
+        "linearize": (linearize(f, V)[1](X), X * slope),
+        "itself": (grad(lambda y: f(f(y)).sum())(V), slope**2),
+        "twice": (grad(lambda y: grad(cube)(y).sum())(V), 6 * V * slope**3),
+        "mapped": (vmap(grad(lambda y: returned(X[0])(y)))(V), slope[0].expand(3)),
+        "functional": (polyad.autograd.functional.jacobian(f, V), slope.diag()),
+    }
+    wrong = [name for name, (one, other) in found.items() if not near(one, other)]
+    assert not wrong
+    assert not any(one.requires_grad for one, _ in found.values())
+
+
+def test_what_vjp_returned_leads_back_to_leaves() -> None:
+    x, y = X.clone().requires_grad_(), V.clone().requires_grad_()
+    found = polyad.autograd.grad(vjp(polyad.sin, x)[1](y)[0].sum(), (x, y))
+    assert near(found[0], -X.sin() * V)
+    assert near(found[1], X.cos())
+
+
+def test_what_vjp_returned_outlives_the_transform_around_it() -> None:
+    kept = []
+    grad(lambda x: kept.append(vjp(polyad.sin, x)[1]) or x.sum())(X)
+    (found,) = kept[0](V)
+    assert near(found, X.cos() * V)
+    assert not found.requires_grad
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "says"),
     [
@@ -290,3 +335,42 @@ X2 = polyad.ones(2)
 def test_mistakes_are_told(call, kind, says) -> None:
     with pytest.raises(kind, match=says):
         call()
+
+
+class ReadsItsGradient(polyad.autograd.Function):
+    """A function whose backward cannot be mapped."""
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 2 * gradient * x if float(gradient.sum()) else polyad.zeros_like(x)
+
+
+def test_a_jacobian_row_by_row_needs_no_vmap():
+    x = polyad.tensor([1.0, 2.0, 3.0])
+    jacobian = polyad.func.jacrev(ReadsItsGradient.apply, chunk_size=1)(x)
+    assert polyad.equal(jacobian, polyad.diag(2 * x))
+    with pytest.raises(RuntimeError, match="vmap"):
+        polyad.func.jacrev(ReadsItsGradient.apply, chunk_size=2)(x)
+
+
+def test_jacobians_row_by_row_are_those_of_all_rows():
+    def function(x, y):
+        return x * y.sum(), (y**2).sum()
+
+    given = (polyad.tensor([1.0, 2.0, 3.0]), polyad.tensor([4.0, 5.0]))
+    whole = polyad.func.jacrev(function, argnums=(0, 1))(*given)
+    rows = polyad.func.jacrev(function, argnums=(0, 1), chunk_size=1)(*given)
+    polyad.testing.assert_close(rows, whole)
+    polyad.testing.assert_close(
+        polyad.func.vmap(polyad.func.jacrev(lambda x: x**3, chunk_size=1))(polyad.ones(2, 3)),
+        polyad.func.vmap(polyad.func.jacrev(lambda x: x**3))(polyad.ones(2, 3)),
+    )

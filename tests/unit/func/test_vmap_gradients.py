@@ -390,3 +390,39 @@ def test_forward_mode_of_custom_functions() -> None:
     assert_close(jvp(vmap(Forward.apply), (x,), (v,))[1], v * x.cos())
     assert_close(vmap(jacfwd(Forward.apply))(x), polyad.diag_embed(x.cos()))
     assert_close(vmap(hessian(lambda a: Forward.apply(a).sum()))(x), polyad.diag_embed(-x.sin()))
+
+
+def test_vmap_of_a_function_is_told_where_the_batch_was_given():
+    told = []
+
+    class Sine(polyad.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].cos()
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            told.append((info.batch_size, in_dims, tuple(x.shape)))
+            return x.sin(), in_dims[0]
+
+    x = polyad.arange(24.0).reshape(2, 3, 4)
+    for dim in (0, 1, 2, -1):
+        result = vmap(Sine.apply, in_dims=dim)(x)
+        assert told.pop() == (x.shape[dim], (dim % 3,), (2, 3, 4))
+        assert result.tolist() == x.movedim(dim, 0).sin().tolist()
+    vmap(lambda row: Sine.apply(row * 1), in_dims=1)(x)
+    assert told.pop() == (3, (0,), (3, 2, 4))
+    nested = vmap(vmap(Sine.apply, in_dims=1), in_dims=2)(x)
+    assert told.pop() == (3, (1,), (2, 3))
+    assert nested.shape == (4, 3, 2)
+    y = x.clone().requires_grad_()
+    vmap(Sine.apply, in_dims=1, out_dims=1)(y).sum().backward()
+    assert polyad.allclose(y.grad, x.cos())

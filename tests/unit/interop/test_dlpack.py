@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.backend import registry
+from polyad.backend import API_VERSION, BackendInfo, registry
+from polyad.interop.numpy import polyad_dtype
 from polyad.utils.dlpack import from_dlpack, to_dlpack
 
 DTYPES = [
@@ -85,27 +86,81 @@ def test_what_cannot_be_shared(call, error, says) -> None:
 
 
 class Elsewhere:
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, index: int = 0) -> None:
+        self.number, self.index = number, index
 
     def __dlpack__(self, **options):
         raise AssertionError("asked for memory of a device that is not there")
 
     def __dlpack_device__(self):
-        return self.number, 0
+        return self.number, self.index
 
 
 def test_memory_of_a_device_that_is_not_there() -> None:
-    with pytest.raises(RuntimeError, match="device type 99 is not known"):
+    with pytest.raises(RuntimeError, match="device type 99 is served by no installed backend") as raised:
         polyad.from_dlpack(Elsewhere(99))
-    with pytest.raises(RuntimeError, match="no installed backend"):
-        polyad.from_dlpack(Elsewhere(8))
+    assert "1 and 3 cpu" in str(raised.value)
+
+
+class Exporting(type(registry.get("cpu"))):
+    """Two devices, which DLPack counts from 7, whose memory NumPy would take for the host's."""
+
+    def __init__(self, name: str) -> None:
+        self.info = BackendInfo(name=name, api_version=API_VERSION, dlpack=(12,))
+
+    def device_count(self) -> int:
+        return 2
+
+    def dlpack_id(self, device):
+        return 7 + device.index
+
+    def from_dlpack(self, source, device):
+        if isinstance(source, Elsewhere):
+            raise BufferError("it is empty")
+        capsule = source.__dlpack__(max_version=(1, 0))
+        array = np.from_dlpack(
+            type("Host", (), {"__dlpack__": lambda s, **k: capsule, "__dlpack_device__": lambda s: (1, 0)})()
+        )
+        return array, polyad_dtype(array.dtype)
+
+
+def test_numbers_come_from_what_a_backend_declares() -> None:
+    with registry.register("mine", Exporting("mine")):
+        x = polyad.arange(3.0, device="mine:1")
+        assert x.__dlpack_device__() == (12, 8)
+        y = polyad.from_dlpack(x)
+        assert y.device == polyad.device("mine:1")
+        y[0] = 9
+        assert x.tolist() == [9, 1, 2]
+        assert polyad.from_dlpack(x, device="cpu").device.type == "cpu"
+        with pytest.raises(RuntimeError, match="on a device 0, which 'mine' does not have"):
+            polyad.from_dlpack(Elsewhere(12))
+        with pytest.raises(BufferError, match="mine:0 cannot take over the Elsewhere: it is empty"):
+            polyad.from_dlpack(Elsewhere(12, 7))
+
+
+def test_one_number_of_two_backends() -> None:
+    with registry.register("mine", Exporting("mine")), registry.register("other", Exporting("other")):
+        x = polyad.ones(2, device="other")
+        with pytest.raises(RuntimeError, match="several backends: mine, other"):
+            polyad.from_dlpack(x)
+        assert polyad.from_dlpack(x, device="other").device.type == "other"
+
+
+def test_a_backend_that_is_not_installed_is_in_nobody_s_way(monkeypatch) -> None:
+    monkeypatch.setattr(BackendInfo, "lacking", lambda self: ["pyopencl"] if self.name == "opencl" else [])
+    monkeypatch.setattr(registry, "_backends", {"cpu": registry.get("cpu")})
+    monkeypatch.setattr(registry, "_quarantine", {})
+    assert polyad.from_dlpack(np.ones(2)).tolist() == [1, 1]
+    assert polyad.from_dlpack(np.ones(2), device="cpu").tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="needs pyopencl"):
+        polyad.from_dlpack(Elsewhere(4))
 
 
 def test_a_device_without_a_number_cannot_be_exported() -> None:
     with registry.register("unnumbered", type(registry.get("cpu"))()):
         x = polyad.zeros(1, device="unnumbered")
-        with pytest.raises(BufferError, match="no number"):
+        with pytest.raises(BufferError, match="declares no DLPack device type"):
             x.__dlpack_device__()
 
 

@@ -43,9 +43,9 @@ def folder(tmp_path, monkeypatch):
     """A cache folder of this test's own, tuning on."""
     monkeypatch.setenv("POLYAD_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("POLYAD_OPENCL_TUNE", raising=False)
-    tuning._known.cache_clear()
+    tuning._known.clear()
     yield tmp_path / "opencl"
-    tuning._known.cache_clear()
+    tuning._known.clear()
 
 
 def large(machine, m=256, n=256, k=256):
@@ -86,7 +86,7 @@ def test_the_fastest_is_measured_once_and_kept(machine, folder, monkeypatch):
     assert found["chosen"] == "two"
     assert found["seconds"] == {"one": 2e-3, "two": 1e-3, "three": 3e-3}
     # In another process nothing is measured, even if it would come out otherwise.
-    tuning._known.cache_clear()
+    tuning._known.clear()
     timed(monkeypatch, one=1e-3, two=9e-3, three=3e-3)
     assert tuning.chosen(product, offered).name == "two"
     assert [way.runs for way in offered] == runs
@@ -115,7 +115,7 @@ def test_a_way_that_fails_is_left_out(machine, monkeypatch):
     broken = Counted("one", KernelFailure("too many registers"))
     assert tuning.chosen(large(machine), [broken, Counted("two")]).name == "two"
     assert broken.runs == 1
-    tuning._known.cache_clear()
+    tuning._known.clear()
     assert tuning.chosen(large(machine, 512), [broken]) is broken  # nothing else: it says why
 
 
@@ -139,7 +139,7 @@ def test_without_measuring_the_first_is_taken(machine, folder, monkeypatch, why)
         product = large(machine, 64, 64, 64)
     elif why == "turned off":
         tuning.chosen(product, offered)  # what was kept is not used either
-        tuning._known.cache_clear()
+        tuning._known.clear()
         monkeypatch.setenv("POLYAD_OPENCL_TUNE", "0")
     elif why == "nowhere to keep it":
         monkeypatch.setenv("POLYAD_CACHE_DIR", "")

@@ -481,4 +481,3 @@ def test_float64_where_there_is_none(device, monkeypatch):
     capabilities = Narrow().capabilities(polyad.device("opencl:0"))
     assert polyad.float64 not in capabilities.dtypes
     assert polyad.complex128 not in capabilities.dtypes
-    assert "fp64" not in capabilities.features

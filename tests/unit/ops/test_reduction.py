@@ -268,3 +268,10 @@ def test_kthvalue_and_median_of_long_rows_are_those_of_a_stable_sort(special):
         np.testing.assert_array_equal(values.numpy(), np.take_along_axis(rows, order[:, k - 1 : k], 1)[:, 0])
     expected = np.where(np.isnan(rows).any(1), np.isnan(rows).argmax(1), order[:, 50])
     assert polyad.median(polyad.tensor(rows), 1).indices.tolist() == expected.tolist()
+
+
+def test_coordinates_of_unsigned_integers_may_fall() -> None:
+    values, places = polyad.tensor([1.0, 2.0, 4.0]), [200, 150, 40]
+    (found,) = polyad.gradient(values, spacing=[polyad.tensor(places, dtype=polyad.uint8)])
+    (expected,) = polyad.gradient(values, spacing=[polyad.tensor(places)])
+    assert found.tolist() == expected.tolist()

@@ -674,3 +674,39 @@ def test_under_capture_the_replay_has_the_same_gradients() -> None:
     wanted = gradients(model)
     graph(x).backward()
     assert gradients(model) == wanted
+
+
+def slope_of(function):
+    def slope(x):
+        with polyad.enable_grad():
+            (found,) = polyad.autograd.grad(function(x).sum(), x, create_graph=True)
+        return found
+
+    return slope
+
+
+def checkpointed(function):
+    return lambda x: checkpoint(function, x, use_reentrant=False)
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda f: checkpointed(slope_of(f)),
+        lambda f: checkpointed(slope_of(checkpointed(f))),
+        lambda f: slope_of(checkpointed(slope_of(checkpointed(f)))),
+        lambda f: checkpointed(slope_of(slope_of(checkpointed(f)))),
+        lambda f: checkpointed(checkpointed(checkpointed(f))),
+    ],
+)
+def test_backward_passes_within(wrap, early_stop):
+    x = polyad.tensor([0.3, 0.7], dtype=polyad.float64, requires_grad=True)
+    plain = wrap(polyad.sin)
+    with set_checkpoint_early_stop(early_stop):
+        result = plain(x)
+    (found,) = polyad.autograd.grad(result.sum(), x)
+    depth = {"sin": polyad.sin(x), "cos": polyad.cos(x), "-sin": -polyad.sin(x)}
+    name = next(name for name, value in depth.items() if polyad.allclose(result, value))
+    (expected,) = polyad.autograd.grad(depth[name].sum(), x)
+    polyad.testing.assert_close(found, expected)

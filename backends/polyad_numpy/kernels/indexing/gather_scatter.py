@@ -8,6 +8,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ...quiet import thread
 from .index_select import _accumulating, _as_number, _check
 
 
@@ -47,7 +48,7 @@ def scatter(array: Any, index: Any, source: Any, dim: int) -> Any:
     if isinstance(source, np.ndarray):
         source = _leading(source, index.shape)
     else:
-        source = _as_number(source, array.dtype)
+        source = thread.run(_as_number, source, array.dtype)
     out.reshape(-1)[_positions(array.shape, index, dim)] = source
     return out
 

@@ -10,6 +10,7 @@ from polyad.backend import Kernel
 from polyad.errors import ShapeError
 
 from ...order import arranged
+from ...quiet import thread
 from .index_select import _accumulating, _add_slices, _as_number, _found
 from .masking import _fill
 
@@ -49,7 +50,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
     elif out is not array:
         np.copyto(out, array)
     if not isinstance(values, np.ndarray):
-        values = _as_number(values, array.dtype)
+        values = thread.run(_as_number, values, array.dtype)  # a half type may make infinity of it
     key = _key(indices)
     try:
         if not accumulate:

@@ -21,7 +21,7 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
         if value.dtype.kind != "c" and not value and not np.signbit(value):
             result = keep(array, np.logical_not(mask), value)
         else:
-            result = choose(mask, value, array).view(array.dtype)
+            result = choose(mask, value, array)
         return result if array.flags.c_contiguous else arranged(result, array)
     if out is None:
         shape = array.shape if array.shape == mask.shape else np.broadcast_shapes(array.shape, mask.shape)
@@ -38,7 +38,7 @@ def masked_fill(array: Any, mask: Any, value: Any, out: Any = None) -> Any:
 def _fill(out: Any, mask: Any, value: Any) -> None:
     """Write a number into *out* where *mask*."""
     if mask.size >= CHOSEN and out.dtype.itemsize <= 8:
-        np.copyto(out, choose(mask, value.astype(out.dtype, copy=False), out).view(out.dtype))
+        np.copyto(out, choose(mask, value.astype(out.dtype, copy=False), out))
     else:
         np.copyto(out, value, where=mask)
 

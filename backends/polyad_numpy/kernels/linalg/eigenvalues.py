@@ -24,7 +24,7 @@ def _converging(op: str, work: Callable[..., Any], a: Any, *options: Any) -> Any
 def _failure(op: str, a: Any, said: str) -> LinAlgError:
     return LinAlgError(
         f"{op}: the algorithm did not converge{_where(a)}",
-        notes={"LAPACK said": said},
+        notes={"LAPACK said": said} if said else {},
         fix="look for nan and inf in the input (isfinite), scale it, or add a small multiple of the identity",
     )
 
@@ -49,12 +49,24 @@ def _symmetric_values(a: Any, upper: bool) -> Any:
 
 
 def eigh(a: Any, upper: bool) -> Any:
+    if not a.size:  # NumPy goes over the batch, with nothing to do in it
+        return np.empty(a.shape[:-1], a.real.dtype), np.empty(a.shape, a.dtype)
+    _check_finite("eigh", a, upper)
     values, vectors = _converging("eigh", _symmetric, a, upper)
     return _numbers("eigh", values, a), vectors
 
 
 def eigvalsh(a: Any, upper: bool) -> Any:
+    if not a.size:
+        return np.empty(a.shape[:-1], a.real.dtype)
+    _check_finite("eigvalsh", a, upper)
     return _numbers("eigvalsh", _converging("eigvalsh", _symmetric_values, a, upper), a)
+
+
+def _check_finite(op: str, a: Any, upper: bool) -> None:
+    """Raise LinAlgError unless the triangle that is read is finite: LAPACK gives numbers all the same, sometimes."""
+    if not np.isfinite(a).all() and (np.triu if upper else np.tril)(~np.isfinite(a)).any():
+        raise _failure(op, a, "")
 
 
 def _numbers(op: str, values: Any, a: Any) -> Any:
@@ -69,12 +81,16 @@ def _to_complex(dtype: Any) -> Any:
 
 
 def eig(a: Any) -> Any:
+    if not a.size:
+        return np.empty(a.shape[:-1], _to_complex(a.dtype)), np.empty(a.shape, _to_complex(a.dtype))
     values, vectors = _converging("eig", np.linalg.eig, a)
     complex_ = _to_complex(a.dtype)  # NumPy gives real results where all eigenvalues are real
     return values.astype(complex_, copy=False), vectors.astype(complex_, copy=False)
 
 
 def eigvals(a: Any) -> Any:
+    if not a.size:
+        return np.empty(a.shape[:-1], _to_complex(a.dtype))
     return _converging("eigvals", np.linalg.eigvals, a).astype(_to_complex(a.dtype), copy=False)
 
 

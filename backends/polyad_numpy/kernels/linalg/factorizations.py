@@ -188,6 +188,9 @@ def householder_product(a: Any, tau: Any) -> Any:
 def qr(a: Any, mode: str) -> Any:
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
+    if not a.size and (mode != "complete" or not rows):  # NumPy goes over the batch, with nothing to do in it
+        q = np.empty((*a.shape[:-1], 0) if mode != "r" else 0, a.dtype)
+        return q, np.empty((*a.shape[:-2], count, columns), a.dtype)
     if a.ndim > 2 or not a.size:
         result = np.linalg.qr(a, mode)
         return (np.empty(0, a.dtype), result) if mode == "r" else (result.Q, result.R)

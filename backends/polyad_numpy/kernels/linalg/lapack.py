@@ -74,6 +74,8 @@ def batched(
         column_major((*batch, *shape), dtype) if len(shape) >= 2 else np.empty((*batch, *shape), dtype)
         for shape, dtype in results
     )
+    if not any(array.size for array in arrays):
+        return arrays  # the batch may be long all the same
     for place in np.ndindex(batch):
         for into, value in zip(arrays, work(*[a[place] for a in spread]), strict=True):
             into[place] = value

@@ -16,9 +16,8 @@ from ...ufunc import elementwise, ufunc
 from .where import choose
 
 
-def _division(op: str, function: np.ufunc) -> Kernel:
+def _division(op: str, kernel: Kernel) -> Kernel:
     """A quotient or remainder that refuses integers divided by zero, of which NumPy makes 0."""
-    kernel = ufunc(function)
 
     def specialize(types: Signature) -> Any:
         assert kernel.specialize is not None
@@ -38,6 +37,30 @@ def _division(op: str, function: np.ufunc) -> Kernel:
         return checked
 
     return Kernel(kernel.function, out=True, specialize=specialize)
+
+
+def _remainder(a: Any, b: Any, out: Any = None) -> Any:
+    """NumPy's remainder gives its zeros the divisor's sign, this one the dividend's."""
+    left = np.asarray(np.fmod(a, b))
+    apart = np.asarray(np.not_equal(np.less(left, 0), np.less(b, 0)))
+    np.logical_and(apart, np.not_equal(left, 0), apart)
+    np.add(left, b, left, where=apart)
+    if out is None:
+        return left
+    np.copyto(out, left, casting="same_kind")
+    return out
+
+
+def _remainder_kernel() -> Kernel:
+    of_integers, of_floats = _division("remainder", ufunc(np.remainder)), elementwise(_remainder, 2)
+
+    def specialize(types: Signature) -> Any:
+        dtype = next(entry.dtype for entry in types if isinstance(entry, TensorType))
+        kernel = of_integers if dtype.category == INTEGER else of_floats
+        assert kernel.specialize is not None
+        return kernel.specialize(types)
+
+    return Kernel(np.remainder, out=True, specialize=specialize)
 
 
 def _trunc_divide(a: Any, b: Any) -> Any:
@@ -89,7 +112,7 @@ def _lerp_by_elements(a: Any, end: Any, weight: Any) -> Any:
         result = np.multiply(result, share)
     else:
         np.multiply(result, share, result)
-    return np.add(result, choose(near_end, end, a).view(a.dtype), result)
+    return np.add(result, choose(near_end, end, a), result)
 
 
 def _lerp_kernel() -> Kernel:
@@ -120,12 +143,12 @@ def _addcdiv(a: Any, b: Any, c: Any, value: Any) -> Any:
 KERNELS = {
     "add": ufunc(np.add),
     "sub": ufunc(np.subtract),
-    "mul": ufunc(np.multiply),
-    "div": ufunc(np.true_divide),
-    "floor_divide": _division("floor_divide", np.floor_divide),
+    "mul": ufunc(np.multiply, exact_numbers=(0, 1)),
+    "div": ufunc(np.true_divide, exact_numbers=(0, 1)),
+    "floor_divide": _division("floor_divide", ufunc(np.floor_divide, exact_numbers=(1,))),
     "trunc_divide": fused(_trunc_divide),
-    "remainder": _division("remainder", np.remainder),
-    "fmod": _division("fmod", np.fmod),
+    "remainder": _remainder_kernel(),
+    "fmod": _division("fmod", ufunc(np.fmod)),
     "neg": ufunc(np.negative),
     "abs": ufunc(np.absolute),
     "sign": elementwise(_sign, 1),

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 from polyad.backend.interface import Signature
-from polyad.dtypes import BOOL, INTEGER, DType, bfloat16, iinfo
+from polyad.dtypes import BOOL, FLOATING, INTEGER, DType, bfloat16, iinfo
 from polyad.interop.numpy import numpy_dtype
 
 from ...quiet import quiet
@@ -46,7 +46,7 @@ def clamp(types: Signature) -> Any:
             a = np.maximum(a, np.asarray(low, dtype), out=out)
         return a if high is None else np.minimum(a, np.asarray(high, dtype), out=out)
 
-    if entry.dtype is bfloat16:
+    if entry.dtype.category == FLOATING:
         bounded = quiet(bounded)
 
     def kernel(a: Any, low: Any, high: Any, out: Any = None) -> Any:

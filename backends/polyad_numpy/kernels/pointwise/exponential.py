@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 
 from ...fused import ONE, fused
-from ...ufunc import ufunc
+from ...ufunc import elementwise, ufunc
 
 
 def sigmoid(a: Any) -> Any:
@@ -38,12 +39,60 @@ def _no_complex(kernel: Kernel) -> Kernel:
     return Kernel(kernel.function, out=kernel.out, specialize=specialize)
 
 
+def _squared(x: Any) -> tuple[Any, Any]:
+    """x * x in two numbers, whose sum is exact (Dekker 1971)."""
+    product = x * x
+    upper = x * 134217729.0
+    upper = upper - (upper - x)
+    lower = x - upper
+    return product, ((upper * upper - product) + 2 * upper * lower) + lower * lower
+
+
+def _added(a: Any, b: Any) -> tuple[Any, Any]:
+    """a + b in two numbers, whose sum is exact (Knuth 1969)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _complex_log1p(z: Any, out: Any = None) -> Any:
+    """By parts. NumPy's takes the logarithm of |1 + z|, which for small z is 1 and loses all of the real part."""
+    wide = z.astype(np.complex128)
+    re, im = wide.real, wide.imag
+    size = np.maximum(np.absolute(re), np.absolute(im))
+    # |1 + z|**2 - 1 = 2 re + re**2 + im**2, terms that may cancel: in twice the digits.
+    (first, rest), (second, more) = _squared(np.where(size <= 2, re, 0.0)), _squared(np.where(size <= 2, im, 0.0))
+    total, lost = _added(2 * re, first)
+    total, lost_too = _added(total, second)
+    excess = total + (lost + lost_too + rest + more)
+    halves = np.hypot(0.5 * re + 0.5, 0.5 * im)  # which does not overflow
+    near = np.logical_and(size <= 2, excess > -0.5)
+    result = np.empty(wide.shape, np.complex128)
+    result.real = np.where(near, 0.5 * np.log1p(np.where(near, excess, 0.0)), np.log(halves) + math.log(2))
+    result.imag = np.arctan2(im, re + 1)
+    if out is None:
+        return result.astype(z.dtype)
+    np.copyto(out, result, casting="same_kind")
+    return out
+
+
+def _log1p() -> Kernel:
+    of_reals, of_complex = ufunc(np.log1p), elementwise(_complex_log1p, 1)
+
+    def specialize(types: Signature) -> Any:
+        kernel = of_complex if types[0].dtype.is_complex else of_reals
+        assert kernel.specialize is not None
+        return kernel.specialize(types)
+
+    return Kernel(of_reals.function, out=True, specialize=specialize)
+
+
 KERNELS = {
     "exp": ufunc(np.exp),
     "expm1": ufunc(np.expm1),
     "exp2": ufunc(np.exp2),
     "log": ufunc(np.log),
-    "log1p": ufunc(np.log1p),
+    "log1p": _log1p(),
     "log2": ufunc(np.log2),
     "log10": ufunc(np.log10),
     "logaddexp": _no_complex(ufunc(np.logaddexp)),

@@ -13,7 +13,7 @@ from .where import choose, keep
 
 def _share(grad: Any, loses: Any, ties: Any) -> Any:
     if ties.any():
-        grad = choose(ties, np.multiply(grad, 0.5), grad).view(grad.dtype)
+        grad = choose(ties, np.multiply(grad, 0.5), grad)
     return keep(grad, np.logical_not(loses), np.zeros((), grad.dtype))
 
 

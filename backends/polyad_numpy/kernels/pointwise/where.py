@@ -37,12 +37,12 @@ def choose(mask: Any, a: Any, b: Any) -> Any:
     bits = _BITS.get(a.dtype.itemsize)
     if mask.size < CHOSEN or bits is None:
         return np.where(mask, a, b)
-    a, b = a.view(bits), b.view(bits)
-    difference = np.bitwise_xor(a, b)
+    own, other = a.view(bits), b.view(bits)
+    difference = np.bitwise_xor(own, other)
     if difference.shape != mask.shape:
         return np.where(mask, a, b)
     np.multiply(difference, mask.view(np.int8), difference)
-    return np.bitwise_xor(difference, b, difference)
+    return np.bitwise_xor(difference, other, difference).view(a.dtype)
 
 
 def _ordered(result: Any, *operands: Any) -> Any:
@@ -72,7 +72,7 @@ def _where(types: Signature) -> Any:
             if a == 0 and not _is_negative(a):
                 return _ordered(np.asarray(keep(b, np.logical_not(mask), zero)), mask, b)
             a = thread.run(np.asarray, a, dtype)
-        return _ordered(np.asarray(choose(mask, a, b).view(dtype)), mask, a, b)
+        return _ordered(np.asarray(choose(mask, a, b)), mask, a, b)
 
     return kernel
 

@@ -29,6 +29,8 @@ def matmul(a: Any, b: Any) -> Any:
     each in a single thread.
     """
     rows, columns = a.shape[-2], b.shape[-1]
+    if not (rows and columns) and a.shape[:-2] == b.shape[:-2] and a.shape[-1] == b.shape[-2]:
+        return np.empty((*a.shape[:-2], rows, columns), np.result_type(a, b))  # the batch may be long all the same
     batch, work = a.shape[:-2], rows * columns * a.shape[-1]
     if work < THREADED or batch != b.shape[:-2] or math.prod(batch) < 2 or a.shape[-1] != b.shape[-2]:
         return thread.run(_matmul, a, b, order="C")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
@@ -11,11 +10,12 @@ from polyad.dtypes import INTEGER, DType, float32, float64, int64
 
 from ...array import Array, new
 from ...runtime.device import opened
+from ...runtime.kept import kept
 from ...source.walking import cut, local_size
 from ..memory.conversion import copy
 
 
-@cache
+@kept
 def _sequence(device: Any, dtype: DType) -> Any:
     """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
     number, letter = ("long", "q") if dtype is int64 else ("double", "d") if device.has_fp64 else ("float", "f")

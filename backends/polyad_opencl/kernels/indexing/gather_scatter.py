@@ -12,7 +12,6 @@ scatter moves elements and is written for their widths; sums of half types are c
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from polyad.backend.bounds import out_of_range
 from polyad.dtypes import bfloat16, bool_, float16, float32, int32
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source import pairs
 from ...source.elements import MOVED, text
 from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
@@ -96,7 +96,7 @@ __kernel void {name}(__global TARGET *restrict out, __global const long *restric
 _LINES_LETTERS = "pppqqqqQpi"
 
 
-@cache
+@kept
 def _write_lines(device: Any, width: int, rank: int) -> Any:
     definitions = "".join([f"\n#define {name} {MOVED[width]}" for name in ("TARGET", "SOURCE", "VALUE")])
     source = _lines_source("write_lines", definitions, "*target = value;", "source[{}]", rank)
@@ -108,7 +108,7 @@ def _adding(array: Array) -> str:
     return "*target = *target || value;" if array.dtype is bool_ else "*target += value;"
 
 
-@cache
+@kept
 def _add_lines(device: Any, dtype: Any, rank: int, store: str) -> Any:
     definitions = f"\n{text(dtype)}\n#define TARGET C\n#define SOURCE T\n#define VALUE C"
     source = _lines_source("add_lines", definitions, store, "LOAD(source, {})", rank)
@@ -185,7 +185,7 @@ class _Lines:
 # ------------------------------------------------------------------------------------------------ scatter
 
 
-@cache
+@kept
 def _write_last(device: Any, width: int, rank: int) -> tuple[Any, Any]:
     """Kernels that note for each place who writes there last, and that let only those write."""
     element = MOVED[width]
@@ -256,7 +256,7 @@ def scatter(array: Array, index: Array, source: Any, dim: int) -> Array:
 # ------------------------------------------------------------------------------------------------ sums
 
 
-@cache
+@kept
 def _pair_up(device: Any, rank: int) -> Any:
     """A kernel that pairs places with positions in the line, for `pairs.sort`; wrong ones get the last place."""
     source = f"""{CHECKED}{pairs.text(4)}
@@ -276,7 +276,7 @@ __kernel void pair_up(__global PAIR *restrict out, __global const long *restrict
     return device.kernel(source, "pair_up", "ppQpi" + letters(rank, "x"), what="scatter_add", local=local_size(device))
 
 
-@cache
+@kept
 def _add_runs(device: Any, dtype: Any, rank: int, store: str) -> Any:
     """A kernel that adds, for the first of equal places, the summands of all of them."""
     source = f"""{pairs.text(4)}{text(dtype)}

@@ -6,7 +6,6 @@ in the device's trouble cell and touches no memory.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from polyad.backend.bounds import out_of_range
 from polyad.dtypes import int64
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.elements import MOVED
 from ...source.walking import CHECKED, Walk, closing, cut, letters, local_size, opening, parameters
 from . import gather_scatter as scattering
@@ -24,7 +24,7 @@ _BLOCK = 256
 """Elements that are looked at at once."""
 
 
-@cache
+@kept
 def _take(device: Any, width: int, rank: int) -> Any:
     element = MOVED[width]
     source = f"""{CHECKED}
@@ -105,7 +105,7 @@ def gather(array: Array, index: Array, dim: int) -> Array:
 # ------------------------------------------------------------------------------------------------ nonzero
 
 
-@cache
+@kept
 def _places(device: Any, width: int, rank: int, dims: int) -> tuple[Any, Any]:
     """Kernels that count what is not zero in each stretch, and that write the coordinates of all of it."""
     element = MOVED[width]

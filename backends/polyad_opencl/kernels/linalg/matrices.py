@@ -7,12 +7,12 @@ not. The methods are those of the literature, unblocked, named in each kernel's 
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 from polyad.dtypes import DType, complex64, complex128, float32, float64
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.walking import CHECKED
 from ..memory import conversion as copying
 
@@ -75,7 +75,7 @@ def dense(x: Array, batch: tuple[int, ...] | None = None, core: int = 2) -> Arra
     return copied
 
 
-@cache
+@kept
 def kernel(device: Any, dtype: DType, source: str, name: str, parameters: str) -> Any:
     """Kernel *name* of *source* for matrices of *dtype*."""
     return device.kernel(prologue(dtype) + source, name, parameters, what=f"linalg.{name} {dtype.name}")

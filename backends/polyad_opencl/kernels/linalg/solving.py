@@ -40,7 +40,8 @@ def solve_triangular(a: Array, b: Array, upper: bool, adjoint: bool, unitriangul
     if x.size:
         run = kernel(a.device, a.dtype, _TRIANGULAR, "triangular", "ppqqiii")
         flags = (int(upper), int(adjoint), int(unitriangular))
-        run((count_of(batch) * b.shape[-1],), x.buffer, dense(a, batch).buffer, a.shape[-1], b.shape[-1], *flags)
+        matrices = dense(a, batch)
+        run((count_of(batch) * b.shape[-1],), x.buffer, matrices.buffer, a.shape[-1], b.shape[-1], *flags)
     return x
 
 
@@ -102,7 +103,7 @@ def ldl_solve(factors: Array, pivots: Array, b: Array, hermitian: bool) -> Array
     if not x.size:
         return x
     device, n = b.device, factors.shape[-1]
-    order = dense(pivots, batch, core=1)
+    order, packed = dense(pivots, batch, core=1), dense(factors, batch)
 
     def judge(position: int, value: int) -> Any:
         place = [int(at) for at in np.unravel_index(position, order.shape)]
@@ -115,7 +116,7 @@ def ldl_solve(factors: Array, pivots: Array, b: Array, hermitian: bool) -> Array
 
     run = kernel(device, b.dtype, _LDL_SOLVE, "ldl_solve", "pppqqipi")
     run(
-        (count_of(batch) * b.shape[-1],), x.buffer, dense(factors, batch).buffer, order.buffer, n, b.shape[-1],
+        (count_of(batch) * b.shape[-1],), x.buffer, packed.buffer, order.buffer, n, b.shape[-1],
         int(hermitian), device.trouble_cell, device.expect(judge),
     )  # fmt: skip
     device.verify()

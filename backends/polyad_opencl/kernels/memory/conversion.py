@@ -6,7 +6,6 @@ expression is a cast.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from polyad.dtypes import DType, int8, int16, int32, int64
 from polyad.interop.numpy import numpy_dtype
 
 from ...array import Array, new
+from ...runtime.kept import kept
 
 _MOVED = {1: int8, 2: int16, 4: int32, 8: int64}
 """As what elements are moved that keep their dtype, so that every bit of a nan survives."""
@@ -97,7 +97,7 @@ def _seen_as(array: Array, dtype: DType) -> Array:
     return Array(array.block, dtype, array.shape, array.steps, array.offset)
 
 
-@cache
+@kept
 def _kernel(device: Any, of: DType, to: DType) -> Any:
     from ...source.generated import Fused
 

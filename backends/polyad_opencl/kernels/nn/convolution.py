@@ -17,7 +17,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from polyad.dtypes import ALL, DType, bool_, float32, float64, int32
 from polyad.layout import contiguous_strides
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.tiles import ELEMENTS, lanes, prologue
 from ..memory import conversion as copying
 
@@ -152,7 +152,7 @@ def _tap_list(axes: Sequence[Axis], area: int, steps: Sizes) -> list[tuple[int, 
     return found
 
 
-@cache
+@kept
 def _table(device: Any, numbers: tuple[int, ...]) -> Array:
     """int32 *numbers* on the device. A model repeats few geometries many times."""
     table = new(device, (max(len(numbers), 1),), int32)
@@ -172,6 +172,7 @@ def _run(
     source, phases = planes or _planes(x, axes)
     area = source.shape[-1]
     taps = _tap_list(axes, area, weight.steps[3:])
+    places, own_places = _table(device, tuple([at for at, _ in taps])), _table(device, tuple([w for _, w in taps]))
     _, each_out, each_in = weight.shape[:3]
     tiles = -(-each_out // CHANNELS)
     program = _program(device, dtype)
@@ -179,7 +180,7 @@ def _run(
     if taps and packed.size:
         program.pack(
             (min(packed.size, 256),), packed.buffer, weight.buffer, weight.offset, packed.size,
-            each_out, each_in, len(taps), tiles, *weight.steps[:3], _table(device, tuple([w for _, w in taps])).buffer,
+            each_out, each_in, len(taps), tiles, *weight.steps[:3], own_places.buffer,
         )  # fmt: skip
     counts = [axis.count for axis in axes]
     pitches = [axis.pitch for axis in axes]
@@ -192,7 +193,7 @@ def _run(
         out.buffer, out.offset, *out.steps, source.buffer, packed.buffer,
         out.buffer if bias is None else bias.buffer, 0 if bias is None else bias.offset,
         0 if bias is None else bias.steps[0], 0 if bias is None else 1,
-        _table(device, tuple([at for at, _ in taps])).buffer, len(taps), each_in, each_out, tiles, groups,
+        places.buffer, len(taps), each_in, each_out, tiles, groups,
         area * phases, span, *counts, *pitches[1:], mode,
     )  # fmt: skip
 
@@ -289,18 +290,19 @@ def convolution_weight_grad(
         taps = _tap_list(axes, planes.shape[-1], target.steps[2:])
         device, dtype = out.device, source.dtype
         program = _program(device, dtype)
+        places, own_places = _table(device, tuple([at for at, _ in taps])), _table(device, tuple([w for _, w in taps]))
         parts = min(PARTS, grad.shape[0])
         sums = new(device, (parts * grad.shape[1] * each_in * len(taps),), _used(dtype))
         program.correlate(
             (each_in * -(-len(taps) // SUM_TAPS), groups * -(-each_out // SUM_CHANNELS), parts),
-            sums.buffer, planes.buffer, slopes.buffer, _table(device, tuple([at for at, _ in taps])).buffer,
-            len(taps), each_in, each_out, groups, planes.shape[-1] * phases, slopes.shape[-1], span, grad.shape[0],
+            sums.buffer, planes.buffer, slopes.buffer, places.buffer, len(taps), each_in, each_out,
+            groups, planes.shape[-1] * phases, slopes.shape[-1], span, grad.shape[0],
             parts,
         )  # fmt: skip
         count = grad.shape[1] * each_in * len(taps)
         program.gather(
             (min(count, 256),), target.buffer, target.offset, *target.steps[:2], sums.buffer,
-            _table(device, tuple([w for _, w in taps])).buffer, len(taps), each_in, count, parts, mode,
+            own_places.buffer, len(taps), each_in, count, parts, mode,
         )  # fmt: skip
     return out
 
@@ -316,7 +318,7 @@ class Program:
     local: int
 
 
-@cache
+@kept
 def _program(device: Any, dtype: DType) -> Program:
     source = f"{prologue(dtype)}{_PACK}{_convolve()}{_correlate()}{_GATHER}"
     local = 1 if device.is_cpu else 32

@@ -6,13 +6,13 @@ Everything is written for three dimensions; those that are lacking have size 1. 
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
 from polyad.dtypes import DType, bfloat16, float16, float32, iinfo, int64
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.elements import text
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
@@ -86,7 +86,7 @@ def _lowest(dtype: DType) -> str:
     return f"({iinfo(dtype).min + 1}{'L' if dtype is int64 else ''} - 1)" if iinfo(dtype).min else "0"
 
 
-@cache
+@kept
 def _largest(device: Any, dtype: DType, rank: int) -> Any:
     nan = "|| value != value" if dtype.is_floating_point else ""
     source = f"""{text(dtype)}
@@ -168,7 +168,7 @@ def max_pool_with_indices(
 # ------------------------------------------------------------------------------------------------ averages
 
 
-@cache
+@kept
 def _mean(device: Any, dtype: DType, rank: int) -> Any:
     source = f"""{text(dtype)}
 __kernel void mean(__global T *restrict out, __global const T *restrict input, long given, int with_padding,
@@ -228,7 +228,7 @@ def avg_pool(
     return out
 
 
-@cache
+@kept
 def _spread(device: Any, dtype: DType, rank: int) -> tuple[Any, Any]:
     """Kernels that divide what arrives, and in which each element of the image adds up what its windows send it."""
     reach = [

@@ -6,7 +6,6 @@ pairs of real numbers.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from polyad.dtypes import ALL, DType, bool_
 from polyad.layout import contiguous_strides
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.tiles import ELEMENTS
 from ..memory import conversion as copying
 from . import gemm
@@ -87,7 +87,7 @@ def _flat_batch(b: Array) -> tuple[int, ...]:
     return (*(1,) * lacking, *sizes, *(0,) * lacking, *steps, b.steps[-2], b.steps[-1])
 
 
-@cache
+@kept
 def _expand(device: Any, part: DType) -> Any:
     """Writes each row of b, then i times it."""
     real = ELEMENTS[part.name].used

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
@@ -13,10 +12,11 @@ from polyad.random.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
 
 from ...array import Array, new
 from ...runtime.device import opened
+from ...runtime.kept import kept
 from ...source.walking import cut, local_size
 
 
-@cache
+@kept
 def _words(device: Any) -> Any:
     """A kernel of int64 words. Every number is below 2**32, in 64 bits that hold its product with a multiplier; CPU
     devices compute eight blocks side by side.

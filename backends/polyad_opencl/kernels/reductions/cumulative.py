@@ -8,13 +8,13 @@ of those before it.
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
 from polyad.dtypes import DType, bfloat16, float16, float32, int64
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.elements import STORED, text
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
@@ -34,7 +34,7 @@ def _formulas(name: str, dtype: DType) -> tuple[str, str]:
     return ("(A_TYPE)(1, 0)" if dtype.is_complex else "1"), _PRODUCT.get(dtype.name, "sum * x")
 
 
-@cache
+@kept
 def _run(device: Any, name: str, dtype: DType, rank: int) -> tuple[Any, Any]:
     """Kernels that go along lines from what `sums` says, and that only sum up parts of lines."""
     first, step = _formulas(name, dtype)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source.elements import MOVED
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 from ..memory.conversion import copy
@@ -30,7 +30,7 @@ _BLOCK = 16
 """Elements that are reversed in registers. Not by vload16: PoCL 3.0 hangs in compiling it where AVX-512 is lacking."""
 
 
-@cache
+@kept
 def _reversal(device: Any, width: int, rank: int) -> Any:
     moved = MOVED[width]
     source = f"""
@@ -61,7 +61,7 @@ def flip(array: Array, dims: tuple[int, ...]) -> Array:
     return out
 
 
-@cache
+@kept
 def _triangle(device: Any, width: int, rank: int) -> Any:
     moved = MOVED[width]
     source = f"""

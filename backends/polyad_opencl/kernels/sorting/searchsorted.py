@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from polyad.backend import Kernel
 from polyad.dtypes import DType, int64
 
 from ...array import Array, new
+from ...runtime.kept import kept
 from ...source import keys
 from ...source.walking import Walk, closing, cut, letters, local_size, opening, parameters
 
 
-@cache
+@kept
 def _search(device: Any, dtype: DType, rank: int) -> Any:
     source = f"""{keys.text(dtype)}
 __kernel void search(__global long *restrict out, __global const BITS *restrict sequence,

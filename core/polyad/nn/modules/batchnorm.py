@@ -90,7 +90,9 @@ class BatchNorm(Module):
         if input.ndim not in self.input_dims:
             wanted = " or ".join(f"{count}-d" for count in self.input_dims)
             raise ArgumentError(
-                f"{self._get_name()}: input must be {wanted}, not {input.ndim}-d", operands={"input": input}
+                f"{self._get_name()}: input must be {wanted}, not {input.ndim}-d",
+                operands={"input": input},
+                fix="reshape the input, or use the layer for its rank",
             )
 
     def forward(self, input: Tensor) -> Tensor:

@@ -23,10 +23,15 @@ def _position(index: Any, length: int, name: str) -> int:
         at = operator.index(index)
     except TypeError:
         raise ArgumentTypeError(
-            f"{name}: an index must be an int or a slice, not {type(index).__name__}", operands={"index": index}
+            f"{name}: an index must be an int or a slice, not {type(index).__name__}",
+            operands={"index": index},
+            fix="pass an int or a slice",
         ) from None
     if not -length <= at < length:
-        raise IndexOutOfRange(f"{name}: index {at} is out of range, the length is {length}")
+        raise IndexOutOfRange(
+            f"{name}: index {at} is out of range, the length is {length}",
+            fix=f"choose an index in [{-length}, {length})",
+        )
     return at % length
 
 
@@ -120,12 +125,18 @@ class Sequential(_ModuleSequence):
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ArgumentError(f"Sequential + other: other must be a Sequential, not {type(other).__name__}")
+            raise ArgumentError(
+                f"Sequential + other: other must be a Sequential, not {type(other).__name__}",
+                fix="wrap it: Sequential(other)",
+            )
         return Sequential(*self, *other)
 
     def __iadd__(self: S, other: Any) -> S:
         if not isinstance(other, Sequential):
-            raise ArgumentError(f"Sequential += other: other must be a Sequential, not {type(other).__name__}")
+            raise ArgumentError(
+                f"Sequential += other: other must be a Sequential, not {type(other).__name__}",
+                fix="wrap it: Sequential(other)",
+            )
         return self.extend(list(other))
 
     def __mul__(self, times: Any) -> Sequential:
@@ -139,9 +150,11 @@ class Sequential(_ModuleSequence):
 
     def _check_times(self, times: Any) -> int:
         if not isinstance(times, int):
-            raise ArgumentTypeError(f"Sequential * times: times must be an int, not {type(times).__name__}")
+            raise ArgumentTypeError(
+                f"Sequential * times: times must be an int, not {type(times).__name__}", fix="pass an int"
+            )
         if times <= 0:
-            raise ArgumentError(f"Sequential * times: times must be positive, not {times}")
+            raise ArgumentError(f"Sequential * times: times must be positive, not {times}", fix="pass 1 or more")
         return times
 
     def forward(self, input: Any) -> Any:
@@ -159,7 +172,10 @@ class Sequential(_ModuleSequence):
         """Put *module* before position *index*; the positions after it move up by one. Returns self."""
         self._check(module)
         if not -len(self) <= index <= len(self):
-            raise IndexOutOfRange(f"Sequential.insert: index {index} is out of range, the length is {len(self)}")
+            raise IndexOutOfRange(
+                f"Sequential.insert: index {index} is out of range, the length is {len(self)}",
+                fix=f"choose an index in [{-len(self)}, {len(self)}]",
+            )
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
@@ -307,16 +323,20 @@ class ModuleDict(Module):
             raise ArgumentTypeError(
                 f"ModuleDict.update: takes a mapping or (name, module) pairs, not {type(modules).__name__}",
                 operands={"modules": modules},
+                fix="pass a dict of modules",
             )
         pairs = list(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules)
         for position, pair in enumerate(pairs):
             if not isinstance(pair, Iterable):
                 raise ArgumentTypeError(
-                    f"ModuleDict.update: element {position} must be a (name, module) pair", operands={"element": pair}
+                    f"ModuleDict.update: element {position} must be a (name, module) pair",
+                    operands={"element": pair},
+                    fix="pass a dict of modules, or a list of pairs",
                 )
             if len(tuple(pair)) != 2:
                 raise ArgumentError(
-                    f"ModuleDict.update: element {position} has length {len(tuple(pair))}, a (name, module) pair has 2"
+                    f"ModuleDict.update: element {position} has length {len(tuple(pair))}, a (name, module) pair has 2",
+                    fix="pass a dict of modules, or a list of pairs",
                 )
         for name, module in pairs:
             self[name] = module

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError
 from ...tensor import Tensor
@@ -41,6 +42,7 @@ class ConvNd(Module):
     weight: Parameter
     bias: Parameter | None
 
+    @explaining
     def __init__(
         self,
         in_channels: int,
@@ -58,12 +60,13 @@ class ConvNd(Module):
         super().__init__()
         name = type(self).__name__
         if groups <= 0:
-            raise ArgumentError(f"{name}: groups must be positive", operands={"groups": groups})
+            raise ArgumentError(f"{name}: groups must be positive", operands={"groups": groups}, fix="pass 1 or more")
         for argument, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
                 raise ArgumentError(
                     f"{name}: {argument} must be divisible by groups: {channels} % {groups} = {channels % groups}",
                     operands={argument: channels, "groups": groups},
+                    fix=f"choose groups among the divisors of {argument}",
                 )
         if padding_mode not in _PADDING_MODES:
             raise ArgumentError(
@@ -113,12 +116,15 @@ class ConvNd(Module):
         name = type(self).__name__
         if not isinstance(sizes, (tuple, list)) or not all(isinstance(size, int) for size in sizes):
             raise ArgumentTypeError(
-                f"{name}: {argument} must be an int or {self.spatial_dims} of them", operands={argument: value}
+                f"{name}: {argument} must be an int or {self.spatial_dims} of them",
+                operands={argument: value},
+                fix=f"pass an int as {argument}",
             )
         if len(sizes) != self.spatial_dims or min(sizes) < least:
             raise ArgumentError(
                 f"{name}: {argument} must be {self.spatial_dims} numbers of at least {least}",
                 operands={argument: value},
+                fix=f"choose a larger {argument}",
             )
         return tuple(sizes)
 

@@ -29,9 +29,17 @@ class Dropout(Module):
         super().__init__()
         name = type(self).__name__
         if isinstance(p, bool) or not isinstance(p, (int, float)):
-            raise ArgumentTypeError(f"{name}: p must be a number, not {type(p).__name__}", operands={"p": p})
+            raise ArgumentTypeError(
+                f"{name}: p must be a number, not {type(p).__name__}",
+                operands={"p": p},
+                fix="pass a float between 0 and 1",
+            )
         if not 0 <= p <= 1:
-            raise ArgumentError(f"{name}: p is a probability and must be between 0 and 1", operands={"p": p})
+            raise ArgumentError(
+                f"{name}: p is a probability and must be between 0 and 1",
+                operands={"p": p},
+                fix="pass a float between 0 and 1",
+            )
         self.p = p
         self.inplace = inplace
 

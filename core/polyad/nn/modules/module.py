@@ -249,6 +249,7 @@ class Module(HookMethods, _state.ExtraState):
                 raise ModuleAttributeError(
                     f"get_submodule: {name!r} in {target!r} {what}",
                     notes={"has": ", ".join(module._modules) or "no submodules"},
+                    fix="see named_modules()",
                 )
             module = found
         return module
@@ -264,11 +265,14 @@ class Module(HookMethods, _state.ExtraState):
             raise ArgumentError(
                 "set_submodule: target must name a submodule and module must be a Module",
                 operands={"target": target, "module": module},
+                fix='write model.set_submodule("block.0", module)',
             )
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
-            raise ModuleAttributeError(f"set_submodule: {target!r} exists and is not a Module")
+            raise ModuleAttributeError(
+                f"set_submodule: {target!r} exists and is not a Module", fix="choose another name"
+            )
         if strict and not hasattr(parent, name):
             raise ModuleAttributeError(f"set_submodule: {target!r} does not exist", fix="pass strict=False to add it")
         setattr(parent, name, module)
@@ -278,7 +282,9 @@ class Module(HookMethods, _state.ExtraState):
         path, _, name = target.rpartition(".")
         parameter = self.get_submodule(path)._parameters.get(name)
         if parameter is None:
-            raise ModuleAttributeError(f"get_parameter: {target!r} is not a parameter of {type(self).__name__}")
+            raise ModuleAttributeError(
+                f"get_parameter: {target!r} is not a parameter of {type(self).__name__}", fix="see named_parameters()"
+            )
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
@@ -286,7 +292,9 @@ class Module(HookMethods, _state.ExtraState):
         path, _, name = target.rpartition(".")
         buffer = self.get_submodule(path)._buffers.get(name)
         if buffer is None:
-            raise ModuleAttributeError(f"get_buffer: {target!r} is not a buffer of {type(self).__name__}")
+            raise ModuleAttributeError(
+                f"get_buffer: {target!r} is not a buffer of {type(self).__name__}", fix="see named_buffers()"
+            )
         return buffer
 
     def named_modules(
@@ -378,7 +386,7 @@ class Module(HookMethods, _state.ExtraState):
     def train(self: T, mode: bool = True) -> T:
         """Put the module and all submodules into training mode, or with False into evaluation mode. Returns self."""
         if not isinstance(mode, bool):
-            raise ArgumentError("train: mode must be True or False", operands={"mode": mode})
+            raise ArgumentError("train: mode must be True or False", operands={"mode": mode}, fix="pass True or False")
         for module in self.modules():
             module.training = mode
         return self

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import DType
+from ...layout import int_of
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -37,6 +39,7 @@ class LayerNorm(Module):
     weight: Parameter | None
     bias: Parameter | None
 
+    @explaining
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -47,7 +50,8 @@ class LayerNorm(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        number = int_of(normalized_shape)
+        shape = tuple(normalized_shape) if number is None else (number,)  # type: ignore[arg-type]
         self.normalized_shape = shape
         self.eps = eps
         self.elementwise_affine = elementwise_affine

@@ -60,6 +60,7 @@ class Embedding(Module):
             raise ArgumentError(
                 f"Embedding: padding_idx must be in [-{num_embeddings}, {num_embeddings})",
                 operands={"padding_idx": padding_idx},
+                fix="name a row of the weight, or None",
             )
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -75,7 +76,9 @@ class Embedding(Module):
         else:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
                 raise ShapeError(
-                    f"Embedding: weight must be ({num_embeddings}, {embedding_dim})", operands={"weight": _weight}
+                    f"Embedding: weight must be ({num_embeddings}, {embedding_dim})",
+                    operands={"weight": _weight},
+                    fix="reshape it, or give its own sizes",
                 )
             self.weight = Parameter(_weight, requires_grad=not _freeze)
 
@@ -92,7 +95,11 @@ class Embedding(Module):
     ) -> Embedding:
         """An embedding of the given vectors (num_embeddings, embedding_dim), not trained unless *freeze* is False."""
         if embeddings.ndim != 2:
-            raise ShapeError("Embedding.from_pretrained: embeddings must be 2-d", operands={"embeddings": embeddings})
+            raise ShapeError(
+                "Embedding.from_pretrained: embeddings must be 2-d",
+                operands={"embeddings": embeddings},
+                fix="pass a matrix with a row for each entry",
+            )
         rows, columns = embeddings.shape
         return cls(
             rows,

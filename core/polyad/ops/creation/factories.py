@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -70,7 +71,7 @@ def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
     return _set_requires_grad(input._made_like(tensor) if isinstance(input, Wrapped) else tensor, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def full(
     size: int | Sequence[int],
     fill_value: Number | Tensor,
@@ -101,7 +102,7 @@ def full(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def zeros(
     *size: Any,
     dtype: DType | None = None,
@@ -124,7 +125,7 @@ def zeros(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def ones(
     *size: Any,
     dtype: DType | None = None,
@@ -146,7 +147,7 @@ def ones(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def empty(
     *size: Any,
     dtype: DType | None = None,
@@ -167,7 +168,8 @@ def empty(
     """
     check_layout(layout, "empty")
     shape = check_sizes(normalize_shape(size, "empty"), "empty")
-    if check_format(memory_format, "empty") is preserve_format:
+    memory_format = check_format(memory_format, "empty", contiguous_format)
+    if memory_format is preserve_format:
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
     return _set_requires_grad(
@@ -313,7 +315,18 @@ def empty_like(
     return _wrapped_like(input, result, requires_grad)
 
 
-@function(method=False)
+def _real(op: str, name: str, value: Any) -> int | float:
+    """The bound or step *name* of a range as a number of Python's."""
+    if value.__class__ is int or value.__class__ is float:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Tensor):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        raise wrong_type(op, name, value, "a real number")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+@function(method=False, dtype_of_out=True, sequence=True)
 def arange(
     start: float | Tensor,
     end: float | Tensor | None = None,
@@ -336,7 +349,9 @@ def arange(
 
     if end is None:
         start, end = 0, start
-    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    start, end, step = (
+        _real("arange", name, value) for name, value in (("start", start), ("end", end), ("step", step))
+    )
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise OptionError(
             f"arange: step {step} does not lead from {start} to {end}",
@@ -353,7 +368,7 @@ def arange(
     )
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True, sequence=True)
 def range(
     start: float | Tensor = 0,
     end: float | Tensor | None = None,
@@ -377,7 +392,7 @@ def range(
     warn_user("range: deprecated, since it includes its end; use arange, which excludes it", UserWarning)
     if end is None:
         raise ArgumentTypeError("range: end is missing", fix="pass start and end")
-    start, end, step = (value.item() if isinstance(value, Tensor) else value for value in (start, end, step))
+    start, end, step = _real("range", "start", start), _real("range", "end", end), _real("range", "step", step)
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise ShapeError(
             f"range: step {step} does not lead from {start} to {end}",
@@ -457,7 +472,12 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 @function(method=False)
 def asarray(
-    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """*obj* as a tensor: copied if *copy* is True, never if it is False, where necessary if it is None.
 
@@ -485,9 +505,9 @@ def asarray(
             raise ArgumentError(
                 f"asarray: {type(obj).__name__} has no memory to share, but copy is False", fix="let copy be None"
             )
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     if copy:
-        return tensor(found, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(found, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     result = found.to(dtype=dtype, device=device)
     if copy is False and result is not found:
         raise ArgumentError("asarray: the dtype or device needs a copy, but copy is False", fix="let copy be None")
@@ -526,6 +546,40 @@ def empty_strided(
     return _set_requires_grad(as_strided(memory, shape, strides).detach(), requires_grad)
 
 
+@function(method=False)
+def empty_permuted(
+    size: Any,
+    physical_layout: Sequence[int],
+    *,
+    dtype: DType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of *size* whose elements, not set, lie without gaps; *physical_layout* has its dimensions, the slowest
+    first.
+
+    Raises RuntimeError unless physical_layout names each dimension once.
+
+    >>> import polyad
+    >>> polyad.empty_permuted((2, 3, 4), (1, 0, 2)).stride()
+    (4, 8, 1)
+    """
+    check_layout(layout, "empty_permuted")
+    shape = check_sizes(normalize_shape((size,), "empty_permuted"), "empty_permuted")
+    order = tuple(physical_layout)
+    if sorted(order) != list(builtins.range(len(shape))):
+        raise ShapeError(
+            f"empty_permuted: physical_layout {order} does not name each dimension of size {shape} once",
+            fix=f"give an order of 0 to {len(shape) - 1}" if shape else "give ()",
+        )
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(order):
+        strides[dim], step = step, step * max(shape[dim], 1)
+    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...
 
 
@@ -540,7 +594,7 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    result = full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    result = full(size, fill_value, dtype=dtype or self.dtype, device=self.device if device is None else device)
     return _wrapped_like(self, result, requires_grad)
 
 
@@ -549,7 +603,9 @@ def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, zeros(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -557,7 +613,9 @@ def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, ones(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -565,7 +623,9 @@ def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=device or self.device), requires_grad)
+    return _wrapped_like(
+        self, empty(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
+    )
 
 
 @method()
@@ -585,7 +645,7 @@ def new_empty_strided(
         stride,
         dtype=dtype or self.dtype,
         layout=layout,
-        device=device or self.device,
+        device=self.device if device is None else device,
         pin_memory=pin_memory,
     )
     return _wrapped_like(self, result, requires_grad)

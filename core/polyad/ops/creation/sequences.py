@@ -41,7 +41,9 @@ def _linspace(start: Any, end: Any, steps: int, dtype: DType, device: Device) ->
 def _number(op: str, name: str, value: Any) -> Any:
     if isinstance(value, Tensor):
         value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float, complex)):
+    if isinstance(value, bool):
+        return int(value)
+    if not isinstance(value, (int, float, complex)):
         raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a number")
     return value
 
@@ -62,7 +64,7 @@ def _checked(op: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> 
     return start, end, count, dtype
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True, sequence=True)
 def linspace(
     start: Any,
     end: Any,
@@ -85,7 +87,7 @@ def linspace(
     return _set_requires_grad(_linspace(start, end, count, dtype, registry.resolve_device(device)), requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True, sequence=True)
 def logspace(
     start: Any,
     end: Any,
@@ -124,7 +126,7 @@ def _eye(rows: int, columns: int, dtype: DType, device: Device) -> Tensor:
     return _window_put(ones, (rows, columns), (max(columns, 1), 1), (columns + 1,), 0)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def eye(
     n: int,
     m: int | None = None,

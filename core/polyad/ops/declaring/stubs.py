@@ -25,7 +25,7 @@ from textwrap import fill
 from ... import ops
 from ...dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC
 from ...tensor_methods import TensorMethods
-from .attach import attach
+from .attach import IN_PLACE, attach
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -157,6 +157,11 @@ def functions_source(namespace: str) -> str:
         for module in sorted(by_module)
         for name in sorted(by_module[module])
     ]
+    if not namespace:
+        lines += [
+            "from .tensor import Tensor as _Tensor\n\n",
+            *(f"{name} = _Tensor.{name}\n" for name in sorted(IN_PLACE)),
+        ]
     return _FUNCTIONS_HEADER.format(what=NAMESPACES[namespace]) + "".join([*ALSO.get(namespace, ()), *lines])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 
 if TYPE_CHECKING:
     from ...layout import Shape, Strides
@@ -52,7 +52,7 @@ def _ints(value: Any, op: str, name: str, count: int) -> Sizes:
     except TypeError:
         several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
         raise ArgumentTypeError(
-            f"{op}: {name} is {value!r}, neither an int nor {several}",
+            f"{op}: {name} is {safe_repr(value)}, neither an int nor {several}",
             fix=f"write {name}=1" + (f" or {name}={(1,) * count}" if count > 1 else ""),
         ) from None
 

@@ -31,7 +31,7 @@ def _spacing(op: str, n: Any, d: float, dtype: DType | None, layout: Any, device
     return count, 1 / span if span else float("inf") if count else float("nan"), dtype, registry.resolve_device(device)
 
 
-@function(method=False, namespace="fft")
+@function(method=False, namespace="fft", sequence=True)
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -58,7 +58,7 @@ def fftfreq(
     return frequencies.requires_grad_() if requires_grad else frequencies
 
 
-@function(method=False, namespace="fft")
+@function(method=False, namespace="fft", sequence=True)
 def rfftfreq(
     n: int,
     d: float = 1.0,

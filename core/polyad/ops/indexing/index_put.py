@@ -255,11 +255,13 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
     """Write *values* into *target* at canonical *indices*."""
     from ...dispatch.inplace import inplace
     from ...dispatch.op import op_of
+    from ...dispatch.overlap import share
 
     if not isinstance(values, Tensor):
         check_fits(name, values, target._type.dtype)
     elif values._type.dtype.category <= target._type.dtype.category:
-        pass
+        if target._storage is not None and share(target._storage, (values,)) and _fills_a_mask(indices, values):
+            values = values.clone()  # it is read before anything is written
     elif not accumulate and not values._type.dtype.is_complex and _fills_a_mask(indices, values):
         values = values.to(target._type.dtype)
     else:

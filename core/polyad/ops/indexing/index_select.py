@@ -15,7 +15,7 @@ from ...dtypes import INTEGER, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_fits
+from ..memory.copying import check_fits, wrapped_factor
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
 from .operands import _check_vector, _zeros_like, check_index, typed_like_input
@@ -104,7 +104,7 @@ def index_add(
     _check_source_dtype("index_add", input, source)
     if isinstance(alpha, (float, complex)) and input._type.dtype.category <= INTEGER:
         raise DTypeError(f"index_add: alpha is {alpha}, input {input.dtype.name}", fix="give an int, or convert input")
-    check_fits("index_add", alpha, input._type.dtype)
+    alpha = wrapped_factor("index_add", "alpha", alpha, input._type.dtype)
     if not input.ndim:
         return _index_add(input.reshape(1), index, (source * alpha).reshape(1), 0).reshape(())
     check_source("index_add", input, index, source, at)
@@ -154,6 +154,14 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: T
             operands={"input": input, "source": source},
             fix="give source as many dimensions as input",
         )
+    if not source.ndim:
+        if index.numel() != 1:
+            raise IndexOutOfRange(
+                f"index_copy: source is one number, but index has {index.numel()} elements",
+                operands={"index": index, "source": source},
+                fix="give a slice of source for each index",
+            )
+        source = source.reshape(1)
     target = input if input.ndim else input.reshape(1)
     source = source if input.ndim else source.reshape(1)
     check_source("index_copy", target, index, source, at)

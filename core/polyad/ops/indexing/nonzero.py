@@ -7,8 +7,10 @@ from typing import Any
 from ...dispatch.op import function, primitive
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import opaque
+from ...errors import ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..nn.padding import pad
 
 
 def _places(shape: Shape) -> Shape:
@@ -44,3 +46,20 @@ def argwhere(input: Tensor) -> Tensor:
     tensor([[1]])
     """
     return _nonzero(check_tensor(input, "argwhere", "input"))
+
+
+@function()
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
+    """The indices of the first *size* elements that are not zero, (size, ndim); rows that are left over are filled.
+
+    Raises RuntimeError for a negative size.
+
+    >>> import polyad
+    >>> polyad.nonzero_static(polyad.tensor([0, 3, 0]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
+    if size < 0:
+        raise ShapeError(f"nonzero_static: size {size} is negative", fix="pass 0 or more")
+    found = _nonzero(check_tensor(input, "nonzero_static", "input"))[:size]
+    return pad(found, (0, 0, 0, size - found.shape[0]), value=fill_value)

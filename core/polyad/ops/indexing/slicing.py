@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import function, gradient, method, view
-from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError
-from ...layout import Layout, Shape, contiguous_strides, normalize_dim
+from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr, wrong_type
+from ...layout import Layout, Shape, contiguous_strides, int_of, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..shaping.strided import _overlap_add, _window_put
 
@@ -36,7 +36,7 @@ def position(value: Any, size: int, op: str, dim: int, operand: Any) -> int:
     try:
         at = value.__index__()
     except (AttributeError, TypeError):
-        raise ArgumentTypeError(f"{op}: the index {value!r} is not an int", fix="pass an int") from None
+        raise ArgumentTypeError(f"{op}: the index {safe_repr(value)} is not an int", fix="pass an int") from None
     if not -size <= at < size:
         raise IndexOutOfRange(
             f"{op}: index {at} is not in [{-size}, {size}) of dimension {dim}",
@@ -122,6 +122,9 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
             [2, 3, 4]])
     """
     ndim = check_tensor(self, "unfold", "self").ndim
+    for name, number in (("size", size), ("step", step)):
+        if int_of(number) is None:
+            raise wrong_type("unfold", name, number, "an int")
     at = normalize_dim(dimension, ndim, "unfold")
     if not ndim:
         self = self.unsqueeze(0)

@@ -9,7 +9,8 @@
     True, False                 a new dimension of size 1 or 0
 
 Everything in the first four rows is a single view. Tensors and masks then index that view (index_put.py), so that an
-int beside a tensor is always taken first. A list is an index tensor, never a tuple of indices.
+int beside a tensor is always taken first. A list is an index tensor. Only a list that cannot be such, since a slice,
+``...`` or None is in it, is read as a tuple of indices, with a warning.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from ...dispatch.op import method, view
 from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import BOOL, INTEGER, bool_, uint8
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
-from ...layout import Layout
-from ...state import state
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...layout import Layout, int_of
+from ...state import state, warn_user
 from ...tensor import Tensor
 from ..memory.copying import copy_, fill_
 from ..shaping.reshape import _reshape
@@ -178,12 +179,16 @@ def _canonical(item: Any, operand: Tensor) -> Any:
         return bool(item.item()) if dtype.category == BOOL or dtype is uint8 else int(item.item())
     if isinstance(item, (list, tuple, range)) or hasattr(item, "__array__"):
         if getattr(item, "shape", None) == ():
-            return _canonical(item.item(), operand)  # a NumPy number
-        return _from_data(item, operand)
-    if hasattr(item, "__index__") and not isinstance(item, type):
-        return item.__index__()
+            number = item.item()  # a NumPy number
+            if isinstance(number, (bool, int)):
+                return number
+        else:
+            return _from_data(item, operand)
+    number = int_of(item)
+    if number is not None:
+        return number
     raise ArgumentTypeIndexError(
-        f"index: {item!r} is {type(item).__name__}, which is no index",
+        f"index: {safe_repr(item)} is {type(item).__name__}, which is no index",
         operands={"input": operand},
         fix="use ints, slices, None, ..., bools, integer or bool tensors, or lists of them",
     )
@@ -201,7 +206,7 @@ def _from_data(item: Any, operand: Tensor) -> Tensor:
         result = tensor(list(item) if isinstance(item, range) else item, device=operand.device)
     except (TypeError, ValueError, ShapeError, DTypeError) as error:
         raise ArgumentTypeIndexError(
-            f"index: {item!r} cannot be read as an index tensor",
+            f"index: {safe_repr(item)} cannot be read as an index tensor",
             operands={"input": operand},
             fix="a list holds ints or bools; for several indices use a tuple: x[0, :]",
         ) from error
@@ -213,6 +218,9 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
     are none.
     """
     shape = self._array.shape
+    if index.__class__ is list and any(item is None or item is Ellipsis or isinstance(item, slice) for item in index):
+        warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
+        index = tuple(index)
     items = [_canonical(item, self) for item in (index if isinstance(index, tuple) else (index,))]
     named = sum([_consumed(item) for item in items])
     if named > len(shape):

@@ -231,9 +231,11 @@ def ormqr(
     tensor([[-0.6000, -0.8000],
             [-0.8000,  0.6000]])
     """
+    rows, columns = matrices("ormqr", input, "input").shape[-2:]
+    if columns > rows:  # the columns on the right hold no reflections
+        input, columns = input.narrow(-1, 0, rows), rows
     factorizations.check_reflections("ormqr", input, tau, "input")
     same_dtype("ormqr", input=input, other=matrices("ormqr", other, "other"))
-    rows, columns = input.shape[-2:]
     side = -2 if is_flag("ormqr", "left", left) else -1
     if other.shape[side] != rows:
         raise ShapeError(

@@ -241,7 +241,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
         )
     sizes = tuple(A.shape)
     n = _factors(sizes, ind, "tensorinv", {"A": A})
-    return inverted("tensorinv", "A", A.reshape(n, n)).reshape(*sizes[ind:], *sizes[:ind])
+    return inverted("tensorinv", "A", A.reshape(n, n)).reshape((*sizes[ind:], *sizes[:ind]))
 
 
 @function(namespace="linalg")
@@ -259,7 +259,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None, *, ou
     check_tensor(B, "tensorsolve", "B")
     if dims is not None:
         moved = [normalize_dim(dim, A.ndim, "tensorsolve") for dim in dims]
-        A = A.permute(*[dim for dim in range(A.ndim) if dim not in moved], *moved)
+        A = A.permute((*[dim for dim in range(A.ndim) if dim not in moved], *moved))
     sizes = tuple(A.shape)
     n = _factors(sizes, B.ndim, "tensorsolve", {"A": A, "B": B})
     if B.numel() != n:
@@ -320,8 +320,8 @@ def _linalg_lstsq(A: Tensor, B: Tensor, rcond: float, driver: str) -> Any:
     cut = S.amax(-1, keepdim=True) * rcond
     kept = cut < S
     scaled = adjoint_times(U, B) * (kept / S.where(kept, 1.0)).unsqueeze(-1)
-    rank = kept.sum(-1).expand(*batch)
-    return adjoint_times(Vh, scaled), rank, S.expand(*values_shape) if driver != "gelsy" else nothing
+    rank = kept.sum(-1).expand(batch)
+    return adjoint_times(Vh, scaled), rank, S.expand(values_shape) if driver != "gelsy" else nothing
 
 
 def _lstsq_pinv(A: Tensor, rcond: float) -> Tensor:

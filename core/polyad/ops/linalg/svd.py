@@ -310,7 +310,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     from .solving import _linalg_inv_ex
 
     p = 2 if p is None else p
-    by_values = p in (2, -2)
+    by_values = isinstance(p, (int, float)) and p in (2, -2)
     matrices("cond", A, square=not by_values)
     check_order("cond", "p", p)
     if not A.numel():

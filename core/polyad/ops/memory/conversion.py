@@ -51,6 +51,7 @@ def to(
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: MemoryFormat = preserve_format,
+    other: Tensor | None = None,
 ) -> Tensor:
     """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
     ``to(other)``; in another order in memory with *memory_format*.
@@ -62,7 +63,7 @@ def to(
     tensor([1., 2.], dtype=polyad.float64)
     """
     check_tensor(input, "to", "input")
-    for arg in map(of_python, args):
+    for arg in map(of_python, args if other is None else (*args, other)):
         if isinstance(arg, DType):
             dtype = arg
         elif isinstance(arg, Tensor):
@@ -84,7 +85,8 @@ def to(
         target = registry.resolve_device(device)
         if target != result._type.device:
             result = to_device(result, target)
-    lies = memory_format is preserve_format or _lies_as(result, check_format(memory_format, "to"))
+    memory_format = check_format(memory_format, "to")
+    lies = memory_format is preserve_format or _lies_as(result, memory_format)
     if lies and not (copy and result is input):
         return result
     from .copying import clone
@@ -182,9 +184,9 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method("type")
-def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Without *dtype* the tensor type's old name, such as ``polyad.FloatTensor``;
-    with a dtype (or such a name), the tensor in it.
+    with a dtype (or such a name or type), the tensor in it.
 
     Raises ValueError for an unknown name.
 
@@ -200,7 +202,7 @@ def type_(self: Tensor, dtype: DType | str | None = None) -> Any:
         if not found:
             raise ArgumentError(f"type: {dtype!r} is no type's name", fix="pass a dtype such as polyad.float64")
         dtype = found[0]
-    return to(self, dtype)
+    return to(self, getattr(dtype, "dtype", dtype))
 
 
 _TYPE_NAMES = {

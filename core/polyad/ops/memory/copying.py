@@ -11,6 +11,7 @@ from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.forward import symmetric
 from ...dispatch.inplace import check_writable, take_history, write, wrote
 from ...dispatch.op import composite, function, gradient, method, primitive
+from ...dispatch.overlap import must_wait, share
 from ...dispatch.structure import pointwise
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
@@ -91,7 +92,7 @@ def contiguous(input: Tensor, *, memory_format: MemoryFormat = contiguous_format
     shape, strides, _ = layout_of(check_tensor(input, "contiguous", "input"))
     if memory_format is contiguous_format:
         return input if is_contiguous(shape, strides) else _copy(input)
-    if is_contiguous_in(shape, strides, check_format(memory_format, "contiguous")):
+    if is_contiguous_in(shape, strides, check_format(memory_format, "contiguous", contiguous_format)):
         return input
     if memory_format is preserve_format:
         raise ShapeError(
@@ -132,6 +133,10 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
     check_tensor(src, "copy_", "src")
     if src._type.device != self._type.device:
         src = to_device(src, self._type.device)
+    storage = self._storage
+    # A single element is read before anything is written.
+    if storage is not None and share(storage, (src,)) and must_wait("copy_", self, (src,), True, src.ndim > 0):
+        src = _copy(src)
     # What holds no floating point numbers has no gradient, whatever is written to it.
     differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING
     recorded = differentiable and (src._node is not None or self._node is not None)
@@ -214,8 +219,23 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
                 f"{op}: {value} is out of the range of {dtype.name}",
                 fix="use infinity if that is meant, or another dtype",
             )
+    elif isinstance(value, int) and abs(value) >= 2**1023:
+        raise DTypeError(
+            f"{op}: the number has {value.bit_length()} bits, more than any floating point number",
+            fix="use infinity if that is meant",
+        )
     if isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
+
+
+def wrapped_factor(op: str, name: str, value: Any, dtype: DType) -> Any:
+    """The number *value*, a factor such as ``alpha``, as a number of *dtype*: negative factors of unsigned integers
+    wrap, so that adding -1 times a tensor subtracts it. Raises DTypeError as `check_fits`.
+    """
+    if dtype is dtypes.uint8 and -256 < value < 0:
+        return value + 256
+    check_fits(op, value, dtype)
+    return value
 
 
 @method()

@@ -14,71 +14,15 @@ from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
-from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, NotSupported, ShapeError
+from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
+from ...history.node import Leaf
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
 from ...state import state
 from ...storage import Storage, ViewOf
 from ...tensor import Tensor, check_tensor
 from ..shaping.strided import reach
-
-
-class UntypedStorage:
-    """The memory behind a tensor, without a dtype: what all tensors that share it have in common.
-
-    Two are equal if they are the same memory. Returned by ``Tensor.untyped_storage()``.
-    """
-
-    __slots__ = ("_storage", "_type")
-
-    def __init__(self, storage: Storage, type_: Any) -> None:
-        self._storage, self._type = storage, type_
-
-    @property
-    def device(self) -> Any:
-        """Where the memory is."""
-        return self._type.device
-
-    def nbytes(self) -> int:
-        """The size of the memory in bytes."""
-        return self._storage.nbytes
-
-    size = __len__ = nbytes
-
-    def data_ptr(self) -> int:
-        """The address (or handle number) of the first byte; 0 if there is none."""
-        return self._type.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0
-
-    def resize_(self, size: int) -> None:
-        """Not supported: raises NotImplementedError."""
-        raise NotSupported(
-            "resize_: memory that tensors share keeps its size", fix="use Tensor.resize_, or make a new tensor"
-        )
-
-    def _same(self) -> Storage:
-        return self._storage.origin or self._storage
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and self._same() is other._same()
-
-    def __hash__(self) -> int:
-        return id(self._same())
-
-    def __repr__(self) -> str:
-        return f"<storage of {self.nbytes()} bytes on {self.device}>"
-
-
-@method()
-def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory behind the tensor, which its views share: its size and address.
-
-    >>> import polyad
-    >>> x = polyad.zeros(4)
-    >>> x[1:].untyped_storage() == x.untyped_storage(), x[1:].untyped_storage().nbytes()
-    (True, 16)
-    """
-    return UntypedStorage(self._storage or self._make_storage(), self._type)
-
+from .storage_types import TypedStorage, UntypedStorage, over
 
 # ---------------------------------------------------------------------------------------------------- other memory
 
@@ -86,7 +30,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 @method()
 def set_(
     self: Tensor,
-    source: Tensor | UntypedStorage | None = None,
+    source: Tensor | UntypedStorage | TypedStorage | None = None,
     storage_offset: int = 0,
     size: Sequence[int] | None = None,
     stride: Sequence[int] | None = None,
@@ -105,10 +49,12 @@ def set_(
     tensor([0., 2., 4.])
     """
     type_ = check_tensor(self, "set_", "self")._type
+    if isinstance(source, TypedStorage):
+        source = source.untyped()
     if isinstance(source, UntypedStorage):
         room = source.nbytes() // type_.dtype.itemsize
         shape = normalize_shape((size,), "set_") if size is not None else (room - storage_offset,)
-        whole = _over(source._storage, type_, (room,), (1,), 0)
+        whole = over(source._storage, type_, (room,), (1,), 0)
         return _set(self, _window(whole, shape, stride, storage_offset))
     if source is None:
         from ..creation.factories import empty
@@ -135,12 +81,6 @@ def _window(whole: Tensor, shape: Shape, stride: Sequence[int] | None, offset: i
     return whole.as_strided(shape, contiguous_strides(shape) if stride is None else stride, offset)
 
 
-def _over(storage: Storage, type_: Any, shape: Shape, strides: Strides, offset: int) -> Tensor:
-    out = Tensor._of(type_.backend.as_strided(storage.root, type_.dtype, shape, strides, offset), type_.nd)
-    out._storage, out._view = storage, ViewOf(None, offset)
-    return out
-
-
 def _set(self: Tensor, shown: Tensor) -> Tensor:
     if state.modes:
         return SET.through_modes(self, shown)  # type: ignore[no-any-return]
@@ -158,6 +98,8 @@ def _show(self: Tensor, shown: Tensor) -> Tensor:
     storage = shown._storage or shown._make_storage()
     self._array, self._type, self._storage = shown._array, shown._type, storage
     self._view = None if shown._view is None else ViewOf(None, shown._view.offset)
+    if isinstance(self._node, Leaf):
+        self._node.shape, self._node.type = self._array.shape, self._type
     return self
 
 
@@ -168,7 +110,7 @@ SET = declare(Effect("set_", _set, _show, rebinds=0, result=Result.DETACHED, of=
 
 
 @method()
-def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """Give this tensor another size, row-major over the same memory, its elements taken in the order of memory; new
     elements are not set.
 
@@ -181,8 +123,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: MemoryFormat = contiguous_
             [2, 3]])
     """
     check_tensor(self, "resize_", "self")
-    shape = check_sizes(normalize_shape(sizes, "resize_"), "resize_")
-    if check_format(memory_format, "resize_") is preserve_format:
+    shape = check_sizes(normalize_shape(size, "resize_"), "resize_")
+    memory_format = check_format(memory_format, "resize_", contiguous_format)
+    if memory_format is preserve_format:
         raise ShapeError(
             "resize_: preserve_format is not for another size", operands={"self": self}, fix="name a format"
         )
@@ -266,7 +209,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     alias = check_tensor(self, "as_subclass", "self")._alias(cls)
     alias._node = self._node
     if self._node is not None:
-        from ...history.node import Leaf, make_node
+        from ...history.node import make_node
 
         if isinstance(self._node, Leaf):
             # The leaf's node stays the leaf's alone.

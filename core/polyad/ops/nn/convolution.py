@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import affine, multilinear
-from ...dispatch.op import function, gradient, primitive
+from ...dispatch.op import alias, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import contraction
 from ...dtypes import BOOL, bfloat16, float32
@@ -479,3 +479,12 @@ def conv_transpose3d(
     tensor([[[[[1., 2., 1.]]]]])
     """
     return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("conv1d", conv1d, namespace="")
+alias("conv2d", conv2d, namespace="")
+alias("conv3d", conv3d, namespace="")
+alias("conv_transpose1d", conv_transpose1d, namespace="")
+alias("conv_transpose2d", conv_transpose2d, namespace="")
+alias("conv_transpose3d", conv_transpose3d, namespace="")

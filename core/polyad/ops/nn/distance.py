@@ -254,3 +254,8 @@ cosine_similarity = alias("cosine_similarity", cosine_similarity, namespace="nn.
 
 def _as(tensor: Tensor, dtype: DType) -> Tensor:
     return tensor if tensor._type.dtype is dtype else tensor.to(dtype)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("pairwise_distance", pairwise_distance, namespace="")
+alias("pdist", pdist, namespace="")

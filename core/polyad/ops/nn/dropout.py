@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
 from ...dispatch.inplace import check_writable, write
-from ...dispatch.op import composite, function, gradient
+from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import random
 from ...dtypes import FLOATING, bool_
@@ -64,7 +64,7 @@ def _probability(op: str, input: Tensor, p: Any) -> None:
         )
 
 
-@function(namespace="nn.functional")
+@function(namespace="nn.functional", also={"train": "training"})
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each element with probability *p* and scale the others by 1 / (1 - p); the input itself when not *training*.
 
@@ -202,7 +202,7 @@ def _kept_normal(op: str, input: Tensor, p: float, training: bool, inplace: bool
     return finished(op, lambda x: x * (noise * scale) + shift, input, inplace)
 
 
-@function(namespace="nn.functional")
+@function(namespace="nn.functional", also={"train": "training"})
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`dropout` for `selu`: a dropped element becomes selu's lowest value, and all are scaled and shifted so that mean
     0 and variance 1 stay (Klambauer et al. 2017). Raises as `dropout`.
@@ -216,7 +216,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _kept_normal("alpha_dropout", input, p, training, inplace, input._array.shape)
 
 
-@function(namespace="nn.functional")
+@function(namespace="nn.functional", also={"train": "training"})
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels: input (N, C, ...). Raises RuntimeError below two dimensions, and as `dropout`.
 
@@ -228,3 +228,9 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     _probability("feature_alpha_dropout", input, p)
     shape = _channels("feature_alpha_dropout", input, True) if training and p else ()
     return _kept_normal("feature_alpha_dropout", input, p, training, inplace, shape)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("dropout", dropout, namespace="")
+alias("alpha_dropout", alpha_dropout, namespace="")
+alias("feature_alpha_dropout", feature_alpha_dropout, namespace="")

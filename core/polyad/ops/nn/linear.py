@@ -103,3 +103,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         )
     result: Tensor = einsum("...n,knm,...m->...k", input1, weight, input2)
     return result if bias is None else result + bias
+
+
+# PyTorch shows these in its main namespace, too.
+alias("bilinear", bilinear, namespace="")

@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import by_body
-from ...dispatch.op import composite, function, joint_gradient
+from ...dispatch.op import alias, composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
@@ -638,7 +638,13 @@ def normalize(input: Tensor, p: float = 2.0, dim: Dims = 1, eps: float = 1e-12, 
     length = norm_over(input, _order("normalize", p), dims, True)
     result = _div(input, _clamp(length, eps, None))
     if out is not None:
-        from ...dispatch.caller import write_out
+        from ...dispatch.out import write_out
 
         return write_out(out, result)  # type: ignore[no-any-return]
     return result
+
+
+# PyTorch shows these in its main namespace, too.
+alias("rms_norm", rms_norm, namespace="")
+alias("layer_norm", layer_norm, namespace="")
+alias("group_norm", group_norm, namespace="")

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import Contraction, Shaping, shaping
+from ...dtypes import INTEGER
 from ...errors import ArgumentTypeError, NotSupported, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
+from ..declaring.whole_numbers import whole
 from ..declaring.windows import arranged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    Number = bool | int | float | complex
 
 
 def _padded_shape(shape: Shape, pads: tuple[int, ...], value: Any) -> Shape:
@@ -198,6 +202,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             raise ShapeError(error.message, operands={"input": input}, fix=error.fix) from None
         if max(by_dim, default=0) <= 0:
             return _cropped(input, by_dim)
+        if isinstance(value, float) and input._type.dtype.category == INTEGER:
+            value = whole("pad", "value", value)
         result = _pad_constant(input, tuple(by_dim), 0 if value is None else value)
         return arranged(result, input) if len(shape) > 3 else result
     if mode not in _MODES:
@@ -250,3 +256,17 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
     if result is input:
         return result.clone()
     return result if mode == "circular" or len(shape) < 4 else arranged(result, input)
+
+
+_pad = pad
+
+
+@function(method=False)
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
+    """`polyad.nn.functional.pad` with a constant.
+
+    >>> import polyad
+    >>> polyad.constant_pad_nd(polyad.tensor([1, 2]), (1, 0), 7)
+    tensor([7, 1, 2])
+    """
+    return _pad(input, pad, "constant", value)

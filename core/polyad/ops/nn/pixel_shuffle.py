@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dispatch.op import function
+from ...dispatch.op import alias, function
 from ...errors import ArgumentTypeError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..declaring.windows import arranged
@@ -103,3 +103,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         )
     parts = input.reshape(images, groups, channels // groups, *rest)
     return _finished(_copy(parts.transpose(1, 2)).reshape(images, channels, *rest), input)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("channel_shuffle", channel_shuffle, namespace="")
+alias("pixel_shuffle", pixel_shuffle, namespace="")
+alias("pixel_unshuffle", pixel_unshuffle, namespace="")

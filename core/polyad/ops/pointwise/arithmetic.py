@@ -9,15 +9,17 @@ each backend's table, and its samples to ``polyad_conformance/samples``.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
-from ...backend.interface import Signature
+from ...backend.interface import Signature, TensorType
 from ...dispatch.forward import linear_in, multilinear, symmetric
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import (
     Typing,
     common_dtype,
+    exact_numbers,
     floating_only,
     no_bool_operand,
     not_bool,
@@ -26,10 +28,12 @@ from ...dispatch.promotion import (
     promoted_float,
 )
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, COMPLEX, FLOATING, dtype_of_number
+from ...dtypes import BOOL, COMPLEX, FLOATING, DType, dtype_of_number
 from ...errors import ArgumentTypeError, DTypeError, OptionError
+from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
+from ..declaring.whole_numbers import whole
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -55,7 +59,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     >>> polyad.add(polyad.tensor([1, 2]), polyad.tensor([10, 20]), alpha=2)
     tensor([21, 42])
     """
-    return _add(input, other if alpha == 1 else _scaled("add", input, other, alpha))
+    return _add(input, other if alpha.__class__ is int and alpha == 1 else _scaled("add", input, other, alpha))
 
 
 @primitive(dtype=no_bool_operand("sub"), structure=pointwise)
@@ -78,7 +82,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, ou
     >>> polyad.sub(polyad.tensor([5, 7]), 2)
     tensor([3, 5])
     """
-    return _sub(input, other if alpha == 1 else _scaled("sub", input, other, alpha))
+    return _sub(input, other if alpha.__class__ is int and alpha == 1 else _scaled("sub", input, other, alpha))
 
 
 subtract = alias("subtract", sub)
@@ -92,7 +96,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     >>> polyad.rsub(polyad.tensor([5, 7]), 2)
     tensor([-3, -5])
     """
-    return _sub(other, input if alpha == 1 else _scaled("rsub", other, input, alpha))
+    return _sub(other, input if alpha.__class__ is int and alpha == 1 else _scaled("rsub", other, input, alpha))
 
 
 def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Number) -> Tensor | Number:
@@ -112,18 +116,28 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
     if op != "add":
         no_bool_operand(op)(types, {})  # before the conversion below hides a bool
     dtype = common_dtype(types)
-    if dtype.category < FLOATING <= dtype_of_number(type(alpha)).category:
-        raise DTypeError(
-            f"{op}: alpha is {alpha!r}, but the operands are {dtype.name}",
-            operands={"input": input, "other": other},
-            fix="pass an integer, or convert the operands first",
-        )
+    check_factor(op, "alpha", alpha, dtype, input=input, other=other)
     if dtype.category == BOOL:
         alpha = bool(alpha)
-    return _mul(other.to(dtype), alpha) if isinstance(other, Tensor) else other * alpha
+    if isinstance(other, Tensor):
+        return _mul(other.to(dtype), alpha)
+    return bool(other * alpha) if dtype.category == BOOL else other * alpha
 
 
-@primitive(dtype=promoted, structure=pointwise)
+def check_factor(op: str, name: str, factor: Number, dtype: DType, **operands: Any) -> None:
+    """Raise DTypeError for a factor that operands of *dtype* are not multiplied by: a fraction for integers, a complex
+    number for real ones, a bool for numbers.
+    """
+    category = dtype_of_number(type(factor)).category
+    if category == BOOL != dtype.category or dtype.category < max(category, FLOATING) == category:
+        raise DTypeError(
+            f"{op}: {name} is {factor!r}, but the operands are {dtype.name}",
+            operands=operands,
+            fix="pass an integer, or convert the operands first",
+        )
+
+
+@primitive(dtype=exact_numbers(promoted, 0, 1), structure=pointwise)
 def _mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input * other; of bools, their conjunction."""
 
@@ -148,7 +162,7 @@ def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = 
 multiply = alias("multiply", mul)
 
 
-@primitive(dtype=promoted_float, structure=pointwise)
+@primitive(dtype=exact_numbers(promoted_float, 0, 1), structure=pointwise)
 def _div(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other; integers divide in the default floating dtype."""
 
@@ -212,7 +226,7 @@ def _no_slope(g: Tensor) -> Tensor:
     return zeros_like(g)
 
 
-@primitive(dtype=_divisible("floor_divide"), structure=pointwise)
+@primitive(dtype=exact_numbers(_divisible("floor_divide"), 1), structure=pointwise)
 def _floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """floor(input / other)."""
 
@@ -234,7 +248,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor 
     return _floor_divide(input, other)
 
 
-@composite(dtype=_divisible("trunc_divide"), structure=pointwise)
+@composite(dtype=exact_numbers(_divisible("trunc_divide"), 1), structure=pointwise)
 def _trunc_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """input / other rounded towards zero."""
     dtype = common_dtype(tuple(value._type if isinstance(value, Tensor) else type(value) for value in (input, other)))
@@ -421,11 +435,25 @@ def conjugate(value: Tensor | Number) -> Tensor | Number:
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element: a copy where PyTorch defers the work; a real tensor itself.
 
+    The copy cannot be written to while *input* lives, whose elements the write would change in PyTorch: `conj_physical`
+    and `resolve_conj` give one that can.
+
     >>> import polyad
     >>> polyad.conj(polyad.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
-    return _conj(input) if check_tensor(input, "conj", "input")._type.dtype.is_complex else input
+    return conjugate_view(input) if check_tensor(input, "conj", "input")._type.dtype.is_complex else input
+
+
+def conjugate_view(input: Tensor) -> Tensor:
+    """The conjugates of complex numbers as a tensor that is not written to while somebody else has *input*'s memory:
+    PyTorch's would show that memory.
+    """
+    result = _conj(input)
+    if not state.modes:
+        shown = input._storage or input._make_storage()
+        (result._storage or result._make_storage()).conjugate_of = weakref.ref(shown.origin or shown)
+    return result
 
 
 def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
@@ -433,7 +461,7 @@ def _interpolated(types: Signature, params: Mapping[str, Any]) -> Typing:
     dtype = floating_only("lerp")(types[:2], params).outputs[0]
     if isinstance(types[2], type) and dtype_of_number(types[2]).category > dtype.category:
         raise DTypeError("lerp: weight is complex, but input and end are real", fix="convert input to a complex dtype")
-    return Typing((dtype,) * 3, (dtype,))
+    return Typing((dtype, dtype, dtype if isinstance(types[2], TensorType) else None), (dtype,))
 
 
 @composite(dtype=_interpolated, structure=pointwise, inplace=True)
@@ -495,7 +523,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
         for name, tensor in (("input", input), ("tensor1", tensor1), ("tensor2", tensor2))
     ]
     if isinstance(value, float) and max(types) < FLOATING:
-        value = int(value)
+        value = whole("addcmul", "value", value)
     _check_factor("addcmul", value, max(types))
     return _addcmul(input, tensor1, tensor2, value)
 

@@ -290,13 +290,15 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @function()
 def resolve_conj(input: Tensor) -> Tensor:
-    """*input* itself: conjugates are computed at once here (see `is_conj`).
+    """*input* itself: conjugates are computed at once here (see `is_conj`); a copy, which may be written to, of what
+    `polyad.conj` gave.
 
     >>> import polyad
     >>> polyad.resolve_conj(polyad.tensor([1 + 2j]).conj())
     tensor([1.-2.j])
     """
-    return check_tensor(input, "resolve_conj", "input")
+    storage = check_tensor(input, "resolve_conj", "input")._storage
+    return input if storage is None or storage.conjugate_of is None else input.clone()
 
 
 @function()

@@ -14,7 +14,6 @@ from ...dispatch.promotion import floating_only, not_complex, promoted_float
 from ...dispatch.structure import Pointwise, pointwise
 from ...errors import ArgumentTypeError
 from ...tensor import Tensor, check_tensor
-from ..creation.factories import ones_like
 from ..declaring.half_types import in_float32
 from .arithmetic import _add, _div, _mul, _sub, conjugate
 from .clamp import clamp
@@ -257,11 +256,11 @@ def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None 
 
 
 def _xlogy_grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
-    slope = xlogy(ones_like(input), other)
-    return _mul(g, _where((input == 0) & (other <= 0), 0.0, slope))  # type: ignore[operator]
+    # A gradient of 0 stays 0 where the logarithm is infinite or nan.
+    return _where((input == 0) & (other <= 0), 0.0, xlogy(g, other))  # type: ignore[operator]
 
 
-gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _mul(g, _div(input, other)))
+gradient(xlogy, input=_xlogy_grad_input, other=lambda g, input, other: _div(_mul(g, input), other))
 symmetric(exp, expm1, exp2, log, log1p, log2, log10, sigmoid, _logit, logaddexp, logaddexp2, xlogy)
 symmetric(_sigmoid_backward, holomorphic=False)
 

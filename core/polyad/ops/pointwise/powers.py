@@ -54,7 +54,11 @@ def _pow_grad_exponent(g: Tensor, input: Tensor | Number, exponent: Tensor, out:
         return _where((input == 0) & _not_negative(exponent), 0.0, _mul(g, conjugate(slope)))
     if input == 0:
         return _where(_not_negative(exponent), 0.0, _mul(g, -math.inf))
-    logarithm = cmath.log(input) if isinstance(input, complex) else math.log(input) if input > 0 else math.nan
+    logarithm: complex
+    if isinstance(input, complex) or (exponent._type.dtype.is_complex and input < 0):
+        logarithm = cmath.log(input)
+    else:
+        logarithm = math.log(input) if input > 0 else math.nan
     return _mul(g, conjugate(_mul(out, logarithm)))
 
 

@@ -209,10 +209,16 @@ def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
 
 
+def _of_angle(g: Tensor, side: Tensor, input: Tensor, other: Tensor) -> Tensor:
+    """g * side / (input ** 2 + other ** 2); 0 at the origin, where the angle has no derivative."""
+    squared = _add(square(input), square(other))
+    return _where(squared == 0, 0.0, _mul(g, _div(side, squared)))
+
+
 gradient(
     atan2,
-    input=lambda g, input, other: _mul(g, _div(other, _add(square(input), square(other)))),
-    other=lambda g, input, other: _neg(_mul(g, _div(input, _add(square(input), square(other))))),
+    input=lambda g, input, other: _of_angle(g, other, input, other),
+    other=lambda g, input, other: _neg(_of_angle(g, input, input, other)),
 )
 
 arctan2 = alias("arctan2", atan2)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction
-from ...dtypes import BOOL, FLOATING, DType
+from ...dtypes import BOOL, FLOATING, INTEGER, DType
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
+from ..declaring.whole_numbers import whole
+from ..memory.copying import wrapped_factor
 from ..pointwise.arithmetic import _add, _mul, conjugate
 from ..shaping.reshape import _permute, _reshape, _unsqueeze
 from .matmul import _gemm
@@ -147,11 +149,15 @@ forward(
 
 
 def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False) -> Number:
-    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*."""
+    """beta or alpha as a number that *dtype* can hold. For integers the fraction is dropped, or refused if *exact*, as
+    are bools for numbers.
+    """
     if isinstance(value, Tensor) and not value.ndim:
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a number")
+    if exact and isinstance(value, bool) and dtype.category != BOOL:
+        raise DTypeError(f"{op}: {name} is a bool, the tensors are {dtype.name}", fix="pass a number")
     if isinstance(value, complex) and not dtype.is_complex:
         raise DTypeError(f"{op}: {name} is complex, the tensors are {dtype.name}", fix="pass a real number")
     if dtype.category == BOOL:
@@ -161,8 +167,8 @@ def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False
             raise DTypeError(
                 f"{op}: {name} is a float, the tensors are {dtype.name}", fix="pass an int, or convert the tensors"
             )
-        return int(value)
-    return value
+        value = whole(op, name, value)
+    return wrapped_factor(op, name, value, dtype) if dtype.category == INTEGER else value
 
 
 def _factors(op: str, input: Tensor, beta: Any, alpha: Any) -> tuple[Number, Number]:
@@ -183,7 +189,7 @@ def addmm(
     tensor([[4., 5.],
             [4., 5.]])
     """
-    if beta.__class__ is not int or alpha.__class__ is not int:
+    if beta.__class__ is not int or alpha.__class__ is not int or beta < 0 or alpha < 0:
         beta, alpha = _factors("addmm", input, beta, alpha)
     return _addmm(input, mat1, mat2, beta, alpha)
 
@@ -200,7 +206,7 @@ def baddbmm(
     >>> polyad.baddbmm(polyad.ones(1), polyad.ones(1, 1, 3), polyad.ones(1, 3, 1), alpha=2)
     tensor([[[7.]]])
     """
-    if beta.__class__ is not int or alpha.__class__ is not int:
+    if beta.__class__ is not int or alpha.__class__ is not int or beta < 0 or alpha < 0:
         beta, alpha = _factors("baddbmm", input, beta, alpha)
     return _baddbmm(input, batch1, batch2, beta, alpha)
 
@@ -217,7 +223,7 @@ def addmv(
     >>> polyad.addmv(polyad.tensor([1.0, 2.0]), polyad.ones(2, 3), polyad.ones(3))
     tensor([4., 5.])
     """
-    if beta.__class__ is not int or alpha.__class__ is not int:
+    if beta.__class__ is not int or alpha.__class__ is not int or beta < 0 or alpha < 0:
         beta, alpha = _factors("addmv", input, beta, alpha)
     return _addmv(input, mat, vec, beta, alpha)
 
@@ -274,6 +280,7 @@ def addr(
         error.add_operands({"input": input, "vec1": vec1, "vec2": vec2})
         raise
     dtype = common_dtype((input._type, vec1._type, vec2._type))
+    vec1, vec2 = vec1.to(dtype), vec2.to(dtype)  # so that the products do not overflow in a smaller dtype
     beta, alpha = (
         _factor("addr", name, value, dtype, exact=True) for name, value in (("beta", beta), ("alpha", alpha))
     )

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...dispatch.op import function
+from ...dtypes import INTEGER, DType, int64, promote_types
 from ...errors import ArgumentError, ArgumentTypeError, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
@@ -27,7 +28,6 @@ from ..reductions.sums import _sum
 from ..shaping.diagonals import _diagonal
 from ..shaping.reshape import _permute, _reshape, _squeeze
 from .matmul import _gemm
-from .mm import check_same_dtype
 
 Labels = tuple[int, ...]
 
@@ -418,11 +418,11 @@ def _permutation(labels: Labels, order: Sequence[int]) -> Labels | None:
 # ---------------------------------------------------------------------------------------------------- running
 
 
-def run(program: Program, operands: Sequence[Tensor]) -> Tensor:
-    """Contract *operands* as planned."""
+def run(program: Program, operands: Sequence[Tensor], dtype: DType) -> Tensor:
+    """Contract *operands* as planned, in *dtype*: they are converted before anything is summed."""
     tensors: list[Any] = [
-        operand if todo is None else _prepared(operand, todo, len(operands) > 1)
-        for operand, todo in zip(operands, program.prepare, strict=True)
+        given if todo is None else _prepared(given, todo)
+        for given, todo in zip([operand.to(dtype) for operand in operands], program.prepare, strict=True)
     ]
     for step in program.contract:
         left, right = tensors[step.left], tensors[step.right]
@@ -438,8 +438,6 @@ def run(program: Program, operands: Sequence[Tensor]) -> Tensor:
         if step.transposes is None:
             result = _mul(left, right)
         else:
-            if left._type.dtype is not right._type.dtype:
-                check_same_dtype("einsum", operand=left, other=right)
             result = _gemm(left, right, *step.transposes)
         if step.shape is not None:
             result = _reshape(result, step.shape)
@@ -448,17 +446,23 @@ def run(program: Program, operands: Sequence[Tensor]) -> Tensor:
     return result if program.permute is None else _permute(result, program.permute)
 
 
-def _prepared(operand: Tensor, todo: Preparation, keep_dtype: bool) -> Tensor:
-    dtype = operand._type.dtype
+def _dtype(program: Program, operands: Sequence[Tensor]) -> DType:
+    """The dtype to compute in: the operands' common one, 0-d or not; int64 for integers if one is summed by itself."""
+    dtype = operands[0]._type.dtype
+    for operand in operands:
+        if operand._type.dtype is not dtype:
+            dtype = promote_types(dtype, operand._type.dtype)
+    if dtype.category <= INTEGER and any([todo is not None and todo.sums for todo in program.prepare]):
+        return int64
+    return dtype
+
+
+def _prepared(operand: Tensor, todo: Preparation) -> Tensor:
     if todo.ones:
         operand = _squeeze(operand, todo.ones)
     for first, second in todo.diagonals:
         operand = _diagonal(operand, 0, first, second)
-    if todo.sums:
-        operand = _sum(operand, todo.sums, False)
-        if keep_dtype and operand._type.dtype is not dtype:
-            operand = operand.to(dtype)
-    return operand
+    return _sum(operand, todo.sums, False).to(operand._type.dtype) if todo.sums else operand
 
 
 @function(method=False)
@@ -468,9 +472,10 @@ def einsum(*args: Any) -> Tensor:
     Each operand's dimensions are named by letters; a letter that the output has not is summed over. A letter that comes
     twice in an operand takes the diagonal. ``...`` stands for any further dimensions, which broadcast. Without ``->``
     the output has the letters that come once, in alphabetical order. Several operands are contracted in the order that
-    takes the fewest multiplications. The result may be a view where nothing is computed.
+    takes the fewest multiplications, in their common dtype; in int64 if they are integers and one of them is summed by
+    itself. The result may be a view where nothing is computed.
 
-    Raises RuntimeError when labels, sizes or dtypes do not agree.
+    Raises RuntimeError when labels or sizes do not agree.
 
     >>> import polyad
     >>> a = polyad.arange(6).reshape(2, 3)
@@ -500,7 +505,7 @@ def einsum(*args: Any) -> Tensor:
     except ShapeError as error:
         error.add_operands({f"operand {place}": operand for place, operand in enumerate(operands)})
         raise
-    result = run(program, operands)
+    result = run(program, operands, _dtype(program, operands))
     # A view of its own, as PyTorch's: what is done to the result's record is not done to the operand's.
     return _permute(result, tuple(range(result.ndim))) if result is operands[0] else result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import function
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from .einsum import plan, run
@@ -48,9 +48,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         )
     summed = {labels[0][dim] for dim in first_dims}
     free = [label for term in labels for label in term if label not in summed]
-    result = run(plan((tuple(labels[0]), tuple(labels[1])), tuple(free), (left, right)), (a, b)).contiguous()
+    program = plan((tuple(labels[0]), tuple(labels[1])), tuple(free), (left, right))
+    result = run(program, (a, b), a.dtype).contiguous()
     if out is not None:
-        from ...dispatch.caller import write_out
+        from ...dispatch.out import write_out
 
         return write_out(out, result)  # type: ignore[no-any-return]
     return result
@@ -70,9 +71,9 @@ def _dims_of(dims: Any, a: Tensor, b: Tensor) -> list[tuple[int, int]]:
         return [(a.ndim - dims + at, at) for at in range(dims)]
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
         raise ArgumentTypeError(
-            f"tensordot: dims is {dims!r}", fix="give an int, or two lists of dimensions, one for each operand"
+            f"tensordot: dims is {safe_repr(dims)}", fix="give an int, or two lists of dimensions, one for each operand"
         )
-    first, second = ([given] if isinstance(given, int) else list(given) for given in dims)
+    first, second = (list(given) if isinstance(given, (tuple, list, range)) else [given] for given in dims)
     if len(first) != len(second):
         raise ShapeError(
             f"tensordot: dims names {len(first)} dimensions of a and {len(second)} of b",

@@ -29,8 +29,8 @@ from ...dtypes import (
     get_default_dtype,
     int64,
 )
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
-from ...layout import Shape, check_sizes, contiguous_strides, normalize_shape
+from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
+from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_shape
 from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
@@ -234,7 +234,7 @@ def _finished(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def rand(
     *size: Any,
     generator: Generator | None = None,
@@ -266,7 +266,7 @@ def rand(
     return _finished(numbers, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def randn(
     *size: Any,
     generator: Generator | None = None,
@@ -290,9 +290,9 @@ def randn(
 
 def _range(op: str, low: Any, high: Any) -> tuple[int, int]:
     for name, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise ArgumentTypeError(f"{op}: {name} is {value!r}, not an int", fix="pass an int")
-    low, high = low.__index__(), high.__index__()
+        if int_of(value) is None:
+            raise ArgumentTypeError(f"{op}: {name} is {safe_repr(value)}, not an int", fix="pass an int")
+    low, high = int(low), int(high)
     if low >= high or high - low > 2**63:
         raise ShapeError(
             f"{op}: low {low} must be below high {high}, by at most 2**63", fix="make high larger than low"
@@ -317,9 +317,9 @@ def _fits(op: str, low: int, high: int, dtype: DType) -> DType:
     return dtype
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def randint(
-    low: int,
+    low: int = 0,
     high: Any = None,
     size: Any = None,
     *,
@@ -341,6 +341,8 @@ def randint(
     """
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(f"randint: size is {size!r}, not a tuple", fix="write randint(low, high, (2, 3))")
     bounds = _range("randint", low, high)
@@ -354,7 +356,7 @@ def randint(
     return _finished(numbers, requires_grad)
 
 
-@function(method=False)
+@function(method=False, dtype_of_out=True)
 def randperm(
     n: int,
     *,
@@ -461,6 +463,7 @@ def normal(
     generator: Generator | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    requires_grad: bool = False,
     out: Tensor | None = None,
 ) -> Tensor:
     """Normally distributed numbers: of *size* for two numbers, else of the shape to which mean and std broadcast.
@@ -482,21 +485,28 @@ def normal(
             )
         scaled = mean + std * 0
         shape, dtype, where = _like("normal", scaled, dtype, device)
-        return _normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean
+        return _finished(_normal_numbers("normal", shape, 0, 1, source, dtype, where) * std + mean, requires_grad)
     if size is None:
         raise ArgumentTypeError(
             "normal: two numbers need a size", operands={"mean": mean, "std": std}, fix="write normal(0.0, 1.0, (2, 3))"
         )
-    return _normal_numbers(
+    numbers = _normal_numbers(
         "normal", _size("normal", (size,)), mean, std, source, dtype, registry.resolve_device(device)
     )
+    return _finished(numbers, requires_grad)
 
 
-@function()
+@function(dtype_of_out=True)
 def bernoulli(
-    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+    input: Tensor,
+    p: float | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
 ) -> Tensor:
-    """1 with the probability that *input* holds (or *p* everywhere), else 0; shape and dtype are input's.
+    """1 with the probability that *input* holds (or *p* everywhere), else 0; shape and dtype are input's, unless
+    *dtype* is given.
 
     Raises RuntimeError for probabilities outside [0, 1] and, without *p*, for dtypes that are not floating point.
 
@@ -507,9 +517,9 @@ def bernoulli(
     type_ = check_tensor(input, "bernoulli", "input")._type
     source = generator_or_default("bernoulli", generator)
     if p is not None:
-        return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(type_.dtype)
+        return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(dtype or type_.dtype)
     _floating("bernoulli", type_.dtype)
-    return _chances_of(input.detach(), source)
+    return _chances_of(input.detach(), source).to(dtype or type_.dtype)
 
 
 def _probability(op: str, p: Any) -> float:

@@ -97,14 +97,14 @@ def _spacings(spacing: Any, dims: tuple[int, ...], input: Tensor) -> list[Any]:
 
 @function(method=False)
 def gradient(
-    input: Tensor, *, spacing: Any = 1, dim: int | Sequence[int] | None = None, edge_order: int = 1
+    input: Tensor, *, spacing: Any = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
     """The derivatives of a sampled function along each of *dim* (all by default): central differences of second order
     inside, one-sided differences of *edge_order* 1 or 2 at both ends.
 
-    *spacing* is the distance of samples, a list of distances by dimension, or a list of tensors with the coordinates.
-    Integers give the default dtype. Raises RuntimeError for bool and uint8, too few samples, or a spacing that does not
-    fit; IndexError for a dim out of range.
+    *spacing* is the distance of samples, 1 by default, a list of distances by dimension, or a list of tensors with the
+    coordinates. Integers give the default dtype. Raises RuntimeError for bool and uint8, too few samples, or a spacing
+    that does not fit; IndexError for a dim out of range.
 
     >>> import polyad
     >>> polyad.gradient(polyad.tensor([1.0, 4.0, 9.0, 16.0]))
@@ -125,7 +125,7 @@ def gradient(
         dims = tuple([normalize_dim(at, input.ndim, "gradient") for at in given])
     if len(set(dims)) != len(dims):
         raise ShapeError(f"gradient: dim {dims} names a dimension twice", operands=operands, fix="name each once")
-    steps = _spacings(spacing, dims, input)
+    steps = _spacings(1 if spacing is None else spacing, dims, input)
     for at in dims:
         if not input.ndim or input._array.shape[at] <= edge_order:
             raise ShapeError(
@@ -165,6 +165,8 @@ def _slopes(f: Tensor, dim: int, x: Tensor, edge_order: int) -> Tensor:
     neighbours.
     """
     size = f._array.shape[dim]
+    if x._type.dtype.category < FLOATING:  # whose differences may wrap around
+        x = x.to(get_default_dtype())
     x = _reshape(x, (size,) + (1,) * (f.ndim - dim - 1))
     steps = _sub(_slice(x, 0, 1, size - 1, 1), _slice(x, 0, 0, size - 1, 1))
     rises = _sub(_slice(f, dim, 1, size - 1, 1), _slice(f, dim, 0, size - 1, 1))

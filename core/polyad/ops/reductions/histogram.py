@@ -31,6 +31,9 @@ from ..sorting.searchsorted import _searchsorted
 from .max_min import _amax, _amin
 from .sums import _sum
 
+_MOST_DIMS = 64
+"""What a tensor can have, by NumPy's arrays."""
+
 # ---------------------------------------------------------------------------------------------------- counts
 
 
@@ -123,7 +126,8 @@ def _even_position(x: Tensor, bins: int, low: float, high: float) -> Tensor:
     """The bin of each element in *bins* bins of equal width, *bins* for what lies outside."""
     inside = (x >= low) & (x <= high)
     place = _where(inside, _div(_mul(_sub(x, low), bins), high - low), bins).to(int64)
-    return _where(inside & (place == bins), bins - 1, place)
+    # In a range that is narrower than the numbers are exact, the place is nan or infinite.
+    return _where(inside & ((place >= bins) | (place < 0)), bins - 1, place)
 
 
 def _histc_shape(input: Shape, bins: int, low: float, high: float) -> Shape:
@@ -169,8 +173,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
 def _check_bins(op: str, bins: Any, operands: Mapping[str, Any]) -> int:
     if isinstance(bins, bool) or not isinstance(bins, int):
         raise ArgumentTypeError(f"{op}: bins is {bins!r}, not an int", operands=operands, fix="pass an int")
-    if bins <= 0:
-        raise ShapeError(f"{op}: bins is {bins}, not positive", operands=operands, fix="ask for 1 bin or more")
+    if not 0 < bins < 2**62:
+        raise ShapeError(
+            f"{op}: bins is {bins}, not in [1, 2**62)", operands=operands, fix="ask for 1 bin or more, and fewer"
+        )
     return bins
 
 
@@ -400,6 +406,12 @@ def histogramdd(
     if len(shape) < 2:
         raise ShapeError(
             "histogramdd: input has fewer than two dimensions", operands={"input": input}, fix="unsqueeze it"
+        )
+    if shape[-1] > _MOST_DIMS:
+        raise ShapeError(
+            f"histogramdd: a histogram of {shape[-1]:,} dimensions, the last of input, is asked for",
+            operands={"input": input},
+            fix=f"give points of at most {_MOST_DIMS} coordinates",
         )
     operands = _checked("histogramdd", input, weight, shape[:-1])
     points = _reshape(input.detach(), (math.prod(shape[:-1]), shape[-1]))

@@ -8,7 +8,7 @@ from typing import Any
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
 from ...dtypes import int64
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, OutOfMemory, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.factories import _arange, _full
@@ -56,7 +56,9 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 
 def _count(size: int, r: int, replace: bool) -> int:
-    return math.comb(size + r - 1, r) if replace else math.comb(size, r)
+    """How many choices there are; 2**64 for at least so many, which would take long to count."""
+    among = size + r - 1 if replace else size
+    return 2**64 if min(r, among - r) >= 64 else math.comb(max(among, 0), r)
 
 
 def _chosen(input: Shape, r: int, replace: bool) -> Shape:
@@ -90,7 +92,16 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     type_ = input._type
     if r == 0:
         return _full((0,), 0, type_.dtype, type_.device)
-    return _combinations(input, r, bool(with_replacement))
+    total, most = _chosen((input._array.shape[0],), r, bool(with_replacement))
+    if total * most >= 2**60:
+        raise OutOfMemory(
+            f"combinations: there is no memory for so many rows of {most:,} elements",
+            operands={"input": input},
+            fix="choose fewer elements",
+        )
+    # What does not fit into memory, or is nothing, is known before it is built column by column.
+    result: Tensor = input.new_empty((total, most))
+    return _combinations(input, r, bool(with_replacement)) if total else result
 
 
 def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:

@@ -15,7 +15,7 @@ from .reshape import _expand, _reshape, _unsqueeze
 
 
 @method()
-def repeat(input: Tensor, *sizes: Any) -> Tensor:
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """A copy of *input* repeated along each dimension; more sizes than dimensions make new ones in front.
 
     Raises RuntimeError for fewer sizes than dimensions or negative ones.
@@ -25,7 +25,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]])
     """
-    times = normalize_shape(sizes, "repeat")
+    times = normalize_shape(repeats, "repeat")
     shape = check_tensor(input, "repeat", "input")._array.shape
     if len(times) < len(shape) or any(time < 0 for time in times):
         raise ShapeError(

@@ -10,6 +10,7 @@ declare a cheaper gradient.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 @function()
-def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
+def view(input: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """The same memory in another shape, or its bits read as another dtype; never a copy. One size may be -1.
 
     With a dtype of another size the last dimension, which must be contiguous, grows or shrinks accordingly. A view as
@@ -132,13 +133,13 @@ def view(input: Tensor, *shape: Any, dtype: DType | None = None) -> Tensor:
     tensor([1065353216], dtype=polyad.int32)
     """
     check_tensor(input, "view", "input")
-    if dtype is None and len(shape) == 1 and isinstance(shape[0], DType):
-        dtype = shape[0]
+    if dtype is None and len(size) == 1 and isinstance(size[0], DType):
+        dtype = size[0]
     if dtype is not None:
         if not isinstance(dtype, DType):
             raise ArgumentTypeError(f"view: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.int32")
         return _view_dtype(input, dtype, input._type.dtype.itemsize)
-    return _reshape_view(input, infer_shape(normalize_shape(shape, "view"), math.prod(input._array.shape), "view"))
+    return _reshape_view(input, infer_shape(normalize_shape(size, "view"), math.prod(input._array.shape), "view"))
 
 
 @declare_view(dtype=keyed_dtype)
@@ -423,7 +424,7 @@ moveaxis = alias("moveaxis", movedim)
 
 
 @function()
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+def expand(input: Tensor, *size: Any) -> Tensor:
     """A view with size-1 dimensions repeated without copying; -1 keeps a size, new dimensions come first.
 
     Raises RuntimeError for a size that does not fit.
@@ -434,7 +435,7 @@ def expand(input: Tensor, *sizes: Any) -> Tensor:
             [2, 2, 2]])
     """
     check_tensor(input, "expand", "input")
-    wanted = normalize_shape(sizes, "expand")
+    wanted = normalize_shape(size, "expand")
     lead = len(wanted) - input.ndim
     if lead < 0 or any(size < 0 for size in wanted[:lead]) or any(size < -1 for size in wanted):
         raise ShapeError(
@@ -559,10 +560,11 @@ def _adjoints(self: Tensor) -> Tensor:
 
 
 def _matrix_adjoint(self: Tensor, name: str = "mH") -> Tensor:
-    from ..pointwise.arithmetic import conjugate
+    from ..pointwise.arithmetic import conjugate_view
 
     _check_matrix(self, name)
-    return conjugate(transpose(self, -2, -1) if self.ndim else self)
+    turned = transpose(self, -2, -1) if self.ndim else self
+    return conjugate_view(turned) if self._type.dtype.is_complex else turned
 
 
 def _check_matrix(tensor: Tensor, name: str) -> None:
@@ -574,6 +576,7 @@ def relaid(call: Any) -> None:
     """Declare the in-place form of a view function: the tensor itself takes the view's layout."""
     name = call.__name__ + "_"
 
+    @functools.wraps(call)
     def form(self: Tensor, *args: Any) -> Tensor:
         from ...dispatch.inplace import take_layout
         from ...history.grad_mode import enable_grad

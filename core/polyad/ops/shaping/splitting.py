@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ...dispatch.op import function
+from ...dispatch.op import alias, function
 from ...dispatch.views import apply_views, layout_of
-from ...errors import ArgumentTypeError, IndexOutOfRange, ShapeError
+from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeError
 from ...layout import Layout, Shape, normalize_dim, normalize_shape
 from ...state import state
 from ...tensor import Tensor, check_tensor
@@ -19,6 +19,10 @@ from ..indexing.slicing import _select, _slice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_MOST_VIEWS = 1 << 27
+"""Beyond, the Python objects alone would take tens of gigabytes."""
 
 
 @function()
@@ -34,6 +38,12 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not ndim:
         raise IndexOutOfRange("unbind: a 0-d tensor has no dimension", operands={"input": input}, fix="use .item()")
     size = input._array.shape[at]
+    if size > _MOST_VIEWS:
+        raise OutOfMemory(
+            f"unbind: there is no memory for {size:,} tensors",
+            operands={"input": input},
+            fix="index the tensor instead",
+        )
     if state.modes:
         return tuple([_select(input, at, index) for index in range(size)])
     shape, strides, offset = layout_of(input)
@@ -80,7 +90,7 @@ def _joined(gradients: Sequence[Tensor | None], shapes: Sequence[Shape], dim: in
     return _cat(_with_zeros(gradients, shapes), dim)
 
 
-@function()
+@function(also={"split_size": "split_size_or_sections"})
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of dimension *dim*: of one size (the last may be smaller), or of the listed sizes.
 
@@ -139,7 +149,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _pieces(input, at, [0] * count) if step == 0 else split(input, step, at)
 
 
-@function()
+@function(
+    also={
+        "sections": "indices_or_sections",
+        "indices": "indices_or_sections",
+        "tensor_indices_or_sections": "indices_or_sections",
+    }
+)
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of dimension *dim*: as many as given, as equal as can be, or cut before each of the given
     indices.
@@ -216,7 +232,7 @@ def _split_along(input: Tensor, indices_or_sections: Any, dim: int, least: int, 
     return tensor_split(input, indices_or_sections, dim)
 
 
-@function()
+@function(also={"sections": "indices_or_sections", "indices": "indices_or_sections"})
 def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of equal pieces side by side, or cut before the given indices: along dimension 1, or 0 of a vector.
 
@@ -230,7 +246,7 @@ def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _split_along(input, indices_or_sections, dim, 1, "hsplit")
 
 
-@function()
+@function(also={"sections": "indices_or_sections", "indices": "indices_or_sections"})
 def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of equal pieces one below another, or cut before the given indices: along dimension 0.
 
@@ -243,7 +259,7 @@ def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     return _split_along(input, indices_or_sections, 0, 2, "vsplit")
 
 
-@function()
+@function(also={"sections": "indices_or_sections", "indices": "indices_or_sections"})
 def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of equal pieces one behind another, or cut before the given indices: along dimension 2.
 
@@ -254,3 +270,9 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
     [polyad.Size([2, 2, 1]), polyad.Size([2, 2, 3])]
     """
     return _split_along(input, indices_or_sections, 2, 3, "dsplit")
+
+
+# In PyTorch these differ from split and chunk in what may be written to; here all may be.
+alias("unsafe_chunk", chunk)
+alias("unsafe_split", split)
+alias("unsafe_split_with_sizes", split_with_sizes)

@@ -111,7 +111,7 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _where(a <= 0.5, near, _where(input < 0, _neg(tail), tail))
 
 
-gradient(erfinv, input=lambda g, out: _mul(g, _mul(exp(square(out)), 1 / TWO_OVER_ROOT_PI)))
+gradient(erfinv, input=lambda g, input: _mul(g, _mul(exp(square(erfinv(input))), 1 / TWO_OVER_ROOT_PI)))
 
 
 def _probit_tail(p: Tensor) -> Tensor:

@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError
+from ...dispatch.arguments import explaining
+from ...errors import ArgumentError, ArgumentTypeError, wrong_type
 from ...state import state
 from .frames import CheckpointError, Frame
 from .reentrant import run_reentrant
@@ -35,6 +36,7 @@ __all__ = [
 ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 
+@explaining
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -109,6 +111,7 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
+@explaining
 def checkpoint_sequential(
     functions: Sequence[Callable[..., Any]], segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
@@ -138,6 +141,9 @@ def checkpoint_sequential(
             f"checkpoint_sequential: unknown arguments {', '.join(kwargs)}", fix="leave them out; bind them by lambda"
         )
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    for position, step in enumerate(steps):
+        if not callable(step):
+            raise wrong_type("checkpoint_sequential", f"functions[{position}]", step, "a function or a module")
     if isinstance(segments, bool) or not isinstance(segments, int) or not 1 <= segments <= max(len(steps), 1):
         raise ArgumentError(
             f"checkpoint_sequential: {segments} segments of {len(steps)} functions",

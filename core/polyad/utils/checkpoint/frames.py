@@ -93,6 +93,7 @@ class Frame:
         "_again",
         "_args",
         "_check",
+        "_complete",
         "_device",
         "_early_stop",
         "_function",
@@ -126,6 +127,7 @@ class Frame:
         self._log = TraceLog() if (debug if settings.debug is None else settings.debug) else None
         self._holders: list[weakref.ref[Holder]] = []
         self._saved: list[tuple[Any, ...]] = []
+        self._complete = False  # whether the first call has come to its end
 
     @property
     def name(self) -> str:
@@ -141,6 +143,7 @@ class Frame:
                 stack.enter_context(self._log)
             stack.enter_context(saved_tensors_hooks(self._put_away, Holder.take))
             yield
+        self._complete = True
 
     def _put_away(self, tensor: Tensor) -> Holder:
         holder = Holder(self)
@@ -161,6 +164,8 @@ class Frame:
             if count == wanted:
                 if self._early_stop:
                     raise stop
+                if not self._complete:  # the first call has a backward pass within, and goes on to save more
+                    return tensor
                 raise self._differs(count, tensor, log)
             if self._check and self._saved[count] != _facts(tensor):
                 raise self._differs(count, tensor, log)

@@ -22,11 +22,13 @@ from typing import Any
 
 import polyad
 from polyad import errors
+from polyad.dispatch.arguments import explaining
 from polyad.utils.data.dataset import GatheredSamples
 
 __all__ = ["default_collate", "default_convert"]
 
 
+@explaining
 def default_collate(batch: Sequence[Any]) -> Any:
     """Join samples into a batch, part by part (see the table above).
 
@@ -67,6 +69,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     )
 
 
+@explaining
 def default_convert(sample: Any) -> Any:
     """Turn the NumPy arrays in a sample into tensors and leave everything else as it is: for loading without batches.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 import polyad
 from polyad import errors
+from polyad.dispatch.arguments import explaining
 
 if TYPE_CHECKING:
     from polyad import Generator, Tensor
@@ -136,6 +137,7 @@ class TensorDataset(Dataset[tuple["Tensor", ...]]):
 
     tensors: tuple[Tensor, ...]
 
+    @explaining
     def __init__(self, *tensors: Tensor) -> None:
         for position, tensor in enumerate(tensors):
             if not isinstance(tensor, polyad.Tensor):
@@ -183,6 +185,7 @@ class ConcatDataset(Dataset[T_co]):
     datasets: list[Dataset[T_co]]
     cumulative_sizes: list[int]
 
+    @explaining
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
@@ -190,6 +193,8 @@ class ConcatDataset(Dataset[T_co]):
                 "ConcatDataset: there is no dataset to join", fix="pass a list of at least one dataset"
             )
         for position, dataset in enumerate(self.datasets):
+            if not (isinstance(dataset, IterableDataset) or hasattr(dataset, "__len__")):
+                raise errors.wrong_type("ConcatDataset", f"datasets[{position}]", dataset, "a dataset with a length")
             if isinstance(dataset, IterableDataset):
                 raise errors.ArgumentTypeError(
                     f"ConcatDataset: dataset {position} ({type(dataset).__name__}) is iterable-style and has no index",
@@ -264,6 +269,7 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
+@explaining
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = None
 ) -> list[Subset[T]]:
@@ -284,6 +290,14 @@ def random_split(
     >>> sorted(list(train) + list(held_out)) == list(range(10))
     True
     """
+    if not hasattr(dataset, "__len__"):
+        raise errors.wrong_type("random_split", "dataset", dataset, "a dataset with a length")
+    lengths = list(lengths)
+    for position, length in enumerate(lengths):
+        if not isinstance(length, (int, float)):
+            raise errors.wrong_type("random_split", f"lengths[{position}]", length, "a number")
+    if not lengths:
+        raise errors.ArgumentError("random_split: lengths is empty", fix="give the length of each part")
     total = len(cast(Any, dataset))
     counts = _counts_of_fractions(lengths, total) if math.isclose(sum(lengths), 1.0) else list(lengths)
     if sum(counts) != total or any(count < 0 or count != int(count) for count in counts):

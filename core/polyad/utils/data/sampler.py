@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import polyad
 from polyad import errors
+from polyad.dispatch.arguments import explaining
 
 if TYPE_CHECKING:
     from polyad import Generator
@@ -90,6 +91,7 @@ class RandomSampler(Sampler[int]):
     [0, 1, 2, 3]
     """
 
+    @explaining
     def __init__(
         self,
         data_source: Sized,
@@ -163,6 +165,7 @@ class WeightedRandomSampler(Sampler[int]):
     [1, 1]
     """
 
+    @explaining
     def __init__(
         self,
         weights: Sequence[float],
@@ -210,6 +213,7 @@ class BatchSampler(Sampler[list[int]]):
     [[0, 1], [2, 3], [4]]
     """
 
+    @explaining
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(drop_last, bool):
             raise errors.ArgumentError(

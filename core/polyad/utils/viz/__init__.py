@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import ArgumentError, ArgumentTypeError
-from ...files import trouble
+from ...files import replacing
 from .boxes import Chart, of_captured, of_tensors
 from .drawing import dot, svg
 from .layering import arrange
@@ -51,11 +51,8 @@ class Picture:
             content = self.dot()
         else:
             raise ArgumentError(f"Picture.save: {text} is neither SVG nor DOT", fix="end its name in .svg or .dot")
-        try:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(content)
-        except OSError as error:
-            raise trouble("Picture.save", path, error, "choose a file that you may write") from error
+        with replacing(path, "Picture.save") as file:
+            file.write(content.encode())
 
     def _repr_svg_(self) -> str:
         return self.svg()

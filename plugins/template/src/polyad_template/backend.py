@@ -41,4 +41,4 @@ class TemplateBackend(Backend):
         return Buffer(root, dtype, shape, strides, offset)
 
     def data_ptr(self, array):
-        return id(array.memory) + array.offset
+        return array.values().__array_interface__["data"][0]

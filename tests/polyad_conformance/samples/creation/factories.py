@@ -173,6 +173,13 @@ SAMPLES = [
         kwargs={"dtype": DTYPE},
         dtypes=EVERYTHING,
     ),
+    Sample(
+        op="empty_permuted",
+        inputs=lambda make: ((2, 3, 4), (1, 0, 2)),
+        reference=lambda shape, order, dtype: OnlyShape(shape),
+        kwargs={"dtype": DTYPE},
+        dtypes=EVERYTHING,
+    ),
     *from_data("tensor"),
     *from_data("as_tensor"),
     *from_data("asarray"),
@@ -274,6 +281,13 @@ ERRORS = [
         call=lambda op, tensor: op((2, 3), (1,)),
         raises=(RuntimeError, ValueError),
         match=r"empty_strided: .*stride",
+    ),
+    ErrorCase(
+        op="empty_permuted",
+        name="a dimension twice",
+        call=lambda op, tensor: op((2, 3), (0, 0)),
+        raises=RuntimeError,
+        match=r"empty_permuted: physical_layout \(0, 0\)",
     ),
     ErrorCase(
         op="full_like",

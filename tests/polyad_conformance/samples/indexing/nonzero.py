@@ -6,6 +6,12 @@ import numpy as np
 
 from ...sample import EVERYTHING, ErrorCase, Sample, as_int64
 
+
+def first_places(x, size, fill_value=-1):
+    places = np.argwhere(x)[:size]
+    return np.concatenate([places, np.full((size - len(places), x.ndim), fill_value)])
+
+
 SAMPLES = [
     *[
         Sample(
@@ -25,6 +31,24 @@ SAMPLES = [
         dtypes=EVERYTHING[:6],
         result=as_int64,
     ),
+    *[
+        Sample(
+            op="nonzero_static",
+            name=name,
+            inputs=lambda make, shape=shape: (make(shape, -1, 1),),
+            reference=first_places,
+            kwargs={"size": size, **settings},
+            dtypes=EVERYTHING[:6],
+            result=as_int64,
+        )
+        for name, shape, size, settings in (
+            ("fewer", (4, 5), 2, {}),
+            ("more", (2, 3), 9, {}),
+            ("filled", (5,), 7, {"fill_value": 3}),
+            ("none", (2, 2), 0, {}),
+            ("0-d", (), 2, {}),
+        )
+    ],
 ]
 
 ERRORS = [
@@ -38,4 +62,11 @@ ERRORS = [
         )
         for op in ("nonzero", "argwhere")
     ],
+    ErrorCase(
+        op="nonzero_static",
+        name="negative size",
+        call=lambda op, tensor: op(tensor(2), size=-1),
+        raises=RuntimeError,
+        match=r"nonzero_static: size -1 is negative",
+    ),
 ]

@@ -81,6 +81,12 @@ def functional(op, name, inputs, reference, **kwargs):
     )
 
 
+def far_from_zero(make, shape):
+    """Of which the mean of squares less the square of the mean keeps no digits."""
+    values = make(shape)
+    return (values + np.asarray(300).astype(values.dtype)).astype(values.dtype)
+
+
 PRECISE = (float64, complex128)
 
 
@@ -105,6 +111,35 @@ SAMPLES = [
         lambda make: (make((4, 3)), None, None),
         lambda x, mean, var, training, eps: batch_norm(x, eps=eps),
         training=True,
+        eps=0.5,
+    ),
+    functional(
+        "batch_norm",
+        "training, far from 0",
+        lambda make: (far_from_zero(make, (3, 2, 4)), None, None),
+        lambda x, mean, var, training, eps: batch_norm(x, eps=eps),
+        training=True,
+        eps=0.5,
+    ),
+    functional(
+        "layer_norm",
+        "far from 0",
+        lambda make: (far_from_zero(make, (3, 16)), (16,)),
+        lambda x, shape, eps: normalized(x, (1,), eps),
+        eps=0.5,
+    ),
+    functional(
+        "group_norm",
+        "far from 0",
+        lambda make: (far_from_zero(make, (3, 4, 5)), 2),
+        lambda x, groups, eps: normalized(x.reshape(3, 2, 10), (2,), eps).reshape(3, 4, 5),
+        eps=0.5,
+    ),
+    functional(
+        "instance_norm",
+        "far from 0",
+        lambda make: (far_from_zero(make, (3, 4, 16)),),
+        lambda x, eps: normalized(x, (2,), eps),
         eps=0.5,
     ),
     functional(

@@ -41,6 +41,13 @@ def pad(name, shape, amounts, dtypes=FLOATS, **settings):
 
 
 SAMPLES = [
+    Sample(
+        op="constant_pad_nd",
+        inputs=lambda make: (make((2, 3)), (1, 2, 0, 1), 3),
+        reference=lambda x, amounts, value: padded(x, amounts, value=value),
+        dtypes=EVERYTHING[1:],
+        aliasing="maybe",
+    ),
     pad("zeros", (2, 3), (1, 2)),
     pad("two dimensions", (2, 3, 4), (1, 0, 0, 2), value=1.5),
     pad("every dtype", (2, 3), (1, 2, 2, 1), EVERYTHING, value=1),

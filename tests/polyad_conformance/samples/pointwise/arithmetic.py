@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64, int8, int32, int64, uint8
+from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int8, int32, int64, uint8
 
-from ...patterns import binary, unary, wide_integers
+from ...patterns import beside_a_number, binary, unary, wide_integers
 from ...sample import (
     BOOL,
     COMPLEX,
@@ -43,25 +43,26 @@ def divided(make, shape):
 def remainder(a, b):
     """The remainder with the divisor's sign, from its definition."""
     if a.dtype.kind == "i":
-        return a - b * np.floor(np.asarray(a / b)).astype(np.int64)
+        return a - b * floor_of_quotient(a, b)
     left = np.fmod(a, b)
     return np.where((left != 0) & ((left < 0) != (b < 0)), left + b, left)
 
 
 def remainder_towards_zero(a, b):
     if np.asarray(a).dtype.kind == "i":
-        return a - b * np.trunc(np.asarray(a / b)).astype(np.int64)
+        return a - b * trunc_of_quotient(a, b)
     return np.fmod(a, b)
 
 
 def floor_of_quotient(a, b):
-    whole = np.floor(np.true_divide(a, b))
-    return whole.astype(np.int64) if np.asarray(a).dtype.kind == "i" else whole
+    return np.floor_divide(a, b)  # of a negative quotient that underflows it is -1, where the floor of a / b is -0
 
 
 def trunc_of_quotient(a, b, rounding_mode="trunc"):
-    whole = np.trunc(np.true_divide(a, b))
-    return whole.astype(np.int64) if np.asarray(a).dtype.kind == "i" else whole
+    if np.asarray(a).dtype.kind != "i":
+        return np.trunc(np.true_divide(a, b))
+    floor = np.floor_divide(a, b)
+    return floor + ((floor * b != a) & ((a < 0) != (b < 0)))
 
 
 def sign(x):
@@ -203,9 +204,7 @@ SAMPLES = [
         reference=lambda a, b: np.rint((a - remainder(a, b)) / b),  # the quotient itself may round up to a whole number
         dtypes=REAL_FLOATS,
     ),
-    *binary(
-        "remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, special=False, number=3
-    ),
+    *binary("remainder", remainder, draw=apart, draw_other=divided, dtypes=REAL, gradient=True, number=3),
     *binary(
         "fmod",
         remainder_towards_zero,
@@ -213,8 +212,18 @@ SAMPLES = [
         draw_other=divided,
         dtypes=REAL,
         gradient=True,
-        special=False,
         number=3,
+    ),
+    *[
+        beside_a_number(op, reference)
+        for op, reference in (("sub", np.subtract), ("remainder", remainder), ("fmod", np.fmod))
+    ],
+    Sample(
+        op="floor_divide",
+        name="a number beside half types",  # which is not rounded
+        inputs=lambda make: (np.array([0.3, -0.3, 0.9, 1.2]).astype(make(()).dtype), 0.3),
+        reference=lambda a, number: np.floor(a / number),
+        dtypes=(float16, bfloat16),
     ),
     Sample(
         op="remainder",
@@ -242,7 +251,7 @@ SAMPLES = [
         steps=6,
     ),
     Sample(op="sgn", name="complex zeros", inputs=lambda make: (make((3,)) * 0,), reference=sgn, dtypes=COMPLEX),
-    *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe", special=False),
+    *unary("conj", np.conjugate, dtypes=NUMBERS, gradient=True, aliasing="maybe"),
     *[
         Sample(
             op="lerp",

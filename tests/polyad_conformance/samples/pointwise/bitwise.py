@@ -15,7 +15,7 @@ def shifts(make, shape):
 
 
 def shifted_right(a, b):
-    return np.floor(a / 2.0**b).astype(np.int64)
+    return np.floor_divide(a, 2**b)
 
 
 def truth(make, shape):

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyad.dtypes import complex64, float64, int8, int64, uint8
 
-from ...patterns import binary, unary, wide_integers
+from ...patterns import beside_a_number, binary, unary, wide_integers
 from ...sample import COMPLEX, EVERYTHING, FLOATS, REAL, REAL_FLOATS, ErrorCase, Sample, as_bool
 
 
@@ -23,6 +23,7 @@ def compared(name, reference, dtypes):
     """A comparison; with numbers that an integer dtype cannot hold, which are taken modulo 2**bits."""
     return [
         *binary(name, reference, draw=few, dtypes=dtypes, result=as_bool, number=1),
+        beside_a_number(name, reference, result=as_bool),
         wide_integers(name, reference, result=as_bool),
         Sample(
             op=name,
@@ -60,11 +61,11 @@ def close(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def neighbours(make, shape):
     """Two arrays, some elements of which are equal, some near and some apart."""
-    a = make(shape)
+    a = make(shape) if make.dtype in FLOATS else make(shape, -9, 9)
     if make.dtype in FLOATS:
         b = a * np.asarray(make.random.choice([1.0, 1.001, 1.5], shape)).astype(a.dtype)
     else:
-        b = np.where(make.random.integers(0, 2, shape), a, make(shape))
+        b = np.where(make.random.integers(0, 2, shape), a, make(shape, -9, 9))
     return a, np.asarray(b).astype(a.dtype)
 
 

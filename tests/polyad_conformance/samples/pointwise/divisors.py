@@ -15,9 +15,13 @@ gcd = np.vectorize(math.gcd, otypes=[np.int64])
 lcm = np.vectorize(math.lcm, otypes=[np.int64])
 
 
+def small(make, shape):
+    return make(shape, -9, 9)  # their least common multiples fit into int8
+
+
 SAMPLES = [
-    *binary("gcd", gcd, dtypes=INTEGERS, number=None),
-    *binary("lcm", lcm, dtypes=INTEGERS, number=None),
+    *binary("gcd", gcd, draw=small, dtypes=INTEGERS, number=None),
+    *binary("lcm", lcm, draw=small, dtypes=INTEGERS, number=None),
     Sample(
         op="gcd",
         name="neighbouring Fibonacci numbers",

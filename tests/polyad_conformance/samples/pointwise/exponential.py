@@ -34,6 +34,14 @@ def logit(x, eps=None):
     return np.log(x / (1 - x))
 
 
+def log1p_by_parts(z):
+    z = z.astype(complex)
+    small = abs(z) < 2
+    with np.errstate(over="ignore"):
+        near = np.log1p(np.where(small, z.real * (z.real + 2) + z.imag**2, 0)) / 2
+    return np.where(small & (near > -0.3), near, np.log(abs(1 + z))) + 1j * np.arctan2(z.imag, 1 + z.real)
+
+
 def logaddexp(a, b):
     larger, smaller = np.maximum(a, b), np.minimum(a, b)
     return np.where(np.isinf(larger) & (a == b), larger, larger + np.log1p(np.exp(smaller - larger)))
@@ -98,6 +106,22 @@ SAMPLES = [
         dtypes=REAL_FLOATS,
         steps=3,
     ),
+    *[
+        Sample(
+            op="log1p",
+            name=name,
+            inputs=lambda make, values=values: (np.array(values).astype(make(()).dtype),),
+            reference=log1p_by_parts,
+            dtypes=COMPLEX,
+            steps=4,
+            # A part that is small beside the other has its digits, too.
+            holds=lambda result, z: np.testing.assert_allclose(result.real, log1p_by_parts(z).real, rtol=1e-6),
+        )
+        for name, values in (
+            ("complex, near 0", [1e-19 + 1e-18j, -1e-10 + 1e-8j, 1e-3 + 1e-4j, 1e-8 - 1j]),
+            ("complex, far out", [3e38 + 3e38j, -3e38 + 1j, 1e30 - 1e-5j, -1 + 1e-20j]),
+        )
+    ],
     Sample(
         op="sigmoid",
         name="far out",
@@ -112,7 +136,6 @@ SAMPLES = [
         draw=inside,
         dtypes=REAL_FLOATS,
         gradient=True,
-        special=False,
         steps=8,
         magnitude=lambda x: np.maximum(1, np.abs(logit(x))),
     ),

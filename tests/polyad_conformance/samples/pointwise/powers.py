@@ -61,7 +61,6 @@ SAMPLES = [
         dtypes=REAL_FLOATS,
         gradient=True,
         magnitude=power_sizes,
-        special=False,
         steps=6,
     ),
     Sample(
@@ -163,7 +162,6 @@ SAMPLES = [
         result=as_float,
         gradient=True,
         steps=8,
-        special=False,
     ),
     Sample(
         op="rsqrt",

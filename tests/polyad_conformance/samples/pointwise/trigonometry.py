@@ -99,7 +99,6 @@ SAMPLES = [
         gradient=True,
         steps=10,
         magnitude=beside_one(np.tan),
-        special=False,
     ),
     *unary("asin", np.arcsin, draw=inside, dtypes=NUMBERS, result=as_float, gradient=True, steps=10),
     *unary("acos", np.arccos, draw=inside, dtypes=NUMBERS, result=as_float, gradient=True, steps=10),

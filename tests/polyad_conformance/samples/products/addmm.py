@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import complex128, float16, float32, float64, int64
+from polyad.dtypes import complex128, float16, float32, float64, int8, int64, uint8
 
 from ...sample import BOOL, NUMBERS, ErrorCase, Sample
 
@@ -95,6 +95,14 @@ SAMPLES = [
         inputs=lambda make: (make((3, 4)), make((3,)), make((4,))),
         reference=lambda input, a, b: input | np.outer(a, b),
         dtypes=BOOL,
+    ),
+    Sample(
+        op="addr",
+        name="products beyond the vectors' dtype",
+        inputs=lambda make: (make((3, 4)), make.of(int8)((3,), 50, 100), make.of(uint8)((4,), 50, 100)),
+        reference=lambda input, a, b: input + np.outer(a, b),
+        magnitude=lambda input, a, b: np.abs(input) + np.outer(a, b),
+        dtypes=(int64, float32),
     ),
 ]
 

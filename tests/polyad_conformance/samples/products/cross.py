@@ -15,7 +15,7 @@ DIFFERENTIABLE = (float64, complex128)
 
 def crossed(a, b, dim=-1):
     a, b = np.broadcast_arrays(np.moveaxis(a, dim, 0), np.moveaxis(b, dim, 0))
-    levi_civita = np.zeros((3, 3, 3))
+    levi_civita = np.zeros((3, 3, 3), a.dtype)
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         levi_civita[i, j, k], levi_civita[i, k, j] = 1, -1
     made = np.einsum("ijk,j...,k...->i...", levi_civita, a, b)

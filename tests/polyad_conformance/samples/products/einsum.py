@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from polyad.dtypes import complex128, float16, float32, float64, int64
+from polyad.dtypes import bool_, complex128, float16, float32, float64, int64, uint8
 
-from ...sample import NUMBERS, ErrorCase, Sample, as_sum
+from ...sample import INTEGERS, NUMBERS, ErrorCase, Sample, as_int64, as_sum
 
 FEW = (int64, float16, float32, float64, complex128)
 DIFFERENTIABLE = (float64, complex128)
@@ -95,6 +95,37 @@ SAMPLES = [
         gradient=(0, 2),
         length=3,
     ),
+    *[
+        Sample(
+            op="einsum",
+            name=f"{equation} of {alone.name} and another dtype",
+            inputs=lambda make, equation=equation, alone=alone, rest=rest: (
+                equation,
+                make.of(alone)((40,), 1, 100),
+                *[make(one) for one in rest],
+            ),
+            reference=summed,
+            magnitude=magnitude,
+            dtypes=(float32, float64),
+            gradient=tuple(range(2, 2 + len(rest))),
+            steps=8,
+            length=120,
+        )
+        for equation, alone, rest in (
+            ("i,j->j", bool_, ((2,),)),
+            ("i,->", uint8, ((),)),
+            ("i,jk,k->j", uint8, ((2, 3), (3,))),
+            ("i,i,j->j", uint8, ((40,), (3,))),
+        )
+    ],
+    Sample(
+        op="einsum",
+        name="integers that are summed alone",
+        inputs=lambda make: ("i,j->j", make((40,), 1, 100), make((2,), 1, 100)),
+        reference=summed,
+        dtypes=INTEGERS,
+        result=as_int64,
+    ),
 ]
 
 
@@ -120,11 +151,4 @@ ERRORS = [
     wrong("no operand", r"einsum: there is no operand", "ij", raises=ValueError),
     wrong("a number", r"einsum: operand 1 is int", "i,i", (2,), 3, raises=TypeError),
     wrong("subscript out of range", r"einsum: the subscript 52 is not in", (2, 3), [0, 52], raises=ValueError),
-    ErrorCase(
-        op="einsum",
-        name="two dtypes",
-        call=lambda op, tensor: op("ij,jk", tensor(2, 3), tensor(3, 2, dtype=float16)),
-        raises=RuntimeError,
-        match=r"einsum: .*same dtype",
-    ),
 ]

@@ -64,6 +64,8 @@ def running_log_sum(x, dim):
     if not x.ndim:
         return x
     with np.errstate(all="ignore"):
+        if not np.iscomplexobj(x):
+            return np.logaddexp.accumulate(x, axis=dim)
         top = np.max(x.real, axis=dim, keepdims=True, initial=-1e3, where=np.isfinite(x.real))
         return np.log(np.cumsum(np.exp(x - top), axis=dim)) + top
 

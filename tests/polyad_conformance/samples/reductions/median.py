@@ -53,7 +53,7 @@ def commonest(x, dim=-1, keepdim=False):
         return np.zeros(0, x.dtype), np.zeros(0, np.int64)
 
     def of(line):
-        counts = {value: np.count_nonzero(line == value) for value in line.tolist()}
+        counts = {value: np.count_nonzero(line == value) for value in set(line.tolist())}
         best = min(counts, key=lambda value: (-counts[value], value))
         return best, np.flatnonzero(line == best)[-1]
 

@@ -121,7 +121,7 @@ def lists_blocks_as_they_end(backend: Saboteur, patch: pytest.MonkeyPatch) -> No
     backend.replace("nonzero", make)
 
 
-@caught_by("check_large_indexing")
+@caught_by("check_large_writes")
 def adds_within_blocks_alone(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """What blocks add to one place is not added up: the last block's sum is kept."""
 

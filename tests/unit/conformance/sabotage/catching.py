@@ -7,7 +7,17 @@ from functools import partial
 
 from polyad_conformance import test_ops, test_overrides
 from polyad_conformance.calls import FellBack, Target, UnsupportedByDeclaration
-from polyad_conformance.checks import accounts, devices, integers, large, ordering, promotion, storage, training
+from polyad_conformance.checks import (
+    accounts,
+    devices,
+    integers,
+    large,
+    ordering,
+    promotion,
+    rounding,
+    storage,
+    training,
+)
 from polyad_conformance.samples import families
 
 from .saboteur import NAME
@@ -22,7 +32,9 @@ DEVICE_CHECKS = {
         devices.check_transfer,
         training.check_training,
         *large.CHECKS,
+        *rounding.CHECKS,
         integers.check_wide_integers,
+        integers.check_wide_sums,
     )
 }
 

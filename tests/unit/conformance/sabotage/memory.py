@@ -11,7 +11,7 @@ import numpy as np
 from polyad_fake.device import FakeDevice
 
 from polyad.backend import Kernel
-from polyad.dtypes import bfloat16
+from polyad.dtypes import bfloat16, float32, float64
 from polyad.interop.numpy import numpy_dtype
 from polyad_numpy.backend import NumpyBackend
 
@@ -64,10 +64,21 @@ def copies_windows(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Saboteur, "as_strided", lambda self, *args: honest(self, *args).copy())
 
 
-@caught_by("check_as_strided")
+@caught_by("check_data_ptr")
 def names_the_allocation_for_an_address(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
     """All windows of a memory have the same data_ptr."""
     patch.setattr(Saboteur, "data_ptr", lambda self, array: id(array.base if array.base is not None else array))
+
+
+@caught_by("check_data_ptr")
+def counts_addresses_from_objects(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """data_ptr is the id of the memory's object and an offset: inside of another memory's numbers."""
+
+    def data_ptr(self: Any, array: Any) -> int:
+        root = array if array.base is None else array.base
+        return id(root) + int(array.ctypes.data - root.ctypes.data)
+
+    patch.setattr(Saboteur, "data_ptr", data_ptr)
 
 
 @caught_by("check_casts")
@@ -252,14 +263,59 @@ def shares_a_scratch_buffer_between_threads(backend: Saboteur, patch: pytest.Mon
     backend.replace("add", make)
 
 
+@caught_by("check_writes_by_threads")
+def writes_whole_storages_back(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """A write to a window reads the memory behind it, changes the copy, and puts all of it back."""
+
+    def slowly(write: Any) -> Any:
+        def whole(self: Any, target: Any, value: Any) -> None:
+            root = target
+            while isinstance(root.base, np.ndarray):
+                root = root.base
+            if not root.flags.c_contiguous or root.size <= target.size:
+                return write(self, target, value)
+            changed = root.copy()
+            begin = target.ctypes.data - root.ctypes.data
+            write(self, np.ndarray(target.shape, target.dtype, changed, begin, target.strides), value)
+            time.sleep(0.0005)  # lets another thread in
+            root[...] = changed
+
+        return whole
+
+    patch.setattr(Saboteur, "copy", slowly(NumpyBackend.copy))
+    patch.setattr(Saboteur, "fill", slowly(NumpyBackend.fill))
+
+
 # ------------------------------------------------------------------------------------------------ what is declared
 
 
 @caught_by("check_declaration")
-def declares_doubles_without_their_arithmetic(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
-    """float64 is among the dtypes, fp64 is not among the features."""
-    capabilities = dataclasses.replace(backend.info.capabilities, features=frozenset())
+def declares_complex_numbers_without_their_parts(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """complex128 is among the dtypes, float64 is not."""
+    capabilities = backend.info.capabilities
+    capabilities = dataclasses.replace(capabilities, dtypes=capabilities.dtypes - {float64})
     backend.info = dataclasses.replace(backend.info, capabilities=capabilities)
+
+
+@caught_by("check_out_of_memory")
+def exceeds_its_own_limit(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """An array of more bytes than the declared max_allocation is given out."""
+    capabilities = dataclasses.replace(backend.info.capabilities, limits={"max_allocation": 1 << 20})
+    backend.info = dataclasses.replace(backend.info, capabilities=capabilities)
+
+
+@caught_by("check_dlpack")
+def counts_all_devices_as_one(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """The second device has the DLPack number of the first."""
+    backend.info = dataclasses.replace(backend.info, indexed=True)
+    patch.setattr(Saboteur, "device_count", lambda self: 2)
+    patch.setattr(Saboteur, "dlpack_id", lambda self, device: 0)
+
+
+@caught_by("check_dlpack")
+def copies_what_it_exports(backend: Saboteur, patch: pytest.MonkeyPatch) -> None:
+    """from_dlpack reads the memory once, and shares nothing."""
+    patch.setattr(Saboteur, "from_dlpack", lambda self, source, device: (source.__dlpack__().copy(), float32))
 
 
 @caught_by("check_declaration")

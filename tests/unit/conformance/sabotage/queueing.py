@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,3 +108,10 @@ def drops_errors_of_the_queue(backend: QueueingSaboteur, patch: pytest.MonkeyPat
             self.forget_failures()
 
     patch.setattr(Queue, "wait", wait)
+
+
+@caught_by("test_error", "index_select", backend=QueueingSaboteur)
+def hides_that_it_works_later(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
+    """Errors come with the next synchronisation, and the feature asynchronous is not declared."""
+    capabilities = dataclasses.replace(backend.info.capabilities, features=frozenset())
+    backend.info = dataclasses.replace(backend.info, capabilities=capabilities)

@@ -12,6 +12,7 @@ import numpy as np
 from polyad_fake.backend import FakeBackend
 
 from polyad.backend import API_VERSION, Backend, BackendInfo, Capabilities, Kernel
+from polyad.interop.numpy import polyad_dtype
 from polyad_numpy.backend import NumpyBackend
 
 if TYPE_CHECKING:
@@ -24,9 +25,17 @@ class Saboteur(NumpyBackend):
     """The NumPy backend under another name, to be spoiled by setting attributes or replacing kernels."""
 
     def __init__(self) -> None:
-        capabilities = Capabilities(features=frozenset({"fp64", "fp16", "shared_host_memory"}))
-        self.info = BackendInfo(name=NAME, api_version=API_VERSION, capabilities=capabilities, indexed=False)
+        capabilities = Capabilities(features=frozenset({"shared_host_memory"}))
+        self.info = BackendInfo(
+            name=NAME, api_version=API_VERSION, capabilities=capabilities, indexed=False, dlpack=(12,)
+        )
         self.table = dict(super().kernels)
+
+    def to_dlpack(self, array: Any, stream: Any, max_version: Any) -> Any:
+        return array
+
+    def from_dlpack(self, source: Any, device: Any) -> tuple[Any, Any]:
+        return source.__dlpack__(), polyad_dtype(source.__dlpack__().dtype)
 
     @property
     def kernels(self) -> Any:

@@ -54,8 +54,9 @@ def _hardswish_backward(grad: Any, a: Any) -> Any:
 
 
 def _outside(a: Any, lambd: float) -> Any:
-    inside = np.greater_equal(a, -lambd)
-    np.logical_and(inside, np.less_equal(a, lambd), inside)
+    limit = np.asarray(lambd, a.dtype)
+    inside = np.greater_equal(a, -limit)
+    np.logical_and(inside, np.less_equal(a, limit), inside)
     return np.logical_not(inside, inside)
 
 

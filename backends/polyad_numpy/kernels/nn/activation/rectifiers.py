@@ -79,7 +79,7 @@ def _leaky_relu_backward(grad: Any, a: Any, slope: float) -> Any:
 def _elu(a: Any, alpha: float, scale: float, input_scale: float) -> Any:
     low = np.expm1(a if input_scale == 1 else np.multiply(a, input_scale))
     np.multiply(low, alpha * scale, low)
-    return choose(np.less_equal(a, 0), low, a if scale == 1 else np.multiply(a, scale))
+    return choose(np.less(a, 0), low, a if scale == 1 else np.multiply(a, scale))
 
 
 def _elu_backward(grad: Any, a: Any, alpha: float, scale: float, input_scale: float) -> Any:
@@ -92,8 +92,8 @@ def _elu_backward(grad: Any, a: Any, alpha: float, scale: float, input_scale: fl
 KERNELS = {
     "relu": Kernel(np.maximum, out=True, specialize=_relu),
     "relu_backward": Kernel(keep, specialize=_relu_backward),
-    "threshold": fused(_threshold, integers=True, halves=True),
-    "threshold_backward": fused(_threshold_backward, integers=True, halves=True),
+    "threshold": fused(_threshold, integers=True),
+    "threshold_backward": fused(_threshold_backward, integers=True),
     "leaky_relu": fused(_leaky_relu),
     "leaky_relu_backward": fused(_leaky_relu_backward),
     "elu": fused(_elu),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....fused import fused
-from ...pointwise.clamp import above, below
+from ...pointwise.clamp import below
 from ...pointwise.exponential import sigmoid
 from ...pointwise.where import choose
 from ...special.error_functions import erfc_of_magnitude
@@ -36,13 +36,12 @@ def _gelu(a: Any, approximate: str) -> Any:
         np.add(result, 1, result)
         np.multiply(result, 0.5, result)
         return np.multiply(result, a, result)
-    # max(a, 0) - |a| * erfc(|a| / sqrt(2)) / 2, which loses nothing where a is far below 0.
+    # a / 2 times erfc(-a / sqrt(2)), which is 2 - erfc(a / sqrt(2)): neither loses digits far from 0.
     size = np.absolute(a)
-    lost = erfc_of_magnitude(np.multiply(size, ROOT_HALF))
-    np.multiply(lost, size, lost)
-    np.multiply(lost, 0.5, lost)
-    np.subtract(above(a, 0, size), lost, lost)
-    return lost
+    result = erfc_of_magnitude(np.multiply(size, ROOT_HALF, size))
+    result = choose(np.greater(a, 0), np.subtract(2, result), result).view(a.dtype)
+    np.multiply(result, 0.5, result)
+    return np.multiply(result, a, result)
 
 
 def _gelu_backward(grad: Any, a: Any, approximate: str) -> Any:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from functools import cache
 from typing import Any
 
 from polyad.dtypes import DType, float32, float64
 from polyad.errors import KernelFailure
 
 from ....array import Array
+from ....runtime.kept import kept
 from .product import Product, dense
 
 _NAMES = ("libclblast.so.1", "libclblast.dylib", "clblast.dll")
@@ -25,7 +25,7 @@ _ROUTINES = {
 _ROW_MAJOR, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 
 
-@cache
+@kept
 def library() -> ctypes.CDLL | None:
     """The library; None if there is none."""
     for name in (ctypes.util.find_library("clblast"), *_NAMES):
@@ -42,7 +42,7 @@ def serves(dtype: DType) -> bool:
     return dtype in _ROUTINES and library() is not None
 
 
-@cache
+@kept
 def _routine(dtype: DType) -> Any:
     name, number = _ROUTINES[dtype]
     size, memory = ctypes.c_size_t, ctypes.c_void_p

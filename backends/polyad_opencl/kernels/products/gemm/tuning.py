@@ -17,14 +17,13 @@ import hashlib
 import threading
 import time
 from collections.abc import Sequence
-from functools import cache
 
 import pyopencl as cl
 
 from polyad.errors import KernelFailure, OutOfMemory
 
 from ....runtime import choices
-from ....runtime.programs import cache_folder
+from ....runtime.folder import cache_folder
 from .product import Product
 from .ways import Way
 
@@ -56,7 +55,7 @@ def chosen(product: Product, offered: Sequence[Way]) -> Way:
         return first
     size = (min(product.work, _LARGEST).bit_length() - 1) // 2
     own = (product.dtype, product.form, size, tuple([way.name for way in offered]))
-    known = _known(device)
+    known = _known.setdefault(device, {})
     found: Way | None = known.get(own)
     if found is None:
         with _measuring:
@@ -70,9 +69,8 @@ _measuring = threading.Lock()
 """One product at a time. Not the device's lock: compiling, inside, may wait for a thread that wants this lock."""
 
 
-@cache
-def _known(device: object) -> dict[object, Way]:
-    return {}
+_known: dict[object, dict[object, Way]] = {}
+"""By device and class."""
 
 
 def _found(product: Product, offered: Sequence[Way], sizes: str) -> Way:

@@ -10,13 +10,13 @@ To add a tile, add it to a list below. To add another way, write a class like `H
 from __future__ import annotations
 
 import hashlib
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from polyad.dtypes import DType, float32, float64
 
+from ....runtime.kept import kept
 from . import clblast, sources
 from .product import Product, dense
 from .sources import Local, Registers, Tile
@@ -128,7 +128,7 @@ FOR_GPUS: dict[str, tuple[Tile, ...]] = {
 """By `Product.form`; first the tile that is taken without measuring."""
 
 
-@cache
+@kept
 def tiles(device: Any, dtype: DType, form: str) -> tuple[Way, ...]:
     """The tiles for *form* that the device's limits allow, at least one."""
     if device.is_cpu:

@@ -8,6 +8,8 @@ from ....dispatch.structure import Pointwise, pointwise
 from ....dtypes import INTEGER, finfo
 from ....errors import ArgumentError, ShapeError
 from ....tensor import Tensor, check_tensor
+from ...declaring.half_types import in_float32
+from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _add, _mul, _sub
 from ...pointwise.clamp import _check_bounds, _clamp
 from ...pointwise.where import _where
@@ -48,7 +50,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     if low > high:
         raise ArgumentError(f"hardtanh: min_val {low} is larger than max_val {high}", fix="exchange them")
     if check_tensor(input, "hardtanh", "input")._type.dtype.category == INTEGER:
-        low, high = int(low), int(high)
+        low, high = whole("hardtanh", "min_val", low), whole("hardtanh", "max_val", high)
     return finished("hardtanh", _hardtanh, input, inplace, low, high)
 
 
@@ -147,7 +149,7 @@ gradient(_hardshrink, input=lambda g, input, lambd: _hardshrink_backward(g, inpu
 gradient(_hardshrink_backward, grad=lambda g, input, lambd: _hardshrink_backward(g, input, lambd))
 
 
-@function(namespace="Tensor")
+@function()
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where the element is within ``[-lambd, lambd]``, else the element. Raises RuntimeError unless floating.
 
@@ -162,6 +164,7 @@ alias("hardshrink", hardshrink, namespace="nn.functional")
 
 
 @composite(dtype=real("softshrink"), structure=pointwise, method=False)
+@in_float32
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
     """input moved towards 0 by lambd, and 0 where it is nearer."""
     return _where(input > lambd, _sub(input, lambd), _where(input < -lambd, _add(input, lambd), _mul(input, 0)))

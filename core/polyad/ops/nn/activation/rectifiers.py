@@ -13,6 +13,8 @@ from ....dtypes import INTEGER
 from ....errors import DTypeError, ShapeError
 from ....random.generator import Generator, default_generator
 from ....tensor import Tensor, check_tensor
+from ...declaring.half_types import in_float32
+from ...declaring.whole_numbers import whole
 from ...pointwise.arithmetic import _mul
 from ...pointwise.exponential import exp, expm1
 from ...pointwise.maximum import maximum
@@ -53,12 +55,14 @@ gradient(_relu_backward, grad=lambda g, output: _relu_backward(g, output))
 
 
 @composite(dtype=ordered("threshold"), structure=pointwise, method=False)
+@in_float32
 def _threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     """value where input is at most threshold, else input."""
     return _where(input <= threshold, value, input)
 
 
 @composite(dtype=ordered("threshold_backward"), structure=Pointwise(broadcasts=False), method=False)
+@in_float32
 def _threshold_backward(grad: Tensor, input: Tensor, threshold: float) -> Tensor:
     """0 where input is at most threshold, else grad."""
     return _where(input <= threshold, 0, grad)
@@ -81,7 +85,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     limit, low = number("threshold", "threshold", threshold), number("threshold", "value", value)
     if check_tensor(input, "threshold", "input")._type.dtype.category == INTEGER:
-        limit, low = int(limit), int(low)
+        limit, low = whole("threshold", "threshold", limit), whole("threshold", "value", low)
     return finished("threshold", _threshold, input, inplace, limit, low)
 
 
@@ -132,7 +136,7 @@ gradient(
 )
 
 
-@function(namespace="Tensor")
+@function()
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The element where it is positive, *weight* times it elsewhere, with a learned weight (He et al. 2015).
 
@@ -243,9 +247,9 @@ rrelu_ = in_place(rrelu)
 
 @composite(dtype=real("elu"), structure=pointwise, method=False)
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
-    """scale * input where positive, scale * alpha * expm1(input_scale * input) elsewhere."""
+    """scale * alpha * expm1(input_scale * input) where negative, scale * input elsewhere."""
     below = _mul(expm1(_mul(input, input_scale)), alpha * scale)
-    return _where(input <= 0, below, _mul(input, scale))
+    return _where(input < 0, below, _mul(input, scale))
 
 
 @composite(dtype=real("elu_backward"), structure=Pointwise(broadcasts=False), method=False)
@@ -326,3 +330,13 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 selu_ = in_place(selu)
+
+# PyTorch shows these in its main namespace, too.
+alias("celu", celu, namespace="")
+alias("celu_", celu_, namespace="")
+alias("selu", selu, namespace="")
+alias("selu_", selu_, namespace="")
+alias("threshold", threshold, namespace="")
+alias("threshold_", threshold_, namespace="")
+alias("rrelu", rrelu, namespace="")
+alias("rrelu_", rrelu_, namespace="")

@@ -248,7 +248,7 @@ def _glu(input: Tensor, gate: Tensor) -> Tensor:
 gradient(
     _glu,
     input=lambda g, gate: _mul(g, sigmoid(gate)),
-    gate=lambda g, gate, out: _mul(_mul(g, out), sigmoid(-gate)),
+    gate=lambda g, input, gate: _mul(_mul(_mul(g, input), sigmoid(gate)), sigmoid(-gate)),
 )
 symmetric(_gelu, _gelu_backward, _silu, _softplus, _softplus_backward, _log_sigmoid, _mish, _mish_backward, _glu)
 symmetric(_silu_backward, holomorphic=False)

@@ -76,6 +76,20 @@ def check_pair(op: str, input: Any, target: Any, error: type[ArgumentError] | ty
         )
 
 
+def broadcast_pair(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
+    """*input* and *target* in the shape that they broadcast to; warns if they differ, since that is seldom meant."""
+    shape, other = check_tensor(input, op, "input")._array.shape, check_tensor(target, op, "target")._array.shape
+    if shape == other:
+        return input, target
+    warn_user(
+        f"{op}: target {tuple(other)} has another shape than input {tuple(shape)}; they broadcast, which is likely to "
+        "give a wrong loss. Give both one shape",
+        UserWarning,
+    )
+    both = broadcast_shapes(shape, other)
+    return input.expand(both), target.expand(both)
+
+
 def check_floating(op: str, *tensors: Tensor, complex: bool = False) -> None:
     """Raise unless what the *tensors* promote to is floating point (or complex, if that is allowed)."""
     dtype = common_dtype(tuple(tensor._type for tensor in tensors))

@@ -16,6 +16,7 @@ from ...pointwise.exponential import xlogy
 from ...reductions.any_all import anywhere
 from .reduction import (
     REDUCTIONS,
+    broadcast_pair,
     check_floating,
     check_least,
     check_number,
@@ -37,17 +38,18 @@ def mse_loss(
 ) -> Tensor:
     """The squared difference: its mean, its sum, or with ``"none"`` a number for each element.
 
-    Shapes: input, target and weight (*). The mean with a weight is over the weights. Floating point.
+    Shapes: input, target and weight (*). Others broadcast, with a warning. The mean with a weight is over the weights.
+    Floating point.
 
-    Raises RuntimeError when the shapes differ or for other dtypes, ValueError for an unknown reduction or a weight of
-    another shape.
+    Raises RuntimeError when the shapes do not broadcast or for other dtypes, ValueError for an unknown reduction or a
+    weight of another shape.
 
     >>> import polyad
     >>> polyad.nn.functional.mse_loss(polyad.tensor([1.0, 2.0]), polyad.tensor([1.0, 4.0]))
     tensor(2.)
     """
     reduction = reduction_of("mse_loss", size_average, reduce, reduction)
-    check_pair("mse_loss", input, target)
+    input, target = broadcast_pair("mse_loss", input, target)
     check_floating("mse_loss", input, target)
     difference = input - target
     return weighted("mse_loss", difference * difference, weight, reduction, by_weight=True)
@@ -71,7 +73,7 @@ def l1_loss(
     tensor(1.)
     """
     reduction = reduction_of("l1_loss", size_average, reduce, reduction)
-    check_pair("l1_loss", input, target)
+    input, target = broadcast_pair("l1_loss", input, target)
     return weighted("l1_loss", (input - target).abs(), weight, reduction, by_weight=True)
 
 
@@ -113,7 +115,7 @@ def smooth_l1_loss(
     tensor([0.5000, 2.5000])
     """
     reduction = reduction_of("smooth_l1_loss", size_average, reduce, reduction)
-    check_pair("smooth_l1_loss", input, target)
+    input, target = broadcast_pair("smooth_l1_loss", input, target)
     check_least("smooth_l1_loss", "beta", beta, 0, strict=False)
     check_floating("smooth_l1_loss", input, target, complex=not beta)
     if not beta:
@@ -137,7 +139,7 @@ def huber_loss(
     tensor([0.5000, 4.0000])
     """
     reduction = reduction_of("huber_loss", None, None, reduction)
-    check_pair("huber_loss", input, target)
+    input, target = broadcast_pair("huber_loss", input, target)
     check_least("huber_loss", "delta", delta, 0, strict=True)
     check_floating("huber_loss", input, target)
     return weighted("huber_loss", _huber(input, target, delta, 1), weight, reduction, by_weight=False)

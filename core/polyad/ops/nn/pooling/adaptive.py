@@ -11,7 +11,7 @@ import bisect
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, linear_in
-from ....dispatch.op import composite, function, gradient
+from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import Contraction, opaque
 from ....dtypes import int64
@@ -295,3 +295,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     tensor([[[[4., 5.]]]])
     """
     return _adapt_largest("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("adaptive_avg_pool1d", adaptive_avg_pool1d, namespace="")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import linear_in
-from ....dispatch.op import function, gradient, primitive
+from ....dispatch.op import alias, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import contraction
 from ....dtypes import int64
@@ -273,3 +273,7 @@ def lp_pool3d(
     tensor([[[[2.]]]])
     """
     return _pool_powers("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("avg_pool1d", avg_pool1d, namespace="")

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, linear_in
-from ....dispatch.op import composite, function, gradient, primitive
+from ....dispatch.op import alias, composite, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import opaque
 from ....dtypes import int64
@@ -54,7 +54,9 @@ def _ordered_with_indices(types: Signature, params: Mapping[str, Any]) -> Typing
 def _max_pool_with_indices(
     input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of each window and its place in the flattened image; padding is never chosen."""
+    """The largest element of each window of (N, C, *spatial), the first of equal ones, nan if any is, and its place in
+    the flattened image; padding is never chosen.
+    """
 
 
 def placed(g: Tensor, indices: Tensor, shape: Shape) -> Tensor:
@@ -107,10 +109,18 @@ def _chosen(
 
 gradient(_max_pool_backward, grad=_chosen)
 linear_in(_max_pool_backward, "grad")
+
+
+def _placed_again(g: Tensor, input: Tensor, *settings: Any) -> Tensor:
+    # The maxima are computed again, not saved: what follows a pooling often writes over its result.
+    input = input.detach()
+    return _max_pool_backward(g, input, _max_pool(input, *settings), *settings)
+
+
 gradient(
     _max_pool,
-    input=lambda g, input, out, kernel, stride, padding, dilation, ceil_mode: _max_pool_backward(
-        g, input.detach(), out.detach(), kernel, stride, padding, dilation, ceil_mode
+    input=lambda g, input, kernel, stride, padding, dilation, ceil_mode: _placed_again(
+        g, input, kernel, stride, padding, dilation, ceil_mode
     ),
 )
 forward(
@@ -207,3 +217,9 @@ def max_pool3d(
     tensor([[[[7.]]]])
     """
     return _pool_largest("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+# PyTorch shows these in its main namespace, too.
+alias("max_pool1d", max_pool1d, namespace="")
+alias("max_pool2d", max_pool2d, namespace="")
+alias("max_pool3d", max_pool3d, namespace="")

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from polyad.backend import Backend
 
 OPTIONAL = {"fp64": {float64, complex128}, "fp16": {float16, bfloat16}}
-"""The features that the environment can take away, with the dtypes that go with them."""
+"""What the environment can take away: names and the dtypes that go with them."""
 
 
 def info() -> BackendInfo:
     """What the device can do, by the environment."""
-    lacking = {feature for feature in OPTIONAL if os.environ.get(f"POLYAD_FAKE_{feature.upper()}") == "0"}
+    lacking = [name for name in OPTIONAL if os.environ.get(f"POLYAD_FAKE_{name.upper()}") == "0"]
     return BackendInfo(
         name="fake",
         api_version=(1, 1),
         capabilities=Capabilities(
-            dtypes=frozenset(ALL).difference(*(OPTIONAL[feature] for feature in lacking)),
-            features=frozenset({"asynchronous", *OPTIONAL} - lacking),
+            dtypes=frozenset(ALL).difference(*(OPTIONAL[name] for name in lacking)),
+            features=frozenset({"asynchronous"}),
         ),
         install="pip install ./tests/backends/fake",
         description="a device for tests: memory and a queue of its own, faults on demand",

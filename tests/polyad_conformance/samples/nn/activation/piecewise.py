@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float32, float64, int64, uint8
+from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int64, uint8
 
+from ....patterns import beside_a_number
 from ....sample import INTEGERS, REAL, REAL_FLOATS, Sample
 from . import functional, in_place, off_the_bounds, refused
 
@@ -66,7 +67,15 @@ SAMPLES = [
     *functional("hardswish", lambda x: x * hardsigmoid(x), off_the_bounds, steps=4, magnitude=np.abs),
     *functional("hardshrink", hardshrink, off_the_bounds, second_gradient=False),
     *functional("hardshrink", hardshrink, off_the_bounds, -1.0, prefix="negative, ", shapes={"1-d": (5,)}),
+    beside_a_number("nn.functional.hardshrink", hardshrink),
     *functional("softshrink", softshrink, off_the_bounds, magnitude=np.abs, second_gradient=False),
+    Sample(
+        op="nn.functional.softshrink",
+        name="a number beside half types",  # which is not rounded
+        inputs=lambda make: (np.array([0.3, -0.3, 0.25, 0.9]).astype(make(()).dtype), 0.3),
+        reference=softshrink,
+        dtypes=(float16, bfloat16),
+    ),
     Sample(
         op="nn.functional.softshrink",
         name="many elements",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyad.dtypes import bool_, complex64, float16, float32, float64, int64
+from polyad.dtypes import bfloat16, bool_, complex64, float16, float32, float64, int64
 
 from ....patterns import unary
 from ....sample import INTEGERS, REAL, REAL_FLOATS, ErrorCase, Sample, same
@@ -73,6 +73,13 @@ SAMPLES = [
         for slope in (-0.5, 0.0, 1.5)
     ],
     *functional("threshold", threshold, away_from_zero, 0.25, 7.0, second_gradient=False),
+    Sample(
+        op="nn.functional.threshold",
+        name="a number beside half types",  # which is not rounded
+        inputs=lambda make: (np.array([0.3, -0.3, 0.25, 0.9]).astype(make(()).dtype), 0.3, -2.0),
+        reference=threshold,
+        dtypes=(float16, bfloat16),
+    ),
     Sample(
         op="nn.functional.threshold",
         name="integers",

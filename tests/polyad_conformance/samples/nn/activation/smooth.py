@@ -44,7 +44,7 @@ def size(x, *rest, **kwargs):
 
 
 SAMPLES = [
-    *functional("gelu", gelu, anywhere, steps=8, magnitude=size, special=False),
+    *functional("gelu", gelu, anywhere, steps=8, magnitude=size),
     Sample(
         op="nn.functional.gelu",
         name="many elements",
@@ -76,7 +76,7 @@ SAMPLES = [
         )
         for name, shape in (("2-d", (3, 4)), ("1-d", (37,)), ("0-d", ()), ("empty", (0, 3)))
     ],
-    *functional("silu", silu, anywhere, steps=8, special=False),
+    *functional("silu", silu, anywhere, steps=8),
     Sample(
         op="nn.functional.silu",
         name="complex",

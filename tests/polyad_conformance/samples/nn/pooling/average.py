@@ -49,7 +49,7 @@ def averaged(dims, name, shape, kernel, dtypes=REAL_FLOATS, **settings):
     return Sample(
         op=f"{F}avg_pool{dims}d",
         name=name,
-        inputs=lambda make: (make(shape), kernel),
+        inputs=lambda make: (make(shape) if dtypes is REAL_FLOATS else make(shape, -9, 9), kernel),
         reference=avg_pool(dims),
         magnitude=magnitude_of(avg_pool(dims)),
         kwargs=settings,

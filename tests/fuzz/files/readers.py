@@ -1,0 +1,434 @@
+"""Every reader of files that polyad has, with good files for it and what it may raise."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import polyad
+from polyad import nn
+from polyad.datasets import MNIST, read_idx
+from polyad.errors import BackendNotFound, BackendUnavailable, SerializationError
+from polyad.interop.npz import read_npz
+from polyad_conformance.report import CardsDiffer, ScoreCard
+
+from . import mutations
+
+Mutation = Callable[[Random, bytes], bytes]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader under test.
+
+    Attributes:
+        seeds: makes its good files.
+        read: reads the file of that path, as a user would.
+        raises: what it documents for files that are not right.
+        own: mutations that know the format.
+        large: files that are small and cost much; tried once in a while.
+        names_the_file: whether its errors must name the file.
+    """
+
+    name: str
+    seeds: Callable[[], list[bytes]]
+    read: Callable[[Path], object]
+    raises: tuple[type[Exception], ...]
+    own: tuple[Mutation, ...] = ()
+    large: tuple[Callable[[Random], bytes], ...] = ()
+    names_the_file: bool = True
+
+    def mutant(self, seed: int, number: int) -> bytes:
+        """The file of that number."""
+        random = Random(f"{seed}/{self.name}/{number}")
+        good = _seeds_of(self)
+        if self.large and number % 200 == 199:
+            return random.choice(self.large)(random)
+        data = random.choice(good)
+        if self.own and random.random() < 0.6:
+            # A mutation may not find what it changes, in a file of another sort.
+            with suppress(ValueError, LookupError):
+                return random.choice(self.own)(random, data)
+        return mutations.mutated_bytes(random, data, good)
+
+
+@cache
+def _seeds_of(reader: Reader) -> list[bytes]:
+    return reader.seeds()
+
+
+# ------------------------------------------------------------------------------------------------- files of polyad.save
+
+
+def _saved(value: Any) -> bytes:
+    file = io.BytesIO()
+    polyad.save(value, file)
+    return file.getvalue()
+
+
+def _polyad_seeds() -> list[bytes]:
+    polyad.manual_seed(0)
+    base = polyad.arange(12.0).reshape(3, 4)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    optimizer = polyad.optim.Adam(model.parameters())
+    model(polyad.ones(2, 3)).sum().backward()
+    optimizer.step()
+    return [
+        _saved({"a": polyad.ones(2, 3), "n": 4}),
+        _saved({"model": model.state_dict(), "optimizer": optimizer.state_dict()}),
+        _saved([None, True, 1, 2.5, float("inf"), 1 + 2j, "text", b"\0\1", (1, (2,)), polyad.Size([2]), polyad.int8]),
+        _saved({1: 2, (3, "b"): [], None: 0.5, 2.5: b"", "d": polyad.device("cpu")}),
+        _saved([base, base.t(), base[1], base[:, 1:3], base.expand(2, 3, 4), base.flatten()[::5]]),
+        _saved(
+            [polyad.ones(2, dtype=dtype) for dtype in (polyad.bool, polyad.bfloat16, polyad.complex128, polyad.int64)]
+        ),
+        _saved([polyad.zeros(0, 3), polyad.tensor(1.0), nn.Parameter(polyad.ones(1)), nn.Buffer(polyad.ones(1))]),
+        _saved(None),
+    ]
+
+
+def _taken_apart(data: bytes) -> tuple[dict[str, Any], bytes]:
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def _put_together(header: str | dict[str, Any], data: bytes) -> bytes:
+    text = (header if isinstance(header, str) else json.dumps(header)).encode("utf-8", "surrogatepass")
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def _with_structure(text: str, header: dict[str, Any], data: bytes) -> bytes:
+    """The file with that structure, and with the right checksum of it: else nothing behind it would be tested."""
+    checksum = str(zlib.crc32(text.encode("utf-8", "surrogatepass")))
+    return _put_together({**header, "__metadata__": {"polyad": text, "polyad.crc32": checksum}}, data)
+
+
+def _change_structure(random: Random, data: bytes) -> bytes:
+    header, rest = _taken_apart(data)
+    document = json.loads(header["__metadata__"]["polyad"])
+    if random.random() < 0.7:
+        document["object"] = mutations.mutated_json(random, document["object"])
+    else:
+        document = mutations.mutated_json(random, document)
+    return _with_structure(json.dumps(document), header, rest)
+
+
+def _change_structure_text(random: Random, data: bytes) -> bytes:
+    header, rest = _taken_apart(data)
+    text = header["__metadata__"]["polyad"].encode()
+    return _with_structure(mutations.mutated_bytes(random, text, [text]).decode("latin-1"), header, rest)
+
+
+def _change_header(random: Random, data: bytes) -> bytes:
+    header, rest = _taken_apart(data)
+    return _put_together(mutations.mutated_json(random, header), rest)
+
+
+def _change_header_text(random: Random, data: bytes) -> bytes:
+    length = int.from_bytes(data[:8], "little")
+    text = mutations.mutated_bytes(random, data[8 : 8 + length], [data[8 : 8 + length]])
+    return len(text).to_bytes(8, "little") + text + data[8 + length :]
+
+
+def _change_data(random: Random, data: bytes) -> bytes:
+    """Bytes of the arrays, with checksums that are right for them."""
+    header, rest = _taken_apart(data)
+    document = json.loads(header["__metadata__"]["polyad"])
+    changed = random.randbytes(len(rest))
+    for name, about in document["arrays"].items():
+        begin, end = header[name]["data_offsets"]
+        about["crc32"] = zlib.crc32(changed[begin:end])
+    return _with_structure(json.dumps(document), header, changed)
+
+
+def _large_structure(random: Random) -> bytes:
+    text = '{"version":[1,1],"arrays":{},"object":' + mutations.large_json(random) + "}"
+    return _with_structure(text, {}, b"")
+
+
+def _large_header(random: Random) -> bytes:
+    return _put_together('{"a":' + mutations.large_json(random) + "}", b"")
+
+
+def _many_tensors(random: Random) -> bytes:
+    """Many small views of an array."""
+    shape = [1] * random.choice((0, 1, 64))
+    view = {"data": "a", "shape": shape, "strides": shape, "offset": 0, "requires_grad": False}
+    header, rest = _taken_apart(_saved({"a": polyad.ones(1)}))
+    document = json.loads(header["__metadata__"]["polyad"])
+    document["object"] = [{random.choice(("tensor", "parameter")): view}] * random.choice((100, 20_000, 100_000))
+    return _with_structure(json.dumps(document), header, rest)
+
+
+def _load(path: Path) -> object:
+    return polyad.load(path)
+
+
+def _load_stream(path: Path) -> object:
+    with path.open("rb") as file:
+        return polyad.load(file, map_location="cpu")
+
+
+def _safetensors_seeds() -> list[bytes]:
+    entries = {
+        "weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+        "mask": {"dtype": "BOOL", "shape": [4], "data_offsets": [24, 28]},
+        "half": {"dtype": "BF16", "shape": [], "data_offsets": [28, 30]},
+    }
+    empty = {"nothing": {"dtype": "I64", "shape": [0, 5], "data_offsets": [0, 0]}}
+    return [
+        _put_together(entries, bytes(24) + b"\0\1\0\1" + bytes(2)),
+        _put_together({"__metadata__": {"format": "pt"}, **entries}, bytes(24) + b"\0\1\0\1" + bytes(2)),
+        _put_together(empty, b""),
+        _put_together({}, b""),
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------ NumPy's archives
+
+
+def _arrays() -> dict[str, np.ndarray]:
+    return {
+        "images": np.arange(24, dtype=np.uint8).reshape(2, 3, 4),
+        "labels": np.arange(3),
+        "f": np.asfortranarray(np.ones((2, 3), np.float32)),
+        "scalar": np.array(2.5),
+        "empty": np.zeros((0, 2)),
+        "swapped": np.ones(2, ">f4"),
+    }
+
+
+def _npz_seeds() -> list[bytes]:
+    files = []
+    for write in (np.savez, np.savez_compressed):
+        file = io.BytesIO()
+        write(file, **_arrays())
+        files.append(file.getvalue())
+    npy = io.BytesIO()
+    np.save(npy, np.arange(5))
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with suppress(NotImplementedError, RuntimeError):  # a Python without the module
+            files.append(mutations.zip_of({"a.npy": npy.getvalue()}, method))
+    files.append(npy.getvalue())
+    files.append(mutations.zip_of({"text.txt": b"no array", "a.npy": npy.getvalue(), "../b.npy": npy.getvalue()}, 0))
+    objects = io.BytesIO()
+    np.savez(objects, a=np.array([{}], dtype=object))
+    return [*files, objects.getvalue()]
+
+
+def _change_zip(random: Random, data: bytes) -> bytes:
+    return mutations.mutated_zip(random, data)
+
+
+def _change_npy(random: Random, _: bytes) -> bytes:
+    method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+    names = random.choice((["a.npy"], ["a.npy", "b.npy"], ["", "a"], ["\ud7ff\0.npy"], [f"{n}.npy" for n in range(50)]))
+    return mutations.zip_of({name: mutations.npy_of(random, 12) for name in names}, method)
+
+
+def _change_member(random: Random, _: bytes) -> bytes:
+    npy = io.BytesIO()
+    np.save(npy, random.choice(list(_arrays().values())))
+    method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    return mutations.zip_of({"a.npy": mutations.mutated_bytes(random, npy.getvalue(), [npy.getvalue()])}, method)
+
+
+def _change_packed(random: Random, _: bytes) -> bytes:
+    """A member whose packed bytes are changed, behind records that are right."""
+    npy = io.BytesIO()
+    np.save(npy, np.arange(200))
+    method = random.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+    data = bytearray(mutations.zip_of({"a.npy": npy.getvalue()}, method))
+    begin, end = 35, data.find(mutations.CENTRAL)
+    for _ in range(random.choice((1, 3, 20))):
+        data[random.randrange(begin, end)] = random.randrange(256)
+    return bytes(data)
+
+
+# ---------------------------------------------------------------------------------------------------------- IDX and MNIST
+
+
+def _idx(shape: tuple[int, ...], code: int = 8, rank: int | None = None, data: bytes | None = None) -> bytes:
+    count = int(np.prod(shape, dtype=object)) if shape else 0
+    sizes = b"".join(struct.pack(">I", size % 2**32) for size in shape)
+    return bytes((0, 0, code, len(shape) if rank is None else rank)) + sizes + (bytes(count) if data is None else data)
+
+
+def _idx_seeds() -> list[bytes]:
+    plain = [_idx((3,)), _idx((2, 3, 4)), _idx((0, 5)), _idx((1,) * 8)]
+    return [*plain, *map(mutations.gzip_of, plain), mutations.gzip_of(plain[0]) + mutations.gzip_of(b"")]
+
+
+def _change_idx(random: Random, _: bytes) -> bytes:
+    rank = random.choice((1, 1, 2, 3, 4, 8, 32, 33, 64, 65, 70, 255))
+    sizes = tuple(random.choice((0, 1, 1, 1, 2, 3, 2**16, 2**31, 2**32 - 1)) for _ in range(rank))
+    if random.random() < 0.5:
+        sizes = tuple(min(size, 1) for size in sizes)
+    count = min(int(np.prod(sizes, dtype=object)), 1000)
+    code = random.choice((8, 8, 8, 9, 11, 13, 0))
+    data = _idx(sizes, code, random.choice((None, None, None, 0, 3, 255)), bytes(count))
+    packed = mutations.gzip_of(data) if random.random() < 0.5 else data
+    return mutations.mutated_bytes(random, packed, [data]) if random.random() < 0.3 else packed
+
+
+def _idx_bomb(random: Random) -> bytes:
+    size = random.choice((2**28, 2**30, 2**31))
+    said = random.choice((size, size, 3, 2**32 - 1))
+    return mutations.gzip_bomb(_idx((said,), data=b""), size)
+
+
+def _mnist_seeds() -> list[bytes]:
+    return [
+        _idx((20, 28, 28)),
+        mutations.gzip_of(_idx((20, 28, 28))),
+        _idx((20,)),
+        _idx((20, 28, 28, 1)),
+        _idx((20,), data=bytes([11] * 20)),
+    ]
+
+
+def _read_mnist(path: Path) -> object:
+    """*path* as the images, then as the labels."""
+    root = path.parent
+    others = {"images": root / "t10k-images-idx3-ubyte", "labels": root / "t10k-labels-idx1-ubyte"}
+    good = {"images": _idx((20, 28, 28)), "labels": _idx((20,))}
+    failed: Exception | None = None
+    for part, file in others.items():
+        for other, other_file in others.items():
+            other_file.unlink(missing_ok=True)
+            if other == part:
+                os.link(path, file)
+            else:
+                other_file.write_bytes(good[other])
+        try:
+            MNIST(root, train=False)
+        except SerializationError as error:
+            failed = error
+    if failed is not None:
+        raise failed
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- cards, tuning, the demo
+
+
+def _card_seeds() -> list[bytes]:
+    row = {"tier": 1, "family": "pointwise", "passed": 3, "kernel": 2, "decomposition": 0, "fallback": 1,
+           "unsupported": 0, "failed": 1, "known bug": 0}  # fmt: skip
+    card = {
+        "format": 1, "device": "cpu", "description": "x", "api_version": [1, 0], "polyad": "0", "seed": 0,
+        "families": [], "tiers": [], "expression": "", "allow_fallback": False, "shards": ["1/2"], "complete": False,
+        "passed": False, "seconds": 1.5, "totals": {}, "rows": [row], "ops": {"exp": {"kernel": 2, "fallback": 1}},
+        "failures": [{"test": "t", "message": "m"}], "known_bugs": ["b"], "unsupported": {"r": 1}, "not_run": 0,
+    }  # fmt: skip
+    return [json.dumps(card).encode(), json.dumps(card, indent=1).encode()]
+
+
+def _read_card(path: Path) -> object:
+    card = ScoreCard.read(str(path))
+    return card.lines(), card.summary(), card.as_dict(), card.passed, card.missing
+
+
+def _change_json(random: Random, data: bytes) -> bytes:
+    return json.dumps(mutations.mutated_json(random, json.loads(data))).encode()
+
+
+def _large_member(random: Random) -> bytes:
+    seed = _card_seeds()[0].decode()
+    text = mutations.large_json(random)
+    name = random.choice(('"shards": ', '"failures": ', '"device": ', '"ops": ', '"format": '))
+    before, _, after = seed.partition(name)
+    return random.choice((text, before + name + text + ', "x": ' + after)).encode("utf-8", "surrogatepass")
+
+
+_KEY, _OFFERED = ("gemm", "device", "1"), ("a", "b")
+
+
+def _tuning_seeds() -> list[bytes]:
+    return [json.dumps({"key": list(_KEY), "chosen": "a", "seconds": {"a": 1.0}}).encode()]
+
+
+def _read_tuning(path: Path) -> object:
+    from polyad_opencl.runtime import choices
+
+    assert choices._read(path, _KEY, _OFFERED) in (None, *_OFFERED)
+    return None
+
+
+def _checkpoint_seeds() -> list[bytes]:
+    from polyad.demo.model import DigitClassifier
+
+    polyad.manual_seed(0)
+    model = DigitClassifier()
+    optimizer = polyad.optim.Adam(model.parameters())
+    model(polyad.ones(2, 1, 8, 8)).sum().backward()
+    optimizer.step()
+    entry = {"epoch": 1, "loss": 1.0, "train": 0.5, "held_out": 0.5, "seconds": 1.0}
+    shuffling = polyad.Generator().manual_seed(0)
+    random = {"default": polyad.get_rng_state(), "shuffling": shuffling.get_state()}
+    args = {"data": "digits", "batch_size": 64, "lr": 0.003}
+    whole = {"demo": 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 1,
+             "history": [entry], "seed": 0, "random": random, "args": args}  # fmt: skip
+    return [_saved(whole)]
+
+
+@cache
+def _digits() -> Any:
+    from polyad.datasets import Digits
+
+    return Digits(train=False)
+
+
+def _read_checkpoint(path: Path) -> object:
+    """A demo that goes on from *path*, up to where it would train; what it shows of the run so far."""
+    from rich.console import Console
+
+    from polyad.demo import run
+    from polyad.demo.screen import Screen
+
+    run._load_data = lambda name, root: (_digits(), _digits())
+    demo = run.Demo(run.Options(resume=path, epochs=1, output=path.parent / "output"))
+    demo.epochs = demo.epochs_before
+    demo.resumed_from = demo.path
+    screen = Screen(Console(file=io.StringIO(), highlight=False))
+    demo.introduce(screen)
+    for item in demo.history:
+        screen.epoch_row(item, is_best=False)
+    return None
+
+
+_STRUCTURED = (_change_structure, _change_structure, _change_structure_text, _change_header, _change_header_text,
+               _change_data)  # fmt: skip
+_ABSENT = (BackendNotFound, BackendUnavailable)
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader("polyad", _polyad_seeds, _load, (SerializationError, *_ABSENT), _STRUCTURED,
+               (_large_structure, _large_header, _many_tensors)),
+        Reader("stream", _polyad_seeds, _load_stream, (SerializationError,), _STRUCTURED),
+        Reader("safetensors", _safetensors_seeds, _load, (SerializationError, *_ABSENT),
+               (_change_header, _change_header_text), (_large_header,)),
+        Reader("npz", _npz_seeds, read_npz, (SerializationError,),
+               (_change_zip, _change_zip, _change_npy, _change_member, _change_packed), (mutations.zip_bomb,)),
+        Reader("idx", _idx_seeds, read_idx, (SerializationError,), (_change_idx,), (_idx_bomb,)),
+        Reader("mnist", _mnist_seeds, _read_mnist, (SerializationError,), (_change_idx,), names_the_file=False),
+        Reader("card", _card_seeds, _read_card, (CardsDiffer,), (_change_json,), (_large_member,)),
+        Reader("tuning", _tuning_seeds, _read_tuning, (), (_change_json,), (_large_member,)),
+        Reader("checkpoint", _checkpoint_seeds, _read_checkpoint, (SerializationError,), _STRUCTURED),
+    )
+}  # fmt: skip
+"""All readers by name."""

@@ -1,0 +1,186 @@
+"""PyTorch's older names: tensor types, storages, and questions whose answer is always the same here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import polyad
+from polyad import Tensor
+from polyad.errors import NotSupported
+
+TYPES = {
+    "FloatTensor": polyad.float32, "DoubleTensor": polyad.float64, "HalfTensor": polyad.float16,
+    "BFloat16Tensor": polyad.bfloat16, "ByteTensor": polyad.uint8, "CharTensor": polyad.int8,
+    "ShortTensor": polyad.int16, "IntTensor": polyad.int32, "LongTensor": polyad.int64, "BoolTensor": polyad.bool,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPES)
+class TestTensorTypes:
+    def test_data_and_sizes(self, name: str) -> None:
+        made, dtype = getattr(polyad, name), TYPES[name]
+        assert made([1, 0]).tolist() == polyad.tensor([1, 0], dtype=dtype).tolist()
+        assert (made([1]).dtype, made(2, 3).shape, made(polyad.Size([2, 3])).shape) == (dtype, (2, 3), (2, 3))
+        assert (made().shape, made(size=(2,)).shape, made(2).shape) == ((0,), (2,), (2,))
+        assert type(made([1])) is Tensor
+
+    def test_instances(self, name: str) -> None:
+        made = getattr(polyad, name)
+        assert isinstance(polyad.zeros(1, dtype=TYPES[name]), made)
+        assert not isinstance(polyad.zeros(1, dtype=polyad.complex64), made)
+        assert not isinstance(3, made)
+
+    def test_conversion(self, name: str) -> None:
+        made = getattr(polyad, name)
+        for wanted in (made, f"torch.{name}", f"polyad.{name}"):
+            assert polyad.ones(2).type(wanted).dtype is TYPES[name]
+        assert polyad.zeros(1, dtype=TYPES[name]).type() == f"polyad.{name}"
+        assert polyad.typename(polyad.zeros(1, dtype=TYPES[name])) == f"polyad.{name}"
+
+
+def test_wrong_data() -> None:
+    with pytest.raises(TypeError, match=r"FloatTensor: 3\.5 is neither"):
+        polyad.FloatTensor(3.5)
+    with pytest.raises(TypeError, match="FloatTensor: it cannot show a tensor of int64"):
+        polyad.FloatTensor(polyad.tensor([1]))
+
+
+def test_new() -> None:
+    x = polyad.arange(2)
+    assert x.new([1, 2]).tolist() == [1, 2]
+    assert (x.new(2, 3).shape, x.new().shape, x.new(size=(1,)).shape) == ((2, 3), (0,), (1,))
+    assert polyad.Tensor(size=(2, 3)).shape == (2, 3)
+
+
+@pytest.fixture
+def default() -> Iterator[None]:
+    before = polyad.get_default_dtype()
+    yield
+    polyad.set_default_dtype(before)
+
+
+@pytest.mark.usefixtures("default")
+def test_default_type() -> None:
+    with pytest.warns(UserWarning, match="deprecated"):
+        polyad.set_default_tensor_type("torch.DoubleTensor")
+    assert polyad.ones(1).dtype is polyad.float64
+    with pytest.raises(TypeError, match="no floating point type"):
+        polyad.set_default_tensor_type(polyad.LongTensor)
+
+
+@pytest.mark.filterwarnings("ignore:storage")
+class TestStorages:
+    def test_elements(self) -> None:
+        x = polyad.arange(6.0).reshape(2, 3)
+        stored = x[1:].storage()
+        assert (len(stored), stored.size(), stored.nbytes(), stored.element_size()) == (6, 6, 24, 4)
+        assert (stored.dtype, stored.device, stored.data_ptr()) == (polyad.float32, x.device, x.data_ptr())
+        assert stored[1] == 1.0
+        assert stored[-1] == 5.0
+        assert list(stored) == stored.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+    def test_writes(self) -> None:
+        x = polyad.arange(3)
+        x.storage()[1] = 9
+        assert x.tolist() == [0, 9, 2]
+        copied = x.storage().clone()
+        copied.fill_(7)
+        assert x.tolist() == [0, 9, 2]
+        x.storage().copy_(copied)
+        assert x.tolist() == [7, 7, 7]
+
+    def test_bytes(self) -> None:
+        x = polyad.tensor([1.0, 2.0])
+        stored = x.untyped_storage()
+        assert (len(stored), stored.nbytes(), stored.element_size()) == (8, 8, 1)
+        assert stored.tolist() == list(x.numpy().tobytes())
+        assert stored[3] == 0x3F
+        stored[3] = 0
+        assert x[0] != 1.0
+        assert polyad.UntypedStorage(4).fill_(1).tolist() == [1, 1, 1, 1]
+
+    def test_types(self) -> None:
+        x = polyad.ones(2)
+        assert isinstance(x.storage(), polyad.FloatStorage)
+        assert isinstance(x.storage(), polyad.TypedStorage)
+        assert not isinstance(x.storage(), polyad.LongStorage)
+        assert x.storage_type() is polyad.FloatStorage
+        assert (x.storage().type(), x.storage() == x.storage()) == ("polyad.FloatStorage", True)
+        assert polyad.is_storage(x.storage())
+        assert polyad.FloatStorage([1, 2]).tolist() == [1.0, 2.0]
+        assert polyad.LongStorage(2).tolist() == [0, 0]
+
+    def test_set(self) -> None:
+        x = polyad.zeros(0).set_(polyad.FloatStorage([1, 2, 3]))
+        assert x.tolist() == [1.0, 2.0, 3.0]
+
+    @pytest.mark.parametrize("index", [4, -5])
+    def test_out_of_range(self, index: int) -> None:
+        with pytest.raises(IndexError, match=f"storage: {index} is not in"):
+            polyad.ones(4).storage()[index]
+
+    def test_slices(self) -> None:
+        with pytest.raises(NotSupported, match="a part of a storage"):
+            polyad.ones(4).untyped_storage()[:2]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse",
+     "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu"],
+)  # fmt: skip
+def test_what_tensors_never_are(name: str) -> None:
+    assert getattr(polyad.ones(1), name) is False
+
+
+def test_layouts() -> None:
+    x = polyad.ones(2, 3)
+    assert x.layout is polyad.strided
+    for name in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged"):
+        layout = getattr(polyad, name)
+        assert isinstance(layout, polyad.layout)
+        assert x.layout != layout
+        with pytest.raises(NotImplementedError, match="strided tensors alone"):
+            polyad.zeros(2, layout=layout)
+    assert (x.dense_dim(), x.sparse_dim(), x.to_dense() is x) == (2, 0, True)
+    assert (x.dim_order(), x.t().dim_order()) == ((0, 1), (1, 0))
+    assert (x.is_set_to(x.detach()), x.is_set_to(x.t()), x.is_shared()) == (True, False, False)
+
+
+class TestMakeTensor:
+    @pytest.mark.parametrize("dtype", [*TYPES.values(), polyad.complex64, polyad.complex128])
+    def test_default_bounds(self, dtype: Any) -> None:
+        x = polyad.testing.make_tensor(50, 4, dtype=dtype, device="cpu")
+        assert (x.dtype, x.shape) == (dtype, (50, 4))
+        parts = polyad.view_as_real(x) if dtype.is_complex else x.double()
+        assert parts.min().item() >= -9
+        assert parts.max().item() <= 9
+        assert len(parts.unique()) > 1
+
+    def test_bounds(self) -> None:
+        x = polyad.testing.make_tensor((100,), dtype=polyad.int8, device="cpu", low=-1000, high=-120.5)
+        assert set(x.tolist()) <= set(range(-128, -120))
+
+    def test_layout_and_zeros(self) -> None:
+        make = polyad.testing.make_tensor
+        x = make((20, 4), dtype=polyad.int64, device="cpu", low=0, high=2, noncontiguous=True, exclude_zero=True)
+        assert not x.is_contiguous()
+        assert set(x.flatten().tolist()) == {1}
+        images = make((2, 3, 4, 4), dtype=polyad.float32, device="cpu", memory_format=polyad.channels_last)
+        assert images.is_contiguous(memory_format=polyad.channels_last)
+        assert make(2, dtype=polyad.float32, device="cpu", requires_grad=True).requires_grad
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"low": 2, "high": 1}, {"low": float("nan")}, {"low": 300, "high": 400, "dtype": polyad.uint8},
+            {"requires_grad": True, "dtype": polyad.int64},
+            {"noncontiguous": True, "memory_format": polyad.channels_last},
+        ],
+    )  # fmt: skip
+    def test_refused(self, settings: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="make_tensor"):
+            polyad.testing.make_tensor((2, 3), **{"dtype": polyad.float32, "device": "cpu", **settings})

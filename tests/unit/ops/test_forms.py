@@ -1,0 +1,168 @@
+"""Forms of calls that PyTorch takes besides the usual: other dtypes of ``out=``, one number for a vector, lists of
+indices, factors below 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import polyad
+from polyad import Tensor
+from polyad.ops.declaring.attach import IN_PLACE
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda out: polyad.zeros(2, out=out), [0, 0]),
+        (lambda out: polyad.ones(2, out=out), [1, 1]),
+        (lambda out: polyad.full((2,), 3.5, out=out), [3, 3]),
+        (lambda out: polyad.linspace(0, 4, 2, out=out), [0, 4]),
+        (lambda out: polyad.logspace(0, 1, 2, out=out), [1, 10]),
+        (lambda out: polyad.arange(0, 2.0, out=out), [0, 1]),
+        (lambda out: polyad.bernoulli(polyad.ones(2), out=out), [1, 1]),
+        (lambda out: polyad.bernoulli(polyad.ones(2), 0.0, out=out), [0, 0]),
+        (lambda out: polyad.randint(5, 6, (2,), out=out), [5, 5]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [polyad.int64, polyad.float64, polyad.uint8])
+def test_creation_takes_the_dtype_of_out(call: Callable[[Tensor], Tensor], expected: list[int], dtype: Any) -> None:
+    out = polyad.full((2,), 7, dtype=dtype)
+    assert call(out) is out
+    assert out.dtype is dtype
+    assert out.long().tolist() == expected
+
+
+def test_the_identity_in_integers() -> None:
+    assert polyad.eye(2, out=polyad.zeros(2, 2, dtype=polyad.int64)).tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_dtype_that_out_cannot_hold_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="out: its dtype cannot hold"):
+        polyad.zeros(2, out=polyad.zeros(2, dtype=polyad.int64), dtype=polyad.float32)
+
+
+def test_bounds_that_are_bools() -> None:
+    assert polyad.linspace(False, True, 3).tolist() == [0.0, 0.5, 1.0]
+    assert polyad.logspace(False, polyad.tensor(True), 2).tolist() == [1.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: polyad.tensor([9, 8], dtype=a.dtype).index_add(0, polyad.tensor([0]), a[0, :1], alpha=-1),
+        lambda a: polyad.addmm(a, a, a, alpha=-1),
+        lambda a: polyad.addmv(a[0], a, a[0], beta=-1),
+        lambda a: polyad.baddbmm(a[None], a[None], a[None], alpha=-2),
+    ],
+)
+def test_factors_of_unsigned_integers_wrap(call: Callable[[Tensor], Tensor]) -> None:
+    small = polyad.tensor([[1, 2], [3, 0]], dtype=polyad.uint8)
+    assert call(small).dtype is polyad.uint8
+    assert polyad.equal(call(small), polyad.remainder(call(small.long()), 256).to(polyad.uint8))
+
+
+@pytest.mark.parametrize("alpha", [-256, 256])
+def test_other_factors_outside_the_dtype_are_refused(alpha: int) -> None:
+    x = polyad.ones(2, 2, dtype=polyad.uint8)
+    with pytest.raises(RuntimeError, match=r"range of (uint8|the operands)"):
+        polyad.addmm(x, x, x, alpha=alpha)
+
+
+def test_gradient_without_spacing() -> None:
+    x = polyad.arange(5.0) ** 2
+    assert polyad.equal(polyad.gradient(x, spacing=None, dim=None)[0], polyad.gradient(x)[0])
+
+
+class TestIndexCopyOfANumber:
+    def test_to_a_vector(self) -> None:
+        x = polyad.zeros(3)
+        assert x.index_copy_(0, polyad.tensor([1]), polyad.tensor(5.0)).tolist() == [0.0, 5.0, 0.0]
+        assert x.index_copy(0, polyad.tensor(2), polyad.tensor(7.0)).tolist() == [0.0, 5.0, 7.0]
+
+    def test_gradient(self) -> None:
+        x, source = polyad.zeros(3, requires_grad=True), polyad.tensor(5.0, requires_grad=True)
+        (x.index_copy(0, polyad.tensor([1]), source) * polyad.tensor([1.0, 2.0, 3.0])).sum().backward()
+        assert x.grad.tolist() == [1.0, 0.0, 3.0]
+        assert source.grad.item() == 2.0
+
+    def test_several_places(self) -> None:
+        with pytest.raises(IndexError, match="source is one number, but index has 2"):
+            polyad.zeros(3).index_copy(0, polyad.tensor([1, 2]), polyad.tensor(5.0))
+
+    def test_a_row(self) -> None:
+        with pytest.raises(RuntimeError, match=r"source is \(1,\), not \(1, 2\)"):
+            polyad.zeros(3, 2).index_copy(0, polyad.tensor([1]), polyad.tensor(5.0))
+
+
+@pytest.mark.parametrize("index", [[slice(None), [2, 3]], [slice(None), 2], [None, 1], [..., 1]])
+def test_a_list_of_several_indices(index: list[Any]) -> None:
+    x, y = polyad.arange(12).reshape(3, 4), polyad.arange(12).reshape(3, 4)
+    with pytest.warns(UserWarning, match="a list of several indices"):
+        assert polyad.equal(x[index], x[tuple(index)])
+    with pytest.warns(UserWarning, match="a list of several indices"):
+        x[index] = -1
+    y[tuple(index)] = -1
+    assert polyad.equal(x, y)
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_losses_that_broadcast(name: str) -> None:
+    loss = getattr(polyad.nn.functional, name)
+    input, target = polyad.randn(3, 1, requires_grad=True), polyad.randn(4)
+    with pytest.warns(UserWarning, match="target .4,. has another shape than input .3, 1."):
+        found = loss(input, target)
+    found.backward()
+    (slope,) = polyad.autograd.grad(loss(input.expand(3, 4), target.expand(3, 4)), input)
+    assert polyad.equal(input.grad, slope)
+    with pytest.warns(UserWarning, match="another shape"), pytest.raises(RuntimeError):
+        loss(polyad.zeros(3), polyad.zeros(2))
+
+
+def test_ormqr_of_a_wide_factor() -> None:
+    a, tau = polyad.geqrf(polyad.tensor([[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]]))
+    q = polyad.linalg.householder_product(a[:, :2], tau)
+    polyad.testing.assert_close(polyad.ormqr(a, tau, polyad.eye(2)), q)
+
+
+@pytest.mark.parametrize("name", sorted(IN_PLACE - {"detach_", "as_strided_", "index_put_"}))
+def test_in_place_functions(name: str) -> None:
+    x = polyad.tensor([[0.25, 0.5], [0.75, 1.0]])
+    others = {
+        "addmv_": lambda: (x, x[0]),
+        **dict.fromkeys(("clamp_", "clamp_max_", "clamp_min_", "clip_", "fill_"), lambda: (0.5,)),
+        **dict.fromkeys(("gcd_", "lcm_"), lambda: (polyad.tensor(4),)),
+        **dict.fromkeys(("ldexp_", "xlogy_"), lambda: (x,)),
+        "resize_as_": lambda: (x[0],),
+    }.get(name, tuple)()
+    numbers = polyad.arange(4)
+    given = {"addmv_": x[0], "gcd_": numbers, "lcm_": numbers, "acosh_": x + 1, "arccosh_": x + 1}.get(name, x)
+    written, expected = given.clone(), given.clone()
+    assert getattr(polyad, name)(written, *others) is written
+    getattr(expected, name)(*others)
+    assert polyad.equal(written, expected)
+
+
+def test_in_place_functions_of_places() -> None:
+    x = polyad.zeros(2, 2)
+    assert polyad.index_put_(x, (polyad.tensor([0]),), polyad.tensor(9.0)).tolist() == [[9.0, 9.0], [0.0, 0.0]]
+    assert polyad.as_strided_(x, (2,), (1,)).tolist() == [9.0, 9.0]
+    y = polyad.ones(2, requires_grad=True) * 1
+    assert not polyad.detach_(y).requires_grad
+
+
+def test_functions_of_elements() -> None:
+    x = polyad.tensor([[1.0, 2.0]])
+    assert x.apply_(lambda v: v + 1).tolist() == [[2.0, 3.0]]
+    assert x.map_(polyad.tensor([10.0]), lambda a, b: a * b).tolist() == [[20.0, 30.0]]
+    assert x.map2_(polyad.tensor([1.0]), x, lambda a, b, c: a + b + c).tolist() == [[41.0, 61.0]]
+    assert polyad.arange(3).apply_(lambda v: v + 1).dtype is polyad.int64
+
+
+def test_older_names() -> None:
+    assert len(polyad.unsafe_chunk(polyad.arange(4), 2)) == len(polyad.unsafe_split(polyad.arange(4), 2)) == 2
+    assert [len(one) for one in polyad.arange(4).unsafe_split_with_sizes([1, 3])] == [1, 3]
+    assert polyad.conv2d is polyad.nn.functional.conv2d
