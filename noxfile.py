@@ -186,6 +186,16 @@ def oracle(session: nox.Session) -> None:
     session.run("pytest", *PYTEST_PARALLEL, "tests/oracle", *session.posargs)
 
 
+@nox.session(default=False)
+def fuzz(session: nox.Session) -> None:
+    """Look for crashes, hangs and misleading words: random calls and programs, mutated files."""
+    install(session, extras="test,opencl")
+    session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
+    session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
+    session.run("python", "-m", "fuzz.programs", *session.posargs)
+    session.run("python", "-m", "fuzz.files", *session.posargs)
+
+
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation site in docs/_build/html; a warning is an error."""

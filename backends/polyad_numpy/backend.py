@@ -48,8 +48,7 @@ class NumpyBackend(Backend):
             )
 
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
-        # NumPy's own dtypes take any number, ml_dtypes' bfloat16 no int beyond 64 bits.
-        thread.run(target.fill, value if target.dtype.isbuiltin == 1 else float(value))
+        thread.run(target.fill, value)
 
     def root(self, array: Any) -> Any:
         # The buffer protocol, which as_strided goes through, wants row-major memory and knows no bfloat16.

@@ -38,9 +38,10 @@ class OpenCLBackend(Backend):
 
     def capabilities(self, device: Device) -> Capabilities:
         found = opened(device)
+        features = {"asynchronous"} if found.divides_exactly else {"asynchronous", "approximate_division"}
         return Capabilities(
             dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
-            features=frozenset({"asynchronous"}),
+            features=frozenset(features),
             limits={"max_allocation": found.pool.largest, "memory": found.pool.limit},
         )
 

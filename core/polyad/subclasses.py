@@ -32,7 +32,7 @@ def keep_class(cls: type, base: type) -> None:
     if "__hash__" not in written:
         cls.__hash__ = base.__hash__  # type: ignore[method-assign]
     if "__getattribute__" not in written:
-        cls.__getattribute__ = _attributes(cls, base)  # type: ignore[method-assign]
+        setattr(cls, "__getattribute__", _attributes(cls, base))  # noqa: B010 (a type checker takes it for a method)
 
 
 def _operator(cls: type, name: str, base: type) -> Callable[..., Any]:
@@ -43,7 +43,7 @@ def _operator(cls: type, name: str, base: type) -> Callable[..., Any]:
     return operator
 
 
-def _attributes(cls: type, base: type) -> Callable[[Any, str], Any]:
+def _attributes(cls: Any, base: type) -> Callable[[Any, str], Any]:
     def __getattribute__(self: Any, name: str) -> Any:
         value = super(cls, self).__getattribute__(name)
         if name.startswith("_") or name in OF_THEIR_OWN_CLASS:

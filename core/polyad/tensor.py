@@ -426,6 +426,7 @@ class Tensor(TensorMethods):
 
     def detach_(self) -> Tensor:
         """Drop the history in place. Raises RuntimeError on a view, whose history belongs to its base."""
+        check_tensor(self, "detach_", "self")
         if state.modes:
             return DETACH_IN_PLACE.through_modes(self)  # type: ignore[no-any-return]
         return self._forget()

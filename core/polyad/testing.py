@@ -290,6 +290,8 @@ def make_tensor(
 
 def _bounds(dtype: DType, low: Any, high: Any) -> tuple[Any, Any]:
     """What numbers of *dtype* are drawn between for `make_tensor`."""
+    least: float
+    most: float
     if dtype is bool_:
         least, most, usual = 0, 2, (0, 2)
     elif dtype.category < FLOATING:

@@ -192,8 +192,8 @@ def of_error(error: BaseException) -> Finding | None:
         return None
     if isinstance(error, (TypeError, AttributeError)) and _modules(error)[-1:] == [__name__]:
         return None  # Python's own, before anything of polyad's ran
-    if isinstance(error, AttributeError) and text.endswith("object has no setter"):
-        return None
+    if isinstance(error, AttributeError) and re.search(r"has no setter$|has no attribute '__\w+__'$", text):
+        return None  # Python's own, of an attribute that is looked for
     return Finding("raw", f"{type(error).__name__}: {text}")
 
 

@@ -141,7 +141,7 @@ def _found() -> Iterator[Target]:
             function = getattr(module, name, None)
             if (
                 name.startswith("_") or path in PUBLIC or path in NOT_CALLED or not callable(function)
-                or not getattr(function, "__module__", "").startswith("polyad")
+                or not getattr(function, "__module__", "").startswith(f"polyad.{space}".rstrip("."))
                 or (isinstance(function, type) and issubclass(function, Exception))
             ):  # fmt: skip
                 continue

@@ -17,7 +17,7 @@ import numpy as np
 
 from polyad import errors
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import FLOATING, INTEGER, complex128, uint8
+from polyad.dtypes import FLOATING, INTEGER, complex128, finfo, uint8
 from polyad_conformance.tolerance import eps, wide
 
 from .calls import Call, Given, contiguous, expanded, leaves, transposed
@@ -284,6 +284,37 @@ def _coarse_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outc
             for one, other in zip(ours.gradients, theirs.gradients)
         )
     )
+
+
+OVERFLOWING = frozenset({"add", "sub", "subtract", "addcmul", "soft_margin_loss", "ldexp"})
+"""Functions with numbers on the way that may overflow where the result does not."""
+
+
+def _overflow(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "value" or call.name not in OVERFLOWING or mismatch.places is None:
+        return False
+    largest = np.max([np.abs(wide(given.values)) for given in call.givens()], 0)
+    limit = min(finfo(given.dtype).max for given in call.givens())
+    return bool((largest[mismatch.places] > limit / 8).all())
+
+
+def _tail_of_normal(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "value" or call.name != "ndtr" or mismatch.places is None:
+        return False
+    return bool((wide(call.givens()[0].values)[mismatch.places] < -5).all())
+
+
+def _below_the_cut(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "gradient" or call.name not in ("acosh", "arccosh") or mismatch.places is None:
+        return False
+    z = wide(call.givens()[0].values)[mismatch.places]
+    return bool(np.iscomplexobj(z) and ((z.imag == 0) & np.signbit(z.imag) & (abs(z.real) < 1)).all())
+
+
+def _sinc_near_zero(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "gradient" or call.name != "sinc" or mismatch.places is None:
+        return False
+    return bool((abs(wide(call.givens()[0].values)[mismatch.places]) < 1e-8).all())
 
 
 def _tied_distances(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -604,6 +635,30 @@ DIFFERENCES = [
         "PyTorch's use numbers of float32, few terms or differences that cancel, in " + ", ".join(COARSE),
         _coarse_gradient,
         Call("digamma", (contiguous(np.array([1.5])),)).with_gradients(),
+    ),
+    Difference(
+        "numbers that overflow on the way",
+        "a sum of products, a power or an exponential may overflow in another step than PyTorch's",
+        _overflow,
+        Call("add", (contiguous(np.array([-np.inf])), contiguous(np.array([1e308]))), {"alpha": 3}),
+    ),
+    Difference(
+        "the lower tail of ndtr",
+        "has all its digits; PyTorch adds 1 to what is close to -1",
+        _tail_of_normal,
+        Call("special.ndtr", (contiguous(np.array([-6.0])),)),
+    ),
+    Difference(
+        "the gradient of acosh on the lower side of its cut",
+        "is that of the lower side, as the value is; PyTorch's is that of the upper",
+        _below_the_cut,
+        Call("acosh", (contiguous(np.array([complex(0.5, -0.0)])),)).with_gradients(),
+    ),
+    Difference(
+        "the gradient of sinc of complex numbers near 0",
+        "is -z * pi**2 / 3; the terms of PyTorch's cancel",
+        _sinc_near_zero,
+        Call("sinc", (contiguous(np.array([1e-10 + 1e-10j])),)).with_gradients(),
     ),
     Difference(
         "the gradient of a largest difference that several coordinates have",

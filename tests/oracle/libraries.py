@@ -40,7 +40,10 @@ NO_TWIN: dict[str, str] = {}
 def twin(path: str) -> Callable[..., Any] | None:
     """PyTorch's function for polyad's at *path*: of the same module, else of ``nn.functional``, else a method."""
     places = [path, f"nn.functional.{path}", f"Tensor.{path}"]
-    if path in BENEATH and f"nn.functional.{path}" not in PUBLIC:
+    layer = PUBLIC.get(f"nn.functional.{path}")
+    if layer is not None and path in PUBLIC and PUBLIC[path].call is layer.call:
+        places = places[1:]  # the function of a layer, shown twice
+    if path in BENEATH and layer is None:
         places = places[1:]
     for place in places:
         try:

@@ -27,8 +27,6 @@ LEFT_OUT = frozenset({"out", "names", "layout", "pin_memory", "generator", "devi
 """Parameters that no call here gives: what they take differs between the libraries, or polyad has no use for them."""
 
 REFUSED: dict[str, str] = {
-    "group_norm": "cudnn_enabled: for CUDA alone",
-    "layer_norm": "cudnn_enable: for CUDA alone",
     "tril_indices": "requires_grad: integers never do",
     "triu_indices": "requires_grad: integers never do",
 }

@@ -170,7 +170,8 @@ def differentiating_what_transforms_returned(torch: Any) -> Any:
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.5])
     t = torch.func
     found = []
-    for f in (lambda y, f=t.vjp(torch.square, x)[1]: f(y)[0], t.linearize(torch.square, x)[1]):
+    pull = t.vjp(torch.square, x)[1]
+    for f in (lambda y: pull(y)[0], t.linearize(torch.square, x)[1]):
         results = [
             t.grad(lambda y, f=f: f(y).sum())(y), t.vjp(f, y)[1](x)[0], t.jacrev(f)(y), t.jacfwd(f)(y),
             t.jvp(f, (y,), (x,))[1], t.grad(lambda y, f=f: t.grad(lambda y: (f(y) ** 3).sum())(y).sum())(y),

@@ -112,7 +112,7 @@ def test_error(case, target):
     errors.check_error(case, target)
 
 
-@over_checks("rounding", "check", rounding.CHECKS, tier=1)
+@over_checks("nearest", "check", rounding.CHECKS, tier=1)
 def test_rounding(check, target):
     check(target)
 

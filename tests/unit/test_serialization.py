@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import struct
 import sys
@@ -16,7 +17,8 @@ from hypothesis import given, strategies as st
 
 import polyad
 from polyad import nn
-from polyad.files import replacing
+from polyad.files import json_text, replacing
+from polyad.serialization import keys
 
 DTYPES = [
     polyad.bool,
@@ -46,6 +48,10 @@ def loaded(data, **arguments):
 
 def through(value):
     return loaded(saved(value))
+
+
+COLLIDING = 2**61 - 1
+"""The hash of each of its multiples is 0."""
 
 
 # ------------------------------------------------------------------------------------------------ what comes back
@@ -115,6 +121,43 @@ def test_any_nesting(value):
     result = through(value)
     assert result == value
     assert repr(result) == repr(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        dict.fromkeys(range(5_000)),
+        {str(n * COLLIDING): None for n in range(5_000)},
+        {n * COLLIDING: None for n in range(16)},
+        [{n: 0, n + 1: 0} for n in range(0, 15_000, 3)],
+        {(n, n + 1): 0 for n in range(3_000)},
+        "[{," * 2_000_000,
+    ],
+    ids=["counted", "text", "few", "small", "pairs", "brackets in text"],
+)
+def test_many_keys_and_brackets(value, monkeypatch):
+    monkeypatch.setattr(keys, "MOST_CHOSEN", 4_000)
+    assert through(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({n * COLLIDING: None for n in range(100)}, "have the same hash"),
+        ({(n * COLLIDING,): None for n in range(100)}, "have the same hash"),
+        ({n * 3: None for n in range(5_000)}, "neither text nor count 0, 1, 2"),
+        ([[]] * 1_000, "more than 500 lists and objects"),
+        ([0] * 1_000, "more than 800 values"),
+    ],
+    ids=["hash", "tuples", "keys", "lists", "values"],
+)
+def test_what_could_not_be_loaded_is_not_saved(value, why, monkeypatch):
+    monkeypatch.setattr(keys, "MOST_CHOSEN", 4_000)
+    if "key" not in why and "hash" not in why:
+        monkeypatch.setattr(json_text, "MOST_CONTAINERS", 500)
+        monkeypatch.setattr(json_text, "MOST_VALUES", 1_500 if "lists" in why else 800)
+    with pytest.raises(polyad.errors.SerializationError, match=f"save: .*{why}"):
+        saved(value)
 
 
 def test_a_header_whose_length_looks_like_another_format():
@@ -489,6 +532,16 @@ def test_a_device_that_is_not_here():
         loaded(data, map_location="nosuch")
 
 
+@pytest.mark.parametrize("name", ["cpu:7", "cpu:999999999"])
+def test_a_device_number_that_is_not_here(name):
+    data = rewritten(saved([polyad.arange(2)]), lambda doc: doc["arrays"]["0"].update(device=name))
+    with pytest.raises(
+        polyad.errors.BackendError, match=rf'saved on {name}, which is not here(.|\n)*map_location="cpu"'
+    ):
+        loaded(data)
+    assert loaded(data, map_location="cpu")[0].tolist() == [0, 1]
+
+
 # ------------------------------------------------------------------------------------------------ the file itself
 
 
@@ -633,7 +686,8 @@ ENTRY = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         ({"a": {**ENTRY, "shape": [2.0]}}, "not counts"),
         ({"a": {**ENTRY, "shape": [True, 2]}}, "not counts"),
         ({"a": {**ENTRY, "shape": [1] * 65}}, "not counts"),
-        ({"a": {**ENTRY, "shape": [2**62, 2**62]}}, "bytes"),
+        ({"a": {**ENTRY, "shape": [2**62, 2**62]}}, "no memory holds"),
+        ({"a": {**ENTRY, "shape": [2**62, 0, 2**62], "data_offsets": [0, 0]}}, "no memory holds"),
         ({"a": {**ENTRY, "shape": [3]}}, "bytes"),
         ({"a": {**ENTRY, "data_offsets": [8, 0]}}, "bytes"),
         ({"a": {**ENTRY, "data_offsets": [0, 8, 8]}}, "not counts"),
@@ -645,7 +699,7 @@ ENTRY = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         ({"a": {**ENTRY, "shape": [2**40], "data_offsets": [0, 2**42]}}, "truncated"),
         ({"a": {"dtype": "BOOL", "shape": [8], "data_offsets": [0, 8]}}, "neither 0 nor 1"),
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_hostile_headers(entries, message):
     with pytest.raises(RuntimeError, match=message):
@@ -705,15 +759,30 @@ def view(**changes):
         ({"tensor": view(dtype="bool")}, "with dtype 'bool'"),
         ({"tensor": view(data="flag", shape=[1], dtype="int8")}, "with dtype 'int8'"),
         ({"tensor": view(dtype="complex128")}, "reaches beyond its data"),
+        ({"tensor": view(shape=[2**60, 2**60, 0], strides=[0, 0, 0])}, "reaches beyond"),
+        ({"tensor": view(shape=[1], strides=[2**63 - 1])}, "cannot be read"),
+        ({"complex": [10**400, 0]}, "complex that cannot be read"),
+        ({"dict": [[n * COLLIDING, 0] for n in range(100)]}, "have the same hash"),
+        ({"dict": [[{"tuple": [n * COLLIDING, "a"]}, 0] for n in range(100)]}, "have the same hash"),
+        ({"dict": [[n * 3, 0] for n in range(5_000)]}, "neither text nor count 0, 1, 2"),
+        ([{"dict": [[n * 3, 0] for n in range(300)]}] * 15, "neither text nor count 0, 1, 2"),
     ],
     ids=lambda value: None if isinstance(value, str) else str(value)[:40],
 )
 def test_hostile_structures(tree, message, monkeypatch):
-    for name in ("eval", "exec", "compile"):
-        monkeypatch.setattr(builtins, name, None)
+    monkeypatch.setattr(keys, "MOST_CHOSEN", 4_000)
     data = rewritten(WHOLE, lambda document: document | {"object": tree})
-    with pytest.raises(RuntimeError, match=message):
-        loaded(data)
+    loaded(WHOLE)  # polyad compiles its own functions when they are first called
+    with monkeypatch.context() as patched:
+        for name in ("eval", "exec", "compile"):
+            patched.setattr(builtins, name, None)
+        try:
+            loaded(data)
+            error = None
+        except RuntimeError as caught:
+            error = caught
+    assert error is not None
+    assert re.search(message, str(error))
 
 
 @pytest.mark.parametrize(
@@ -728,9 +797,13 @@ def test_hostile_structures(tree, message, monkeypatch):
         (lambda d: d | {"arrays": d["arrays"] | {"x": d["arrays"]["x"] | {"dtype": "complex128"}}}, "two dtypes"),
         (lambda d: d | {"arrays": d["arrays"] | {"x": d["arrays"]["x"] | {"crc32": 1}}}, "checksum of array 'x'"),
         (lambda d: d | {"arrays": d["arrays"] | {"x": d["arrays"]["x"] | {"device": "a/b"}}}, "describe array 'x'"),
+        (
+            lambda d: d | {"arrays": d["arrays"] | {"x": d["arrays"]["x"] | {"device": "a:" + "9" * 5000}}},
+            "describe array",
+        ),
         (lambda d: {key: d[key] for key in ("version", "arrays")}, "no object"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_hostile_documents(change, message):
     with pytest.raises(RuntimeError, match=message):

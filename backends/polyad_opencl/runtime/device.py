@@ -29,7 +29,7 @@ from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.interop.numpy import numpy_dtype
 
 from . import discovery
-from .folder import pocl_cache, remove_pocls
+from .folder import CACHE_VARIABLE, pocl_cache, remove_pocls
 from .memory import Pool
 from .programs import Programs
 from .transfers import Transfers
@@ -54,14 +54,28 @@ PARAMETERS: dict[str, Any] = {
 Judge = Callable[[int, int], PolyadError]
 """Makes the error of a wrong index from (its position in the index operand, row-major; its value)."""
 
+_STATUS = cl.status_code
 _LOST = {
-    cl.status_code.DEVICE_NOT_AVAILABLE,
-    cl.status_code.INVALID_COMMAND_QUEUE,
-    cl.status_code.INVALID_CONTEXT,
-    cl.status_code.INVALID_DEVICE,
+    _STATUS.DEVICE_NOT_AVAILABLE,
+    _STATUS.INVALID_COMMAND_QUEUE,
+    _STATUS.INVALID_CONTEXT,
+    _STATUS.INVALID_DEVICE,
+    -9999,  # NVIDIA's, after a kernel that read or wrote where it may not
 }
 _MOST_JUDGES = 1024
-_FULL = {cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY}
+_FULL = {_STATUS.MEM_OBJECT_ALLOCATION_FAILURE, _STATUS.OUT_OF_HOST_MEMORY}
+_FIXES = {
+    _STATUS.OUT_OF_RESOURCES: "the device's registers, local memory or time are not enough: use smaller tensors, close "
+    "other programs that use it, or start this one again",
+    _STATUS.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: "work that was enqueued before has failed: start the program "
+    "again, and call polyad.accelerator.synchronize() after each step to see which",
+    _STATUS.BUILD_PROGRAM_FAILURE: "update the driver; if it is new, report it to polyad",
+    _STATUS.COMPILE_PROGRAM_FAILURE: "update the driver; if it is new, report it to polyad",
+    _STATUS.LINK_PROGRAM_FAILURE: "install what the driver links with; for PoCL that is binutils",
+    _STATUS.INVALID_BINARY: f"delete the folder of kept kernels, or set {CACHE_VARIABLE} to another",
+    _STATUS.MAP_FAILURE: "free host memory; if there is enough, report it, with the device's driver",
+}
+"""What to do about other errors; what is in neither is a mistake of polyad's or the driver's."""
 
 
 _INSTEAD_OF_FORK = "start worker processes with the start method spawn or forkserver, before or after using the device"
@@ -130,6 +144,10 @@ class Device:
         self.is_cpu = bool(handle.type & cl.device_type.CPU)
         self.has_fp64 = bool(getattr(handle, "double_fp_config", 0))
         self.has_fp16 = "cl_khr_fp16" in handle.extensions.split()
+        # Processors have an instruction for it; others are free to be off by 2.5 units unless they are told.
+        exact = getattr(handle, "single_fp_config", 0) & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        self.divides_exactly = self.is_cpu or bool(exact)
+        self.compiler_options = "" if self.is_cpu or not exact else "-cl-fp32-correctly-rounded-divide-sqrt "
         self.compute_units = int(handle.max_compute_units)
         self.max_local_size = int(handle.max_work_group_size)
         try:
@@ -273,7 +291,10 @@ class Device:
         try:
             yield np.ndarray(array.shape, numpy_dtype(array.dtype), memory, 0, array.strides)
         finally:
-            memory.base.release(self.queue)
+            try:
+                memory.base.release(self.queue)
+            except cl.Error as error:
+                raise self.explained(error, "unmapping the device's memory") from error
 
     # ---------------------------------------------------------------------------------------------------- checks
 
@@ -354,9 +375,9 @@ class Device:
                 notes={"driver": str(error)},
                 fix="use smaller batches or delete tensors that are not needed",
             )
-        return KernelFailure(
-            f"{what}: {self} failed", notes={"driver": str(error)}, fix="report it, with the device's driver"
-        )
+        said = f"{str(error) or type(error).__name__}, {self.description}"
+        fix = _FIXES.get(code) or "report it to polyad: a driver refused, or could not do, what it was told"
+        return KernelFailure(f"{what}: {self} failed", notes={"driver": said}, fix=fix)
 
 
 _opened: list[Device] = []

@@ -46,7 +46,7 @@ class Programs:
 
     def get(self, source: str, options: str, what: str) -> cl.Program:
         """The program of *source*; *what* names it in errors. Raises RuntimeError with the compiler's log."""
-        options = f"-w {options}"  # PoCL counts a compiler's warnings on the terminal
+        options = f"-w {self._device.compiler_options}{options}"  # PoCL counts a compiler's warnings on the terminal
         key = (source, options)
         found = self._built.get(key)
         if found is not None:

@@ -19,7 +19,7 @@ from ..dispatch.modes import Mode
 from ..dispatch.op import Op
 from ..dispatch.wrapped import innermost
 from ..dtypes import FLOATING
-from ..errors import ArgumentTypeError, AutogradError, NonFiniteError, describe
+from ..errors import ArgumentTypeError, AutogradError, NonFiniteError, describe, safe_repr
 from ..history.node import Node
 from ..state import state, user_line
 from ..tensor import Tensor
@@ -71,7 +71,7 @@ class set_detect_anomaly:
         for name, value in (("mode", mode), ("check_nan", check_nan)):
             if not isinstance(value, bool):
                 raise ArgumentTypeError(
-                    f"set_detect_anomaly: {name} is {value!r}, not a bool", fix="pass True or False"
+                    f"set_detect_anomaly: {name} is {safe_repr(value)}, not a bool", fix="pass True or False"
                 )
         self._before = (_anomaly.enabled, _anomaly.check_nan)
         _anomaly.set(mode, check_nan)

@@ -23,7 +23,7 @@ from ..dispatch.modes import twin
 from ..dispatch.op import op_of
 from ..dispatch.views import layout_of
 from ..errors import ArgumentTypeError, AutogradError, DTypeError
-from ..history.node import Calls, Leaf, Node, Output
+from ..history.node import Leaf, Node, Output
 from ..layout import contiguous_strides, is_contiguous, is_dense
 from ..ops.memory.copying import _copy, _copy_strided
 from ..ops.pointwise.arithmetic import _add as add
@@ -138,6 +138,7 @@ def run(
     state.grad_enabled, state.backward = create_graph, this
     inspect = inspector()
     last_users: dict[Node, list[Leaf]] | None = None
+    freeing: Node | None = None  # the node whose turn it is, if this pass frees it
     try:
         while heap:
             node = heappop(heap)[1]
@@ -191,10 +192,8 @@ def run(
             if calls is None:
                 raise freed(node)
             seq = node.seq
-            holds = False
-            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
-                calls, holds = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
-            for target, formula, saved in calls:
+            holds = calls.__class__ is not list and calls.holds  # type: ignore[attr-defined]
+            for target, _, saved in calls if calls.__class__ is not PackedCalls else ():
                 if needed is not None and not _any_needed(target, needed):
                     holds = holds or bool(saved)
                     continue
@@ -210,6 +209,17 @@ def run(
                                 holds = True
                                 if item._storage is not None and item._storage.written > seq:
                                     raise stale(node, item, item._storage)
+            if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
+                if _freeing.setdefault(node, this) is not this:  # another thread's pass is at it
+                    raise freed(node)
+                freeing = node
+                if node.calls is not calls:  # or was, a moment ago
+                    raise freed(node)
+            if inspect is not None or (hooks is not None and hooks.after) or calls.__class__ is not list:
+                calls = _computed(node, calls, gradient, needed, create_graph, inspect, shared)
+            for target, formula, saved in calls:
+                if needed is not None and not _any_needed(target, needed):
+                    continue
                 if create_graph and node.out is not None:
                     saved = _with_history(node, saved)
                 result = formula(gradient, *saved)
@@ -231,10 +241,10 @@ def run(
                             if last_users is None and accumulate and _is_awaited(receiver):
                                 last_users = this.last_users(node)
                         heappush(heap, (-receiver.seq, receiver))
-            if holds and not keep_graph:  # what holds no tensors can be run again, as PyTorch lets it
+            if freeing is not None:
                 node.freed = [call[0] for call in calls]
-                node.calls = None
-                node.out = None
+                node.calls = node.out = freeing = None
+                del _freeing[node]
             if last_users is not None and node in last_users:
                 for leaf in last_users[node]:
                     if leaf in arrived:
@@ -247,8 +257,14 @@ def run(
             add_origin(error, node)
         raise
     finally:
+        if freeing is not None:  # its formula failed: another pass may try again
+            del _freeing[freeing]
         state.grad_enabled, state.backward = before, outer
     return captured
+
+
+_freeing: dict[Node, Pass] = {}
+"""The nodes that a pass is freeing: of several threads, the first to enter a node, which is one step, may."""
 
 
 def _in_another_thread(work: Callable[[], list[Tensor | None]]) -> list[Tensor | None]:
@@ -290,26 +306,25 @@ def _computed(
     create_graph: bool,
     inspect: Any,
     shared: set[int],
-) -> tuple[list[Any], bool]:
-    """The calls of *node* carried out, as calls that give what was computed; and whether they held tensors.
+) -> list[Any]:
+    """The calls of *node* carried out, as calls that give what was computed.
 
     The long way round, for nodes that somebody watches or whose saved tensors are packed.
     """
-    done, holds = _carried_out(node, calls, gradient, needed, create_graph, inspect)
+    done = _carried_out(node, calls, gradient, needed, create_graph, inspect)
     if node.hooks is not None and node.hooks.after:
         shared.update(id(part) for parts in done for part in parts)
         done = _after(node, done, gradient)
         shared.update(id(part) for parts in done for part in parts)
         shared.update(map(id, gradient if isinstance(gradient, list) else (gradient,)))
-    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)], holds
+    return [(call[0], _giver(call[0], parts), ()) for call, parts in zip(calls, done, strict=True)]
 
 
 def _carried_out(
     node: Node, calls: list[Any], gradient: Any, needed: set[Node] | None, create_graph: bool, inspect: Any
-) -> tuple[list[list[Any]], bool]:
-    """For each of *calls* the gradients that it gives, one for each of its targets; and whether they held tensors."""
+) -> list[list[Any]]:
+    """For each of *calls* the gradients that it gives, one for each of its targets."""
     packed = isinstance(calls, PackedCalls)
-    holds = isinstance(calls, Calls) and calls.holds
     if isinstance(calls, PackedCalls):
         calls = calls.open(node)
     done: list[list[Any]] = []
@@ -317,15 +332,12 @@ def _carried_out(
         targets = target if target.__class__ is list else [target]
         if needed is not None and not _any_needed(target, needed):
             done.append([None] * len(targets))
-            holds = holds or bool(saved)
             continue
         if not packed:
             for value in saved:
                 for item in value if value.__class__ is list else (value,):
-                    if isinstance(item, Tensor):
-                        holds = True
-                        if item._storage is not None and item._storage.written > node.seq:
-                            raise stale(node, item, item._storage)
+                    if isinstance(item, Tensor) and item._storage is not None and item._storage.written > node.seq:
+                        raise stale(node, item, item._storage)
             if create_graph and node.out is not None:
                 saved = _with_history(node, saved)
         result = formula(gradient, *saved)
@@ -338,7 +350,7 @@ def _carried_out(
                 if part is not None:
                     inspect(node, number, gradient, part, saved)
         done.append(parts)
-    return done, holds
+    return done
 
 
 def call_node(node: Node, *gradients: Any) -> Any:
@@ -358,7 +370,7 @@ def call_node(node: Node, *gradients: Any) -> Any:
     calls, done = node.calls, []
     if any(given is not None for given in gradients):
         gradient = gradients[0] if node.count is None else _in_full(gradients, node.count)
-        done = _carried_out(node, calls, gradient, None, state.grad_enabled, None)[0]
+        done = _carried_out(node, calls, gradient, None, state.grad_enabled, None)
     places = _places(node, done or [[None] * len(_listed(call[0])) for call in calls])
     return places[0] if len(places) == 1 else places
 
@@ -377,7 +389,7 @@ def _listed(target: Any) -> list[Any]:
 
 def _places(node: Node, done: list[list[Any]]) -> tuple[Any, ...]:
     """What was computed, in the order of ``next_functions``: None for operands that need no gradient, too."""
-    rest, places = list(done), []
+    rest, places = list(done), list[Any]()
     for slot in node.slots():
         places += [None] if slot is None else rest.pop(0)
     return tuple(places)
@@ -456,7 +468,7 @@ def _accumulate(leaf: Leaf, gradient: Tensor, create_graph: bool, shared: set[in
                 )
 
 
-def _same_order(gradient: Tensor, tensor: Tensor) -> bool:
+def _same_order(gradient: Tensor, tensor: Any) -> bool:
     """Whether *gradient*, whose strides are others than those of the leaf *tensor*, lies as its gradient should."""
     shape, strides, _ = layout_of(tensor)
     ours = layout_of(gradient).strides
@@ -465,7 +477,7 @@ def _same_order(gradient: Tensor, tensor: Tensor) -> bool:
     return all(size == 1 or mine == wanted for size, mine, wanted in zip(shape, ours, strides, strict=True))
 
 
-def _laid_out_as(tensor: Tensor, gradient: Tensor) -> Tensor:
+def _laid_out_as(tensor: Any, gradient: Tensor) -> Tensor:
     """A copy of *gradient* in the leaf's order in memory, row-major if the leaf has gaps or overlaps."""
     shape, strides, _ = layout_of(tensor)
     return _copy_strided(gradient, strides if is_dense(shape, strides) else contiguous_strides(shape))

@@ -106,9 +106,12 @@ def leads_outside(tensors: Iterable[Tensor | None], entries: Iterable[Tensor]) -
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Leaf) and node not in own:
-            if not isinstance(node, Entry) or node.running or (node.running is None and node.seq < began):
-                return True
+        if (
+            isinstance(node, Leaf)
+            and node not in own
+            and (not isinstance(node, Entry) or node.running or (node.running is None and node.seq < began))
+        ):
+            return True
         stack += node.targets()
     return False
 

@@ -170,7 +170,7 @@ class Function:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "vjp" in vars(cls) and "backward" not in vars(cls):
-            cls.backward = staticmethod(cls.vjp)  # type: ignore[method-assign, assignment]
+            cls.backward = staticmethod(cls.vjp)  # type: ignore[method-assign]
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any) -> Any:

@@ -66,3 +66,11 @@ def hooks(group: str, name: str) -> Any:
     manager.add_hookspecs(hookspecs)
     manager.register(points[0].load(), name=name)
     return manager.hook
+
+
+def way_out(reason: str, install: str) -> str:
+    """What a user can do about a package that failed to load for *reason*: *install* it again, if that can help."""
+    if "permission denied" in reason.lower() or "operation not permitted" in reason.lower():
+        # The text and not the type: the loader of shared libraries says it in an ImportError.
+        return "give yourself permission to what it names; ls -l shows who has it, and `id` the groups that you are in"
+    return install

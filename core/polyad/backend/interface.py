@@ -115,8 +115,8 @@ def cast_by_rule(
     what the function returned, in whatever dtype that came out, and gives the new array in *dtype*. So
     ``"div": operator.truediv`` is a complete kernel. Dtypes are found out once a call signature, not once a call.
 
-    A half precision kernel that computes in float32 should take numbers as they are: a 0.1 that *load* rounded first
-    is another number.
+    Beside float16 and bfloat16 some rules leave numbers unrounded (products, quotients): for these *dtype* is float32,
+    and a function that promotes as NumPy does then computes in float32.
 
     >>> import numpy, polyad
     >>> from polyad.backend import cast_by_rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import DType
+from ..dtypes import DType, bfloat16, float16, float32
 from ..layout import contiguous_strides
 from .interface import Kernel, Signature, TensorType
 
@@ -57,7 +57,10 @@ def _with_conversions(
             return tuple(computed_in(part, cast) for part in entry)
         if isinstance(entry, TensorType):
             return entry.dtype
-        return None if entry is type(None) else cast or outputs[0]
+        if entry is type(None):
+            return None
+        # A rule that leaves a number as it is beside a half type wants more of it than a half type holds.
+        return cast or (float32 if outputs[0] in (float16, bfloat16) else outputs[0])
 
     dtypes = [computed_in(entry, cast) for entry, cast in zip(types, typing.casts, strict=True)]
 

@@ -37,6 +37,7 @@ from .entry_points import (
     entry_points as entry_points,
     hooks,
     package_of,
+    way_out,
 )
 from .families import warn_of_unknown_kernels
 from .interface import Backend, TensorType
@@ -210,7 +211,7 @@ def _failure(name: str, error: BaseException) -> Failure:
         BackendUnavailable,
         f"backend {name!r}: it is installed but failed to load: {type(error).__name__}: {error}",
         {"package": package} if package else {},
-        f"{install}; `python -m polyad.backends --verbose` shows the traceback",
+        f"{way_out(str(error), install)}; `python -m polyad.backends --verbose` shows the traceback",
         "".join(traceback.format_exception(error)),
     )
 

@@ -131,7 +131,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "<T> a, <T> b",
         "const <T> r = $fmod(a, b);\n"
         "    const <T> sided = ((r < (<T>)(0)) != (b < (<T>)(0))) ? r + b : r;\n"
-        "    return (r == (<T>)(0)) ? $copysign((<T>)(0), b) : sided;",
+        "    return (r == (<T>)(0)) ? r : sided;",
     ),
     # The quotient of what the remainder leaves is a whole number but for rounding; a / 0 keeps its infinity.
     "float_floor_divide": (

@@ -6,8 +6,8 @@
     4n bytes sizes, unsigned big-endian
     data     row-major
 
-Source: http://yann.lecun.com/exdb/mnist/ ("the IDX file format"). Invariant: no more is unpacked than `unpacked_at_most`
-allows for the file, and the sizes must fit the data exactly.
+Source: http://yann.lecun.com/exdb/mnist/ ("the IDX file format"). Invariant: no more is unpacked than
+`unpacked_at_most` allows for the file, and the sizes must fit the data exactly.
 """
 
 from __future__ import annotations

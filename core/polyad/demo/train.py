@@ -45,7 +45,7 @@ def train_one_epoch(
 
         value = loss.item()
         if not math.isfinite(value):
-            raise NonFiniteError(f"training: the loss of batch {number} is {value}")
+            raise NonFiniteError(f"training: the loss of batch {number} is {value}", fix="train with a smaller step")
         total_loss += value * len(labels)
         right += int((scores.argmax(1) == labels).sum().item())
         seen += len(labels)
@@ -64,7 +64,9 @@ def predict(model: nn.Module, images: Tensor, device: polyad.device, batch_size:
     batches = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
     scores = polyad.cat([model(batch.to(device)).cpu() for batch in batches])
     if not scores.isfinite().all():
-        raise NonFiniteError("predicting: scores of the model are NaN or infinite")
+        raise NonFiniteError(
+            "predicting: scores of the model are NaN or infinite", fix="train again with a smaller step"
+        )
     return scores.argmax(1)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from .. import ops as _declared_ops  # declares every op, so that kernels can be counted against them
 from ..backend import plugins, registry
 from ..backend.api_version import API_VERSION
-from ..backend.entry_points import PLUGIN_GROUP, declared, package_of
+from ..backend.entry_points import PLUGIN_GROUP, declared, package_of, way_out
 from ..backend.families import listed_unknown, unknown_kernels
 from ..backend.interface import Backend
 from ..device import Device
@@ -217,7 +217,9 @@ def _plugins() -> Iterator[PluginReport]:
                 name,
                 package,
                 problem=broken[name],
-                fix=f"pip install --upgrade {package.partition(' ')[0] or 'its package'}, or uninstall it",
+                fix=way_out(
+                    broken[name], f"pip install --upgrade {package.partition(' ')[0] or 'its package'}, or uninstall it"
+                ),
             )
             continue
         kernels = tuple((supply.device_type, supply.op, supply.priority) for supply in supplies.get(name, ()))

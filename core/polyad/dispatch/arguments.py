@@ -181,10 +181,10 @@ def _as_float(function: str, name: str, value: Any) -> Any:
 def _as_number(function: str, name: str, value: Any) -> Any:
     if isinstance(value, Tensor) and value.numel() == 1:
         return value.item()
-    if not isinstance(value, Complex):
-        raise wrong_type(function, name, value, "a number")
     if isinstance(value, (bool, int, float, complex)):
         return value
+    if not isinstance(value, Complex):
+        raise wrong_type(function, name, value, "a number")
     return int(value) if isinstance(value, Integral) else float(value) if isinstance(value, Real) else complex(value)
 
 
@@ -222,6 +222,12 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     if untold is not None:  # explained by an inner function; the outermost function does so in its own words
         return explained(function, signature, arguments, untold)
     if isinstance(error, PolyadError):
+        kernel = getattr(error, "failed_kernel", None)
+        if kernel is not None:  # which serves functions, and the user called the outermost
+            op, said = kernel
+            if op != function:
+                error.message = f"{function}: the kernel of {op} failed: {said}"
+            return misfit(function, signature, arguments) or error
         if not isinstance(error, (ArgumentTypeError, KernelFailure)) or isinstance(error, DataError):
             return error
         if error.message.partition(":")[0] in (function, "out"):

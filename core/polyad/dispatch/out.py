@@ -9,7 +9,7 @@ from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
 from ..state import state, warn_user
 from ..tensor import Tensor
 from .inplace import any_history, check_writable, wrote
-from .overlap import must_wait
+from .overlap import must_wait, share
 from .plan import array_of, find_plan, shape_of
 from .structure import pointwise
 
@@ -26,9 +26,13 @@ def wrote_directly(op: Op, out: Any, values: tuple[Any, ...]) -> bool:
     elementwise = op.structure is pointwise
     count = len(op.operands)
     wait = False
-    for tensor in out if isinstance(out, (tuple, list)) else (out,):
-        if isinstance(tensor, Tensor) and tensor._storage is not None:
-            wait = must_wait(op.name, tensor, values[:count], elementwise, refused=elementwise) or wait
+    if isinstance(out, Tensor):
+        if out._storage is not None and share(out._storage, values):
+            wait = must_wait(op.name, out, values[:count], elementwise, refused=elementwise)
+    elif elementwise and isinstance(out, (tuple, list)):
+        for tensor in out:
+            if isinstance(tensor, Tensor) and tensor._storage is not None:
+                must_wait(op.name, tensor, values[:count], elementwise)
     if wait or state.modes or not isinstance(out, Tensor) or op.outputs or op.shape is None:
         return False
     if state.grad_enabled and any_history(out, values):

@@ -8,7 +8,7 @@ and its result is copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import ShapeError
@@ -27,7 +27,7 @@ def share(storage: Storage, values: Iterable[Any]) -> bool:
                 return True
             if other is not None and (other.origin or other) is (storage.origin or storage):
                 return True
-        elif value.__class__ in (list, tuple) and share(storage, value):
+        elif value.__class__ in (list, tuple) and share(storage, [one for one in value if isinstance(one, Tensor)]):
             return True
     return False
 
@@ -39,51 +39,47 @@ def must_wait(name: str, target: Tensor, values: Iterable[Any], elementwise: boo
     RuntimeError for an operand that is a part of target's memory and no other tensor over it, if that is *refused*.
     """
     wait = False
-    for value in _sharing(target._storage, values):
-        if value is target:
-            wait = wait or not elementwise
-            continue
-        same = _same_place(target, value)
-        if same is None:
-            continue
-        if same == "partly" and refused:
-            raise ShapeError(
-                f"{name}: an operand is another part of the memory that is written",
-                operands={"written": target, "operand": value},
-                fix="clone() the operand first",
-            )
-        wait = wait or not elementwise or same != "exactly"
-    return wait
-
-
-def _sharing(storage: Storage | None, values: Iterable[Any]) -> Iterator[Tensor]:
     for value in values:
-        if isinstance(value, Tensor):
-            if storage is not None and share(storage, (value,)):
-                yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _sharing(storage, value)
+        if value.__class__ in (list, tuple):
+            wait = must_wait(name, target, value, elementwise, refused) or wait
+        elif value is target:
+            wait = wait or not elementwise
+        elif isinstance(value, Tensor) and (
+            value._storage is target._storage or share(target._storage, (value,))  # type: ignore[arg-type]
+        ):
+            same = _same_place(target, value)
+            if same == "partly" and refused:
+                raise ShapeError(
+                    f"{name}: an operand is another part of the memory that is written",
+                    operands={"written": target, "operand": value},
+                    fix="clone() the operand first",
+                )
+            wait = wait or (same is not None and (same != "exactly" or not elementwise))
+    return wait
 
 
 def _same_place(one: Tensor, other: Tensor) -> str | None:
     """How two tensors of one storage lie: None if they have no place in common, "exactly" the same places in the same
     order, "partly" or in another order, "perhaps" where there are gaps between elements.
     """
-    mine, its = layout_of(one), layout_of(other)
-    if 0 in mine.shape or 0 in its.shape:
+    mine, its = one._array, other._array
+    size, other_size = one._type.dtype.itemsize, other._type.dtype.itemsize
+    begin, other_begin = one.storage_offset() * size, other.storage_offset() * other_size
+    # A backend's strides count bytes, too.
+    if begin >= other_begin + _span(its, other_size) or other_begin >= begin + _span(mine, size):
         return None
-    start, end = _bytes(one)
-    other_start, other_end = _bytes(other)
-    if end <= other_start or other_end <= start:
-        return None
-    if mine == its and one._type.dtype is other._type.dtype:
+    if begin == other_begin and mine.shape == its.shape and mine.strides == its.strides and size == other_size:
         return "exactly"
-    return "partly" if is_dense(mine.shape, mine.strides) and is_dense(its.shape, its.strides) else "perhaps"
+    return (
+        "partly" if all(is_dense(shape, strides) for shape, strides, _ in map(layout_of, (one, other))) else "perhaps"
+    )
 
 
-def _bytes(tensor: Tensor) -> tuple[int, int]:
-    """Between which bytes of the storage the elements lie."""
-    shape, strides, offset = layout_of(tensor)
-    last = offset + sum([(size - 1) * stride for size, stride in zip(shape, strides, strict=True)])
-    size = tensor._type.dtype.itemsize
-    return offset * size, (last + 1) * size
+def _span(array: Any, itemsize: int) -> int:
+    """How many bytes lie between the beginning of the first and the end of the last element."""
+    span = itemsize
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        if not size:
+            return 0
+        span += (size - 1) * stride
+    return span

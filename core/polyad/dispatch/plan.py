@@ -33,6 +33,7 @@ from ..errors import (
 )
 from ..history.node import record, record_many
 from ..state import state
+from ..storage import INFERENCE, InferenceView
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
 from .catalogue import OPS, PUBLIC
@@ -335,7 +336,8 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
             return result.clone()
     # A view of memory that only the body has seen is a tensor of its own to everybody else.
     if result.__class__ is Tensor and result._view is not None and not _shares(result, values):
-        result._view = result._storage = None
+        result._storage = None
+        result._view = INFERENCE if result._view.__class__ is InferenceView else None
     return result
 
 
@@ -411,12 +413,21 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
         return MissingKernel(f"{op.title}: {error}", operands=operands, fix="use another dtype or device")
     if isinstance(error, AttributeError):
         return defect(op.name, operands, error)
-    error_class = ShapeError if isinstance(error, ValueError) else KernelFailure
-    return error_class(
-        f"{op.title}: the kernel failed: {type(error).__name__}: {error}",
-        operands=operands,
-        fix="check shapes and dtypes; if they are right, report the backend",
-    )
+    error_class: type[PolyadError] = KernelFailure
+    fix = _DRIVERS
+    if isinstance(error, (ValueError, TypeError, LookupError, ArithmeticError)):
+        error_class = ShapeError if isinstance(error, ValueError) else KernelFailure
+        fix = "check shapes and dtypes; if they are right, report the backend"
+    said = f"{type(error).__name__}: {error}"
+    problem = error_class(f"{op.title}: the kernel failed: {said}", operands=operands, fix=fix)
+    problem.failed_kernel = op.title, said  # type: ignore[attr-defined]
+    return problem
+
+
+_DRIVERS = (
+    "these are the device's words, or its driver's: see whether other programs can use the device and start this one "
+    "again; if it fails again, report the backend"
+)
 
 
 def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ MOST_VALUES = 1 << 22
 """Items of lists and objects together."""
 MOST_CONTAINERS = 1 << 20
 """Lists and objects. A saved tensor takes six, an array of a safetensors file three."""
+MOST_NAMES = 1 << 21
+"""Entries of objects, each of which costs three times as much as an item of a list. A saved tensor takes ten."""
 DEEPEST = 400
 LONGEST_NUMBER = 1400
 """Digits: 4096 bits have 1234."""
@@ -53,6 +55,8 @@ def excess(text: bytes) -> str | None:
         return f"it has more than {MOST_VALUES:,} values"
     if plain.count(b"[") + plain.count(b"{") > MOST_CONTAINERS:
         return f"it has more than {MOST_CONTAINERS:,} lists and objects"
+    if plain.count(b":") > MOST_NAMES:
+        return f"it has more than {MOST_NAMES:,} entries of objects"
     if _LONG_NUMBER.search(plain):
         return f"it has a number of more than {LONGEST_NUMBER} digits"
     depth = 0

@@ -17,6 +17,7 @@ import contextlib
 import errno
 import functools
 import hashlib
+import importlib
 import os
 import platform
 import re
@@ -25,15 +26,13 @@ import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ..errors import PolyadError
 from .trouble import checked_path, trouble
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+"""On Windows, a file that is open cannot be removed."""
 
 __all__ = ["replacing"]
 

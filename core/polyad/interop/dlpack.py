@@ -144,7 +144,7 @@ def _served_by(number: int, target: Device | None) -> str:
     infos = [registry.info_of(name) for name in registry.names()]
     known = {info.name: info.dlpack for info in infos if info is not None and info.dlpack}
     found = [name for name, numbers in known.items() if number in numbers]
-    for preferred in (target and target.type, HOST):
+    for preferred in (HOST if target is None else target.type, HOST):
         if preferred in found:
             return preferred
     if len(found) != 1:

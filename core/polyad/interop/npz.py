@@ -114,7 +114,7 @@ def _array(data: bytes, name: str) -> numpy.ndarray:
     if dtype.hasobject:
         raise _Unfit(f"member {name!r} holds Python objects")
     flat = numpy.frombuffer(data, dtype, offset=end).astype(dtype.newbyteorder("="))
-    if dtype == bool and flat.view(numpy.uint8).max(initial=0) > 1:
+    if dtype.kind == "b" and flat.view(numpy.uint8).max(initial=0) > 1:
         raise _Unfit(f"member {name!r} is bool, with values that are neither 0 nor 1")
     return flat.reshape(shape, order="F" if fields["order"] == "True" else "C")
 

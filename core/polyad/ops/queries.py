@@ -173,7 +173,7 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | No
     >>> x.to_dense() is x
     True
     """
-    return check_tensor(self, "to_dense", "self").to(dtype=dtype)  # type: ignore[no-any-return]
+    return check_tensor(self, "to_dense", "self").to(dtype=dtype)
 
 
 @method()

@@ -74,14 +74,14 @@ def _overwrite(random: Random, data: bytes, _: list[bytes]) -> bytes:
 _CHANGES = (_flip, _truncate, _delete, _repeat, _splice, _insert, _overwrite)
 
 
-# ------------------------------------------------------------------------------------------------------------------ JSON
+# ----------------------------------------------------------------------------------------------------------------- JSON
 
 
 def values(random: Random) -> Any:
     """Something that does not belong where it is put."""
     return random.choice(
-        (None, True, False, 0, -1, 1.5, 1e308, float("nan"), float("inf"), "", "x", "\0", "\ud800", "../../x", "é" * 300,
-         "cpu", "cpu:7", "cpu:" + "9" * 5000, "opencl:99", "nonesuch:0", "meta", [], {}, [0], [[]], {"": 0},
+        (None, True, False, 0, -1, 1.5, 1e308, float("nan"), float("inf"), "", "x", "\0", "\ud800", "../../x",
+         "é" * 300, "cpu", "cpu:7", "cpu:" + "9" * 5000, "opencl:99", "nonesuch:0", "meta", [], {}, [0], [[]], {"": 0},
          {"tensor": {}}, {"dict": [[0, 0]]}, 10**400, -(10**400), "9" * 5000, *NUMBERS, *(-n for n in NUMBERS))
     )  # fmt: skip
 
@@ -187,16 +187,18 @@ def zip_of(members: dict[str, bytes], method: int) -> bytes:
     return file.getvalue()
 
 
-DESCRIPTIONS = ("<f4", ">f8", "|b1", "<i8", "|O", "<U4", "<U1000000000", "|S0", "|V8", "|V2000000000", "<M8[ns]", "<c16",
-                "<f16", "i4,i4", "<f2", "?", "x", "", "<i0", "(2,3)f4", "(1000000000,1000000000)f4", "\0")  # fmt: skip
+DESCRIPTIONS = (
+    "<f4", ">f8", "|b1", "<i8", "|O", "<U4", "<U1000000000", "|S0", "|V8", "|V2000000000", "<M8[ns]", "<c16", "<f16",
+    "i4,i4", "<f2", "?", "x", "", "<i0", "(2,3)f4", "(1000000000,1000000000)f4", "\0",
+)  # fmt: skip
 
 
 def npy_of(random: Random, count: int) -> bytes:
     """A .npy file whose header says what it may not."""
     shape = random.choice(
         (f"({count},)", "()", "(0,)", "(2, 3)", f"({2**40},)", "(-1,)", f"(0, {2**62})", f"({2**62}, 0, {2**62})",
-         "(1,) * 70", str((1,) * 70), str((0,) * 64), "(True,)", "(1.5,)", "None", "[3]", "(" * 500, "(" * 90 + ")" * 90,
-         f"({10**400},)", "('a',)", f"({2**63},)")
+         "(1,) * 70", str((1,) * 70), str((0,) * 64), "(True,)", "(1.5,)", "None", "[3]", "(" * 500,
+         "(" * 90 + ")" * 90, f"({10**400},)", "('a',)", f"({2**63},)")
     )  # fmt: skip
     description = random.choice(
         (*(repr(text) for text in DESCRIPTIONS), "[('a', '<f4')]", "[('a', '<f4', (2**40,))]", "[]", "None", "4", "{}",

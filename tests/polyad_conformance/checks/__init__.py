@@ -2,6 +2,11 @@
 
     values.py      value, dtype and shape; NaN and infinity; layouts; inputs unchanged, results not aliased;
                    the method form
+    lengths.py     each op on lengths around those of vectors and blocks of work
+    extremes.py    huge and tiny numbers
+    integers.py    integers of the whole range of their dtypes; sums past 2**31
+    rounding.py    what IEEE 754 prescribes; numbers from Python with all their digits
+    large.py       what lengths.py cannot make longer: scatters, sorting, products, windows; many dimensions
     promotion.py   mixed dtypes, 0-d tensors and numbers against PyTorch's table
     gradients.py   first gradients against finite differences of the reference, second ones against those of the first
     writing.py     in-place forms, their versions, and ``out=``

@@ -43,6 +43,8 @@ def op_of(sample: Sample) -> Op | None:
     """The op that a sample calls with that op's own operands, by its or a function's name."""
     name = sample.op.rpartition(".")[2].removeprefix("_")
     public = PUBLIC.get(sample.op)
+    if name == "logsigmoid":
+        return OPS["log_sigmoid"]
     return OPS.get(name) or (None if public is None else public.op or public.fronts)
 
 

@@ -67,8 +67,9 @@ from ..sample import ErrorCase, Sample
 
 Listed = tuple[list[Sample], list[ErrorCase]]
 
-CHECK_FAMILIES = ("storage", "whole", "large", "promotion")
-"""What score cards call the tests that run over checks rather than samples."""
+CHECK_FAMILIES = ("storage", "whole", "large", "promotion", "nearest")
+"""What score cards call the tests that run over checks rather than samples. None is the last part of a sample family's
+name, so that either can be chosen."""
 
 _home: dict[int, str] = {}
 """The family of each entry that is loaded, by the entry's identity."""
@@ -126,7 +127,7 @@ def named_families(name: str) -> list[str]:
     """
     known = (*CHECK_FAMILIES, *family_names())
     found = [name] if any(within(family, name) for family in known) else []
-    found = found or [family for family in known if family.rpartition(".")[2] == name]
+    found += [family for family in known if family.rpartition(".")[2] == name and not within(family, name)]
     if not found:
         words = {part: None for family in known for part in (family, *family.split("."))}
         close = get_close_matches(name, words, 3, 0.6)

@@ -74,6 +74,13 @@ def test_numbers_have_the_dtype_that_the_op_computes_in(x) -> None:
     assert SEEN == [("float32", "float32"), ("int32", "int32"), ("float16", "float16")]
 
 
+def test_numbers_that_a_rule_leaves_exact_beside_half_types(x) -> None:
+    half = polyad.tensor([3.0], dtype=polyad.float16, device="casting")
+    assert (half / 0.1).dtype is polyad.float16
+    assert (half / 0.1).item() == (half.cpu() / 0.1).item() == 30.0
+    assert SEEN[0] == ("float16", "float32")
+
+
 def test_results_have_the_dtype_of_the_rule(x) -> None:
     assert (x / 2).dtype is polyad.float32
     assert x.sum().dtype is polyad.int64

@@ -17,7 +17,7 @@ from polyad.random import philox
 
 
 def test_every_op_can_be_described() -> None:
-    for name in sorted(OPS):
+    for name in sorted(name for name, op in OPS.items() if op.module.startswith("polyad.ops")):
         op = backends.describe_op(name)
         assert op.name == name
         assert op.meaning, name
@@ -33,7 +33,7 @@ def test_what_is_said_of_an_op() -> None:
     assert "kernel      div(input, other)" in text
     assert "  T = bool, uint8, int8, int16, int32, int64\n      div(T, T): div(float32, float32) -> float32\n" in text
     assert "      div(T, T) -> T\n" in text
-    assert "  div(int64, float): div(float32, float32) -> float32\n" in text
+    assert "  div(int64, float): div(float32, float) -> float32\n" in text
     assert "shape       the operands' shapes, broadcast\n" in text
     assert "on cpu      polyad_numpy\n" in text
 

@@ -190,6 +190,25 @@ def test_the_first_failure_shows_its_cause_and_the_listing_keeps_the_traceback(i
     assert f'{path}", line 3' in backends.list_backends()["abacus"].traceback
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        "raise PermissionError(13, 'Permission denied', '/dev/beads')",
+        "raise ImportError('libbeads.so: cannot open shared object file: Permission denied')",
+        "raise OSError(1, 'Operation not permitted')",
+    ],
+)
+def test_what_is_forbidden_is_not_answered_with_an_installation(install, failure: str) -> None:
+    install("abacus-polyad", failure, backends="abacus")
+    install("bad-plugin", failure, plugins="bad")
+    with pytest.raises(BackendUnavailable, match="failed to load") as caught:
+        registry.get("abacus")
+    listing = backends.list_backends()
+    for fix in (caught.value.fix, listing["abacus"].fix, listing.plugins[0].fix):
+        assert "give yourself permission" in fix
+        assert "pip install" not in fix
+
+
 def test_an_interrupted_load_is_tried_again(install) -> None:
     path = install("abacus-polyad", "raise KeyboardInterrupt", backends="abacus")
     with pytest.raises(KeyboardInterrupt):

@@ -20,6 +20,7 @@ import polyad
 from polyad.dispatch.catalogue import ATTRIBUTES
 from polyad.dispatch.op import OPS, PUBLIC, Function, Op
 from polyad_conformance.calls import Target, draw, function_of, kwargs_of
+from polyad_conformance.checks import large, lengths
 from polyad_conformance.checks.gradients import at, differentiable, floating, gradient_dtypes, weights
 from polyad_conformance.layouts import contiguous, place
 from polyad_conformance.sample import Sample
@@ -33,6 +34,19 @@ NO_ERROR: dict[str, str] = {}
 
 NO_GRADIENT: dict[str, str] = {}
 """Ops with gradient formulas that no sample's gradient check reaches, with the reason. It only ever gets shorter."""
+
+_INSIDE = "another op's, with operands of that op's shapes"
+NO_LENGTH = {
+    "copy_strided": "what arranges memory: copies of many elements are checked",
+    "from_front": _INSIDE,
+    "share": _INSIDE,
+    "sorted": _INSIDE,
+    "glu": "its function halves one tensor",
+    "huber": "its functions reduce it",
+    "gaussian_nll": "its function reduces it",
+}
+"""Ops that say how they may be made longer, and are tested on few elements alone, with the reason. It only ever gets
+shorter."""
 
 SAMPLES: list[Sample] = [sample for samples, _ in families().values() for sample in samples]
 ERRORS = [case for _, errors in families().values() for case in errors]
@@ -96,6 +110,29 @@ def test_every_public_function_has_an_error_case(name: str) -> None:
     named = {case.op for case in ERRORS}
     same = {other for other, public in PUBLIC.items() if public.call is PUBLIC[name].call}
     assert named & same or name in NO_ERROR, f"no error case calls {name}, declared in {PUBLIC[name].module}"
+
+
+@cache
+def reached_at_size() -> frozenset[str]:
+    """The ops that the checks of large sizes reach, forwards or backwards."""
+    target = Target("cpu")
+    for check in large.CHECKS:
+        check(target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lengths, "lengths", lambda *_: (41,))  # which ops are reached does not depend on the length
+        for sample in lengths.representatives().values():
+            lengths.check_lengths(sample, (gradient_dtypes(sample) or sample.dtypes)[-1], target)
+    return frozenset(target.reached | {name for _, name in target.taken})
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in CATALOGUE if op.kind == "primitive" or lengths.grows(op)], ids=lambda op: op.name
+)
+def test_every_primitive_and_every_op_that_says_how_is_made_larger(op: Op) -> None:
+    assert (op.name in reached_at_size()) != (op.name in NO_LENGTH), (
+        f"{op.name} is tested on few elements alone: see polyad_conformance.checks.lengths and .large; or it is in "
+        "NO_LENGTH and is tested on many"
+    )
 
 
 def has_derivative(op: Op) -> bool:

@@ -1,11 +1,13 @@
 """Shape and stride arithmetic against NumPy, which is an independent implementation of the same rules."""
 
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from polyad import layout
+layout = importlib.import_module("polyad.layout")  # the attribute of polyad is the class of layouts, as in PyTorch
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 

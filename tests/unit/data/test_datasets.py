@@ -2,7 +2,9 @@
 
 import gzip
 import struct
+import zipfile
 
+import numpy
 import pytest
 
 import polyad
@@ -55,14 +57,111 @@ def test_the_digits_come_in_batches():
 
 
 def test_npz_files_that_are_none(tmp_path):
-    import numpy
-
     (tmp_path / "text").write_text("no archive")
     numpy.save(tmp_path / "one.npy", numpy.zeros(3))
     numpy.savez(tmp_path / "objects.npz", a=numpy.array([{}], dtype=object))
     for name in ("text", "one.npy", "objects.npz"):
         with pytest.raises(RuntimeError, match=f"read_npz: .*{name} cannot be read"):
             read_npz(tmp_path / name)
+
+
+NPY = {"descr": "'<f4'", "fortran_order": "False", "shape": "(2,)"}
+
+
+def npy(data=bytes(8), version=1, **fields):
+    header = "{" + ", ".join(f"'{name}': {text}" for name, text in (NPY | fields).items()) + ", }\n"
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header.encode("latin-1") + data
+
+
+def archive(path, method=zipfile.ZIP_STORED, **members):
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, data in members.items():
+            file.writestr(f"{name}.npy", data)
+    return path
+
+
+def test_npz_files_of_any_number_arrays(tmp_path):
+    arrays = {
+        "fortran": numpy.asfortranarray(numpy.arange(6.0).reshape(2, 3)),
+        "swapped": numpy.arange(3, dtype=">i4"),
+        "scalar": numpy.array(2.5),
+        "empty": numpy.zeros((0, 3), numpy.float16),
+        "complex": numpy.ones(2, numpy.complex64),
+        "mask": numpy.array([True, False]),
+    }
+    for write in (numpy.savez, numpy.savez_compressed):
+        write(tmp_path / "file.npz", **arrays)
+        read = read_npz(tmp_path / "file.npz")
+        assert read.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert read[name].tolist() == array.tolist()
+            assert str(read[name].dtype) == f"polyad.{array.dtype.name}"
+    for version in (1, 2, 3):  # other programs leave out the padding, or write Python 2's sizes
+        archive(tmp_path / "other.npz", a=npy(version=version, shape="( 2L, )"))
+        assert read_npz(tmp_path / "other.npz")["a"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("member", "why"),
+    [
+        (npy(descr="'|O'"), "header that is not of an array"),
+        (npy(descr="'|O8'"), "objects|bytes|not of an array"),
+        (npy(descr="[('a', '<f4')]"), "header that is not of an array"),
+        (npy(descr="'<U100'"), "header that is not of an array"),
+        (npy(descr="'<f3'"), "not understood"),
+        (npy(shape="(3,)"), "has 8 bytes"),
+        (npy(shape="(-2,)"), "header that is not of an array"),
+        (npy(shape="(2,) * 3"), "header that is not of an array"),
+        (npy(shape="(" * 3000), "header that is not of an array"),
+        (npy(shape=str((2, *(1,) * 70))), "has 8 bytes"),
+        (npy(data=b"", shape=str((0, 2**62, 2**62))), "has 0 bytes"),
+        (npy(fortran_order="__import__('os')"), "header that is not of an array"),
+        (npy(version=9), "header that is not of an array"),
+        (npy(descr="'|b1'", data=b"\0\2"), "neither 0 nor 1"),
+        (npy()[:9], "no array"),
+        (npy()[:-1], "has 7 bytes"),
+    ],
+    ids=range(16),
+)
+def test_npz_files_with_other_members(tmp_path, member, why):
+    path = archive(tmp_path / "file.npz", a=member)
+    with pytest.raises(RuntimeError, match=f"read_npz: .*file.npz cannot be read as an archive of arrays: .*({why})"):
+        read_npz(path)
+
+
+def test_npz_files_that_are_packed_in_another_way(tmp_path):
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        with pytest.raises(RuntimeError, match="packed in another way than NumPy's"):
+            read_npz(archive(tmp_path / "file.npz", method, a=npy()))
+    data = bytearray(archive(tmp_path / "file.npz", a=npy()).read_bytes())
+    at = data.index(b"PK\1\2")
+    for offset, value in ((10, 93), (8, 1)):  # a method that nobody has; encrypted
+        changed = bytearray(data)
+        changed[at + offset] = value
+        (tmp_path / "file.npz").write_bytes(changed)
+        with pytest.raises(RuntimeError, match="encrypted, or packed in another way"):
+            read_npz(tmp_path / "file.npz")
+
+
+def test_npz_files_that_unpack_to_too_much(tmp_path):
+    path = archive(tmp_path / "file.npz", zipfile.ZIP_DEFLATED, a=npy(data=bytes(80 << 20), shape=f"({20 << 20},)"))
+    with pytest.raises(RuntimeError, match=r"its [\d,]+ bytes unpack to [\d,]+, more than numbers do"):
+        read_npz(path)
+
+
+def test_npz_files_of_very_many_members(tmp_path):
+    path = tmp_path / "file.npz"
+    path.write_bytes(b"PK\1\2" * 20_000)
+    with pytest.raises(RuntimeError, match="more than 10,000 members"):
+        read_npz(path)
+
+
+def test_gzip_files_that_unpack_to_too_much(tmp_path):
+    path = tmp_path / "file.gz"
+    path.write_bytes(gzip.compress(idx((80 << 20,), bytes(80 << 20))))
+    with pytest.raises(RuntimeError, match="more than a file of its size can hold"):
+        read_idx(path)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -91,8 +190,10 @@ WHOLE = idx((2, 3))
         (WHOLE[:-1], r"cut off: shape \(2, 3\) takes 6 bytes, of which 5"),
         (WHOLE + b"\0", "goes on after the 6 bytes"),
         (bytes([0, 0, 8, 4]) + b"\xff" * 16, "more than a file of its size can hold"),
+        (bytes([0, 0, 8, 70]) + bytes([0, 0, 0, 1]) * 70 + b"\0", "has 70 dimensions; a tensor has 64 at most"),
+        (bytes([0, 0, 8, 4]) + b"\xff" * 12 + bytes(4), "more than a file of its size can hold"),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_idx_files_that_are_damaged(tmp_path, data, message, pack):

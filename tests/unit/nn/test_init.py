@@ -127,7 +127,7 @@ def test_gain(nonlinearity, param, gain):
         (lambda: init.uniform_(polyad.ones(3), 2, 1), RuntimeError, "uniform_"),
         (lambda: init.normal_(polyad.ones(3), 0, -1), RuntimeError, "normal_"),
         (lambda: init.kaiming_uniform_(polyad.ones(2, 3, dtype=polyad.int32)), RuntimeError, "int32"),
-        (lambda: init.constant_(polyad.ones(2), "x"), TypeError, "fill_"),
+        (lambda: init.constant_(polyad.ones(2), "x"), TypeError, "constant_: val is str"),
     ],
 )
 def test_errors(fill, error, words):

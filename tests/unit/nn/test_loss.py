@@ -191,11 +191,20 @@ def test_value_and_gradient(case):
     assert input.grad.reshape(-1).tolist() == pytest.approx(gradient, abs=5e-7 + 30 * 2**-24)
 
 
-@pytest.mark.parametrize("kind", [nn.MSELoss, nn.L1Loss, nn.BCEWithLogitsLoss])
-@pytest.mark.parametrize(("input", "target"), [((4, 1), (4,)), ((4,), (4, 1)), ((2, 3), (3,)), ((2,), ())])
-def test_shapes_must_agree(kind, input, target):
+SHAPES = [((4, 1), (4,)), ((4,), (4, 1)), ((2, 3), (3,)), ((2,), ())]
+
+
+@pytest.mark.parametrize(("input", "target"), SHAPES)
+def test_shapes_must_agree(input, target):
     with pytest.raises((RuntimeError, ValueError), match="input"):
-        kind()(polyad.zeros(*input), polyad.zeros(*target))
+        nn.BCEWithLogitsLoss()(polyad.zeros(input), polyad.zeros(target))
+
+
+@pytest.mark.parametrize("kind", [nn.MSELoss, nn.L1Loss])
+@pytest.mark.parametrize(("input", "target"), SHAPES)
+def test_shapes_broadcast_with_a_warning(kind, input, target):
+    with pytest.warns(UserWarning, match="broadcast"):
+        assert kind()(polyad.ones(input), polyad.zeros(target)).item() == 1
 
 
 @pytest.mark.parametrize("kind", [nn.CrossEntropyLoss, nn.NLLLoss])

@@ -481,3 +481,27 @@ def test_float64_where_there_is_none(device, monkeypatch):
     capabilities = Narrow().capabilities(polyad.device("opencl:0"))
     assert polyad.float64 not in capabilities.dtypes
     assert polyad.complex128 not in capabilities.dtypes
+
+
+def test_a_drivers_error_says_what_to_do(device):
+    import pyopencl as cl
+
+    def explained(name):
+        class Error(cl.RuntimeError):
+            code = getattr(cl.status_code, name)
+
+        return device.explained(Error(f"clEnqueueNDRangeKernel failed: {name}"), "add float32")
+
+    full, resources, value = map(explained, ("OUT_OF_HOST_MEMORY", "OUT_OF_RESOURCES", "INVALID_VALUE"))
+    assert isinstance(full, OutOfMemory)
+    assert "smaller batches" in full.fix
+    assert isinstance(resources, KernelFailure)
+    assert "registers, local memory or time" in resources.fix
+    assert "report it to polyad" in value.fix
+    assert "INVALID_VALUE" in value.lines["driver"]
+    assert "shapes" not in f"{full}{resources}{value}"
+    assert not device.trouble
+    lost = explained("DEVICE_NOT_AVAILABLE")
+    assert isinstance(lost, DeviceError)
+    assert "start the program again" in lost.fix
+    assert device.trouble

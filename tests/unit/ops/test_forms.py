@@ -166,3 +166,16 @@ def test_older_names() -> None:
     assert len(polyad.unsafe_chunk(polyad.arange(4), 2)) == len(polyad.unsafe_split(polyad.arange(4), 2)) == 2
     assert [len(one) for one in polyad.arange(4).unsafe_split_with_sizes([1, 3])] == [1, 3]
     assert polyad.conv2d is polyad.nn.functional.conv2d
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: polyad.full((), 3), lambda: polyad.full(size=(), fill_value=3), lambda: polyad.scalar_tensor(3),
+        lambda: polyad.randint(3, 4, ()), lambda: polyad.randint(4, size=()), lambda: polyad.ones(1).new_full((), 3),
+        lambda: polyad.zeros(()), lambda: polyad.rand(size=()), lambda: polyad.normal(0.0, 1.0, ()),
+        lambda: polyad.empty_permuted((), ()), lambda: polyad.testing.make_tensor((), dtype=polyad.int8, device="cpu"),
+    ],
+)  # fmt: skip
+def test_no_dimensions(call: Callable[[], Tensor]) -> None:
+    assert call().shape == ()

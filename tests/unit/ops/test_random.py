@@ -108,3 +108,18 @@ def test_complex_numbers_have_parts_of_half_the_variance():
     assert 0 <= uniform.imag.min().item() < uniform.imag.max().item() < 1
     assert polyad.randn_like(x).dtype is polyad.complex64
     assert polyad.randn(2, dtype=polyad.complex64, requires_grad=True).requires_grad
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: polyad.full((), 7),
+        lambda: polyad.full(size=[], fill_value=7),
+        lambda: polyad.randint(7, 8, ()),
+        lambda: polyad.randint(8, size=[]),
+        lambda: polyad.zeros(()),
+        lambda: polyad.rand(()),
+    ],
+)
+def test_a_size_without_dimensions_is_a_size(make) -> None:
+    assert make().shape == ()

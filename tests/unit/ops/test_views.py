@@ -195,7 +195,9 @@ def test_conjugation_is_done_at_once():
     w = z.conj()
     assert not w.is_conj()
     assert not w.imag.is_neg()
-    assert w.resolve_conj() is w
+    assert w.resolve_conj() is not w
+    assert w.resolve_conj().tolist() == w.tolist()
+    assert z.resolve_conj() is z
     assert w.resolve_neg() is w
     assert w.data_ptr() != z.data_ptr()
     assert z.conj_physical_() is z

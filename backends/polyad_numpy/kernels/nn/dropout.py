@@ -9,12 +9,13 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.device import Device
 
+from ...quiet import thread
 from ..random.sampling import chances
 
 
 def dropout(x: Any, p: float, generator: Any) -> tuple[Any, Any]:
     kept = chances(x.shape, 1 - p, generator, Device("cpu"))
-    out = np.multiply(x, kept)
+    out = thread.run(np.multiply, x, kept)  # an infinity that is dropped is nan, as in PyTorch
     out *= out.dtype.type(1 / (1 - p))
     return np.asarray(out), kept
 

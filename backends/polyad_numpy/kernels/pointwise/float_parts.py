@@ -13,7 +13,7 @@ from polyad.backend.interface import Signature
 from ...fused import fused
 from ...order import arranged
 from ...quiet import quiet
-from ...ufunc import ufunc
+from ...ufunc import elementwise, ufunc
 
 LARGEST_EXPONENT = 5000
 """Beyond this every result is 0 or infinite, whatever the dtype."""
@@ -30,6 +30,15 @@ def _ldexp(a: Any, exponent: Any) -> Any:
         mantissa, own = np.frexp(a)
         scaled = np.ldexp(np.multiply(mantissa, np.exp2(bounded - whole)), own + whole.astype(np.int32))
     return scaled if finite.all() else np.where(finite, scaled, np.multiply(a, np.exp2(exponent)))
+
+
+def _nextafter(a: Any, b: Any, out: Any = None) -> Any:
+    if a.dtype.itemsize > 2:
+        return np.nextafter(a, b, out)
+    equal = np.equal(a, b)  # of two zeros NumPy's gives the first for half types, C's the second
+    result = np.asarray(np.nextafter(a, b, out))
+    np.copyto(result, b, where=equal)
+    return result
 
 
 @functools.cache
@@ -60,7 +69,7 @@ KERNELS = {
     # Up to NumPy 2.4 its signbit writes nonsense to an out with gaps.
     "signbit": _no_integers(ufunc(np.signbit, out=False, warns=False, to_bool=True)),
     "copysign": ufunc(np.copysign, warns=False),
-    "nextafter": ufunc(np.nextafter),
+    "nextafter": elementwise(_nextafter, 2),
     "ldexp": fused(_ldexp),
     "frexp": Kernel(_frexp),
 }

@@ -32,8 +32,15 @@ _BY_EXPONENT = {**_EXACT, 0.5: np.sqrt, -0.5: _rsqrt, -1: np.reciprocal, -2: _in
 
 
 def _float_power(a: Any, b: Any, out: Any = None) -> Any:
-    short = None if isinstance(b, np.ndarray) else _BY_EXPONENT.get(b)
-    return np.power(a, b, out) if short is None else short(a, out)
+    if isinstance(b, np.ndarray):
+        return np.power(a, b, out)
+    short = _BY_EXPONENT.get(b)
+    if short is not None:
+        return short(a, out)
+    if a.dtype.kind == "c" and b.imag == 0 and b.real < 0 and float(b.real).is_integer():
+        # NumPy's own takes the reciprocal last, of a power that may overflow, which is nan.
+        return np.power(np.reciprocal(a), -b, out)
+    return np.power(a, b, out)
 
 
 def _integer_power(a: Any, b: Any, out: Any = None) -> Any:

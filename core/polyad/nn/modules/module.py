@@ -116,7 +116,11 @@ class Module(HookMethods, _state.ExtraState):
         """Add this module's view of where *error* came from: the name of the submodule out of which it passed last."""
         passed: weakref.ref[Module] | None = error.__dict__.get("_passed_out_of")
         if passed is None:
-            error.add_module("", self._describe())
+            try:
+                description = self._describe()
+            except Exception:
+                description = type(self).__name__  # what is wrong with the settings is said by the error itself
+            error.add_module("", description)
         else:
             inner = passed()
             if inner is self:

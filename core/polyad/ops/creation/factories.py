@@ -50,9 +50,9 @@ def _full(shape: Shape, value: Any, dtype: DType, device: Device) -> Tensor:
     type_ = registry.tensor_type(dtype, device, not shape)
     if value.__class__ is not float and not value:  # 0 fits everywhere, and 0.0 may be -0.0
         return Tensor._of(type_.backend.zeros(shape, dtype, device), type_)
-    from ..memory.copying import check_fits
+    from ..memory.copying import element
 
-    check_fits("full", value, dtype)
+    value = element("full", value, dtype)
     array = type_.backend.empty(shape, dtype, device)
     type_.backend.fill(array, value)
     return Tensor._of(array, type_)
@@ -65,6 +65,10 @@ def _arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> 
 
 def _set_requires_grad(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(requires_grad) if requires_grad is not False else tensor
+
+
+def _beside(tensor: Tensor, device: Any) -> Any:
+    return tensor.device if device is None else device
 
 
 def _wrapped_like(input: Tensor, tensor: Tensor, requires_grad: bool) -> Tensor:
@@ -91,7 +95,7 @@ def full(
     tensor([7, 7])
     """
     check_layout(layout, "full")
-    shape = check_sizes(normalize_shape((size,) if isinstance(size, int) else size, "full"), "full")
+    shape = check_sizes(normalize_shape((size,), "full"), "full")
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     if type(fill_value) not in (bool, int, float, complex):
@@ -318,7 +322,7 @@ def empty_like(
 def _real(op: str, name: str, value: Any) -> int | float:
     """The bound or step *name* of a range as a number of Python's."""
     if value.__class__ is int or value.__class__ is float:
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, Tensor):
         value = value.item()
     if not isinstance(value, numbers.Real):
@@ -594,7 +598,7 @@ def new_full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`polyad.full` with this tensor's dtype and device unless others are given."""
-    result = full(size, fill_value, dtype=dtype or self.dtype, device=self.device if device is None else device)
+    result = full(size, fill_value, dtype=dtype or self.dtype, device=_beside(self, device))
     return _wrapped_like(self, result, requires_grad)
 
 
@@ -603,9 +607,7 @@ def new_zeros(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.zeros` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(
-        self, zeros(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
-    )
+    return _wrapped_like(self, zeros(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
 
 
 @method()
@@ -613,9 +615,7 @@ def new_ones(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.ones` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(
-        self, ones(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
-    )
+    return _wrapped_like(self, ones(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
 
 
 @method()
@@ -623,9 +623,7 @@ def new_empty(
     self: Tensor, *size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """`polyad.empty` with this tensor's dtype and device unless others are given."""
-    return _wrapped_like(
-        self, empty(*size, dtype=dtype or self.dtype, device=self.device if device is None else device), requires_grad
-    )
+    return _wrapped_like(self, empty(*size, dtype=dtype or self.dtype, device=_beside(self, device)), requires_grad)
 
 
 @method()
@@ -645,7 +643,7 @@ def new_empty_strided(
         stride,
         dtype=dtype or self.dtype,
         layout=layout,
-        device=self.device if device is None else device,
+        device=_beside(self, device),
         pin_memory=pin_memory,
     )
     return _wrapped_like(self, result, requires_grad)

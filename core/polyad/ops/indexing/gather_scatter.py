@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Indexing
-from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
@@ -174,7 +174,7 @@ def scatter(
         return _spread("scatter", _scatter, input, at, index, given)
     if reduce not in ("add", "multiply"):
         raise OptionError(
-            f"scatter: reduce is {reduce!r}",
+            f"scatter: reduce is {safe_repr(reduce)}",
             operands={"input": input},
             fix='write "add" or "multiply", or use scatter_reduce',
         )

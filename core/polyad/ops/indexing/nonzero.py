@@ -7,10 +7,14 @@ from typing import Any
 from ...dispatch.op import function, primitive
 from ...dispatch.promotion import to_int64
 from ...dispatch.structure import opaque
+from ...dtypes import int64
 from ...errors import ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..nn.padding import pad
+from ..creation.factories import arange, zeros
+from ..pointwise.where import where
+from ..shaping.joining import cat
+from .unravel_index import unravel_index
 
 
 def _places(shape: Shape) -> Shape:
@@ -59,7 +63,17 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     tensor([[ 1],
             [-1]])
     """
+    shape = check_tensor(input, "nonzero_static", "input").shape
     if size < 0:
         raise ShapeError(f"nonzero_static: size {size} is negative", fix="pass 0 or more")
-    found = _nonzero(check_tensor(input, "nonzero_static", "input"))[:size]
-    return pad(found, (0, 0, 0, size - found.shape[0]), value=fill_value)
+    counts = input.reshape(-1).ne(0).cumsum(0)
+    # The place of the n-th such element goes to n; those of others, and what is too much, to a place behind.
+    found = input.reshape(-1).ne(0) & (counts <= size)
+    numbers = arange(counts.shape[0], device=input.device)
+    places = zeros(size + 1, dtype=int64, device=input.device)
+    places = places.scatter(0, where(found, counts - 1, size), numbers)[:size]
+    columns = [place.unsqueeze(1) for place in unravel_index(places, shape)] if shape.numel() else []
+    rows = cat(columns, 1) if columns else zeros(size, len(shape), dtype=int64, device=input.device)
+    known = arange(size, device=input.device) < found.sum()
+    result: Tensor = where(known.unsqueeze(1), rows, fill_value)
+    return result

@@ -13,7 +13,7 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Indexing
 from ...dtypes import FLOATING, bool_, float32, int64
-from ...errors import DTypeError, OptionError, UnsupportedDType
+from ...errors import DTypeError, OptionError, UnsupportedDType, safe_repr
 from ...layout import Shape, contiguous_strides
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
@@ -236,4 +236,4 @@ def scatter_reduce(
 def check_reduction(op: str, reduce: Any, known: tuple[str, ...]) -> None:
     """Raise unless *reduce* is one of the names *known*."""
     if reduce not in known:
-        raise OptionError(f"{op}: reduce is {reduce!r}", fix=f"choose one of {', '.join(known)}")
+        raise OptionError(f"{op}: reduce is {safe_repr(reduce)}", fix=f"choose one of {', '.join(known)}")

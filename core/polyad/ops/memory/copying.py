@@ -135,7 +135,12 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
         src = to_device(src, self._type.device)
     storage = self._storage
     # A single element is read before anything is written.
-    if storage is not None and share(storage, (src,)) and must_wait("copy_", self, (src,), True, src.ndim > 0):
+    if (
+        storage is not None
+        and src._storage is not None
+        and share(storage, (src,))
+        and must_wait("copy_", self, (src,), True, src.ndim > 0)
+    ):
         src = _copy(src)
     # What holds no floating point numbers has no gradient, whatever is written to it.
     differentiable = state.grad_enabled and self._type.dtype.category >= dtypes.FLOATING
@@ -189,7 +194,7 @@ def _fill(self: Tensor, value: Any) -> Tensor:
             operands={"self": self},
             fix="pass a number or a 0-d tensor",
         )
-    check_fits("fill_", value, self._type.dtype)
+    value = element("fill_", value, self._type.dtype)
     if isinstance(self, Wrapped):
         self._store_number("fill_", value)
     else:
@@ -198,6 +203,12 @@ def _fill(self: Tensor, value: Any) -> Tensor:
     if state.grad_enabled and self._node is not None:
         take_history(self, None)
     return self
+
+
+def element(op: str, value: Any, dtype: DType) -> Any:
+    """The number *value* as backends write it to an array of *dtype*; raises what `check_fits` does."""
+    check_fits(op, value, dtype)
+    return float(value) if value.__class__ is int and value.bit_length() > 63 else value
 
 
 def check_fits(op: str, value: Any, dtype: DType) -> None:

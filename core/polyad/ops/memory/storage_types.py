@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ... import dtypes
 from ...backend import registry
+from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
 from ...dtypes import DType, get_default_dtype
-from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported
-from ...layout import Shape, Strides
+from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, wrong_type
+from ...layout import Shape, Strides, int_of
 from ...state import warn_user
 from ...storage import Storage, ViewOf
 from ...tensor import Tensor, check_tensor
@@ -33,6 +34,8 @@ class UntypedStorage:
 
     __slots__ = ("_storage", "_type")
 
+    _storage: Storage
+    _type: Any
     filename = None
     is_cuda = False
 
@@ -73,7 +76,7 @@ class UntypedStorage:
         """Whether other processes see it: never."""
         return False
 
-    def __getitem__(self, index: int) -> int:
+    def __getitem__(self, index: Any) -> int:
         if isinstance(index, slice):
             raise NotSupported(
                 "storage: a part of a storage is no storage", fix="take storage.tolist()[a:b], or a view of the tensor"
@@ -126,7 +129,7 @@ class UntypedStorage:
 def _place(index: Any, length: int) -> int:
     if not hasattr(index, "__index__"):
         raise ArgumentTypeError(f"storage: the index {index!r} is no int", fix="give an int")
-    at = index.__index__()
+    at = int(index.__index__())
     if not -length <= at < length:
         raise IndexOutOfRange(f"storage: {at} is not in [{-length}, {length})", fix="give an index within the storage")
     return at % length
@@ -140,13 +143,19 @@ class TypedStorage:
 
     __slots__ = ("_untyped", "dtype")
 
+    _untyped: UntypedStorage
+    dtype: DType
+
+    @explaining
     def __init__(
         self, *data: Any, wrap_storage: UntypedStorage | None = None, dtype: DType | None = None, device: Any = None
     ) -> None:
         self.dtype = dtype or get_default_dtype()
         if wrap_storage is None:
-            values = data[0] if data else 0
-            sized = hasattr(values, "__index__")
+            values: Any = data[0] if data else 0
+            if not isinstance(values, Iterable) and int_of(values) is None:
+                raise wrong_type("storage", "data", values, "a number of elements or their values")
+            sized = int_of(values) is not None
             wrap_storage = (
                 PUBLIC["zeros"].call(values, dtype=self.dtype, device=device)
                 if sized
@@ -198,7 +207,7 @@ class TypedStorage:
         """The old name of its type, such as ``polyad.FloatStorage``."""
         return f"polyad.{_BY_DTYPE[self.dtype].__name__}"
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise IndexOutOfRange("storage: only bytes are taken in slices", fix="use storage.untyped(), or a tensor")
         return self._elements()[_place(index, len(self))].item()

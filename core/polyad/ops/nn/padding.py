@@ -269,4 +269,4 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
     >>> polyad.constant_pad_nd(polyad.tensor([1, 2]), (1, 0), 7)
     tensor([7, 1, 2])
     """
-    return _pad(input, pad, "constant", value)
+    return _pad(input, pad, "constant", value)  # type: ignore[arg-type]

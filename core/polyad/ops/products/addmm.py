@@ -168,7 +168,9 @@ def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False
                 f"{op}: {name} is a float, the tensors are {dtype.name}", fix="pass an int, or convert the tensors"
             )
         value = whole(op, name, value)
-    return wrapped_factor(op, name, value, dtype) if dtype.category == INTEGER else value
+    if dtype.category == INTEGER:
+        value = wrapped_factor(op, name, value, dtype)
+    return value  # type: ignore[no-any-return]
 
 
 def _factors(op: str, input: Tensor, beta: Any, alpha: Any) -> tuple[Number, Number]:

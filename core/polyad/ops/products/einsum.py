@@ -452,7 +452,7 @@ def _dtype(program: Program, operands: Sequence[Tensor]) -> DType:
     for operand in operands:
         if operand._type.dtype is not dtype:
             dtype = promote_types(dtype, operand._type.dtype)
-    if dtype.category <= INTEGER and any([todo is not None and todo.sums for todo in program.prepare]):
+    if dtype.category <= INTEGER and any(todo is not None and todo.sums for todo in program.prepare):
         return int64
     return dtype
 

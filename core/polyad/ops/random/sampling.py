@@ -347,7 +347,7 @@ def randint(
         raise ArgumentTypeError(f"randint: size is {size!r}, not a tuple", fix="write randint(low, high, (2, 3))")
     bounds = _range("randint", low, high)
     numbers = _integers(
-        _size("randint", size),
+        _size("randint", (size,)),
         *bounds,
         generator_or_default("randint", generator),
         _fits("randint", *bounds, dtype or int64),

@@ -19,7 +19,7 @@ from ...dispatch.op import alias, function, gradient, method, prop, view as decl
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.views import layout_of, owned
 from ...dtypes import DType
-from ...errors import ArgumentError, ArgumentTypeError, ShapeError
+from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
 from ...layout import Layout, Shape, Size, infer_shape, normalize_dim, normalize_dims, normalize_shape, view_strides
 from ...state import state
 from ...tensor import Tensor, check_tensor
@@ -137,7 +137,9 @@ def view(input: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
         dtype = size[0]
     if dtype is not None:
         if not isinstance(dtype, DType):
-            raise ArgumentTypeError(f"view: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.int32")
+            raise ArgumentTypeError(
+                f"view: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a dtype such as polyad.int32"
+            )
         return _view_dtype(input, dtype, input._type.dtype.itemsize)
     return _reshape_view(input, infer_shape(normalize_shape(size, "view"), math.prod(input._array.shape), "view"))
 

@@ -273,6 +273,6 @@ def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Ten
 
 
 # In PyTorch these differ from split and chunk in what may be written to; here all may be.
-alias("unsafe_chunk", chunk)
-alias("unsafe_split", split)
-alias("unsafe_split_with_sizes", split_with_sizes)
+unsafe_chunk = alias("unsafe_chunk", chunk)
+unsafe_split = alias("unsafe_split", split)
+unsafe_split_with_sizes = alias("unsafe_split_with_sizes", split_with_sizes)

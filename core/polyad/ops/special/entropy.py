@@ -10,7 +10,6 @@ from ...dispatch.op import composite, gradient
 from ...dispatch.promotion import not_complex, promoted_float
 from ...dispatch.structure import pointwise
 from ...tensor import Tensor
-from ..creation.factories import ones_like
 from ..pointwise.arithmetic import _add, _div, _mul, _neg, _sub
 from ..pointwise.exponential import log, log1p
 from ..pointwise.where import _where
@@ -54,9 +53,9 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 
 
 def _grad_input(g: Tensor, input: Tensor, other: Tensor | Number) -> Tensor:
-    slope = xlog1py(ones_like(input), other)
-    return _mul(g, _where((input == 0) & (other <= -1), 0.0, slope))  # type: ignore[operator]
+    # A gradient of 0 stays 0 where the logarithm is infinite or nan.
+    return _where((input == 0) & (other <= -1), 0.0, xlog1py(g, other))  # type: ignore[operator]
 
 
-gradient(xlog1py, input=_grad_input, other=lambda g, input, other: _mul(g, _div(input, _add(other, 1))))
+gradient(xlog1py, input=_grad_input, other=lambda g, input, other: _div(_mul(g, input), _add(other, 1)))
 symmetric(entr, xlog1py)

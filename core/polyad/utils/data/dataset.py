@@ -296,8 +296,6 @@ def random_split(
     for position, length in enumerate(lengths):
         if not isinstance(length, (int, float)):
             raise errors.wrong_type("random_split", f"lengths[{position}]", length, "a number")
-    if not lengths:
-        raise errors.ArgumentError("random_split: lengths is empty", fix="give the length of each part")
     total = len(cast(Any, dataset))
     counts = _counts_of_fractions(lengths, total) if math.isclose(sum(lengths), 1.0) else list(lengths)
     if sum(counts) != total or any(count < 0 or count != int(count) for count in counts):

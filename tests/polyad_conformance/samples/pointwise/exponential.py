@@ -68,7 +68,15 @@ SAMPLES = [
     *unary(
         "log", np.log, draw=positive, dtypes=NUMBERS, result=as_float, gradient=True, steps=4, magnitude=near_logarithms
     ),
-    *unary("log1p", np.log1p, draw=positive, dtypes=NUMBERS, result=as_float, gradient=True, steps=4),
+    *unary(
+        "log1p",
+        lambda x: log1p_by_parts(x) if np.iscomplexobj(x) else np.log1p(x),
+        draw=positive,
+        dtypes=NUMBERS,
+        result=as_float,
+        gradient=True,
+        steps=4,
+    ),
     *unary(
         "log2",
         np.log2,

@@ -6,6 +6,7 @@ anything.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from polyad.backend import Backend, registry
 from polyad_conformance.calls import Target
 from polyad_conformance.checks import devices
 
+from . import numbers
 from .catching import caught
 from .saboteur import NAME, SABOTAGES, QueueingSaboteur, Sabotage, Saboteur
 
-ASKED_FOR = 40
+ASKED_FOR = 120
 """How many distinct ways to be wrong there are at least."""
 
 
@@ -74,3 +76,15 @@ def test_a_sabotaged_backend_is_taken_back() -> None:
     assert NAME not in registry.names()
     with pytest.raises(polyad.errors.BackendNotFound):
         polyad.ones(2, device=NAME)
+
+
+def test_a_device_may_declare_that_its_division_is_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = Saboteur()
+    capabilities = dataclasses.replace(backend.info.capabilities, features=frozenset({"approximate_division"}))
+    backend.info = dataclasses.replace(backend.info, capabilities=capabilities)
+    numbers.multiplies_by_the_reciprocal(backend, monkeypatch)
+    with registry.register(NAME, backend):
+        assert caught("check_arithmetic", ()) == ""
+    numbers.cuts_products_of_bfloat16(backend, monkeypatch)
+    with registry.register(NAME, backend):
+        assert "mul of bfloat16 is rounded wrongly" in caught("check_arithmetic", ())

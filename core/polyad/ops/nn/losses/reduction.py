@@ -81,12 +81,19 @@ def broadcast_pair(op: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
     shape, other = check_tensor(input, op, "input")._array.shape, check_tensor(target, op, "target")._array.shape
     if shape == other:
         return input, target
+    try:
+        both = broadcast_shapes(shape, other)
+    except ShapeError:
+        raise ShapeError(
+            f"{op}: input {tuple(shape)} and target {tuple(other)} do not broadcast",
+            operands={"input": input, "target": target},
+            fix="reshape, squeeze or expand either to the other's shape",
+        ) from None
     warn_user(
         f"{op}: target {tuple(other)} has another shape than input {tuple(shape)}; they broadcast, which is likely to "
         "give a wrong loss. Give both one shape",
         UserWarning,
     )
-    both = broadcast_shapes(shape, other)
     return input.expand(both), target.expand(both)
 
 

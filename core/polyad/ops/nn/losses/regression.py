@@ -12,6 +12,7 @@ from ....errors import ArgumentError
 from ....state import warn_user
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import ones_like
+from ...declaring.half_types import in_float32
 from ...pointwise.exponential import xlogy
 from ...reductions.any_all import anywhere
 from .reduction import (
@@ -78,6 +79,7 @@ def l1_loss(
 
 
 @composite(dtype=promoted, structure=pointwise, method=False)
+@in_float32
 def _huber(input: Tensor, target: Tensor, delta: float, scale: float) -> Tensor:
     """scale times Huber's function of the difference: a parabola up to delta, straight beyond."""
     distance = (input - target).abs()

@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 
     from ....backend.interface import Signature
 
+MOST = 1 << 24
+"""The windows along a dimension are listed, so there are no more of them."""
+
 _HALF = 2
 """Bytes of a dtype whose sums are taken in float32."""
 
 
 def ranges(size: int, count: int) -> tuple[Sizes, Sizes]:
-    """(starts, ends) of *count* windows over *size* elements."""
+    """(starts, ends) of *count* windows over *size* elements; raises RuntimeError for more than `MOST`."""
+    if count > MOST:
+        raise ShapeError(f"adaptive pooling: an output size of {count} is above {MOST}", fix="ask for a smaller size")
     return (
         tuple([part * size // count for part in range(count)]),
         tuple([-(-(part + 1) * size // count) for part in range(count)]),

@@ -106,16 +106,16 @@ SAMPLES = [
 ERRORS = [
     ErrorCase(
         op="nn.functional.mse_loss",
-        name="a column against a vector",
-        call=lambda op, tensor: op(tensor(4, 1), tensor(4)),
+        name="shapes that do not broadcast",
+        call=lambda op, tensor: op(tensor(4, 2), tensor(4)),
         raises=RuntimeError,
-        match=r"mse_loss: input \(4, 1\) and target \(4,\) must have one shape.*\n.*input .*\n.*target",
+        match=r"mse_loss: input \(4, 2\) and target \(4,\) do not broadcast\n.*input .*\n.*target",
     ),
     *(
         refused(
             op,
             "shapes differ",
-            lambda op, tensor: op(tensor(4, 1), tensor(1, 4)),
+            lambda op, tensor: op(tensor(4, 3), tensor(2, 4)),
             RuntimeError,
             r".*do not broadcast\n.*input .*\n.*target",
         )
