@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, provided
 from ..backend import fallback, plugins, registry
-from ..backend.interface import Signature, TensorType
+from ..backend.interface import Backend, Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType
@@ -190,7 +190,9 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:
-        lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
+        lowered = None
+        if type(backend).fused is not Backend.fused:  # it runs generated code
+            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
         if lowered is None:
             plan.path = "decomposition"
             plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose

@@ -21,11 +21,8 @@ _VARIANTS = 8
 
 
 def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], backend: Backend) -> Callable[..., Any] | None:
-    """A kernel for calls of the signature *types*, of which *values* is one; None if there is none.
-
-    There is none where the backend runs no generated code, and for a body that cannot be lowered.
-    """
-    if type(backend).fused is Backend.fused or not isinstance(op.structure, Pointwise):
+    """A kernel for calls of the signature *types*, of which *values* is one; None for a body that cannot be lowered."""
+    if not isinstance(op.structure, Pointwise):
         return None
     kernel = LoweredKernel(op, types, backend)
     try:
