@@ -114,7 +114,7 @@ class Lowering(Level):
             raise NotLowered(f"{op.name} has no formula for {dtype.name}")
         if dtype.category <= INTEGER and op.name in _REFUSING:
             raise NotLowered(f"{op.name} refuses some elements of {dtype.name}")
-        operands = self._rounded(op, operands)
+        operands = tuple(self._rounded(op, operands))
         return self.tensor(apply(op.name, *[self._argument(op, value, dtype) for value in operands]), shape)
 
     def _rounded(self, op: Op, operands: tuple[Any, ...]) -> Sequence[Any]:
