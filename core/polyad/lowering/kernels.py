@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Backend, FusedKernel, Signature, TensorType
-from ..dispatch.plan import NUMBERS
 from ..dispatch.structure import Pointwise
 from ..state import state
 from ..tensor import Tensor
@@ -15,6 +14,9 @@ from .tensors import NotLowered, lower
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op
+
+_NUMBERS = {int, float, complex}
+"""Classes of parameters that a form takes as they come; what the classes are decides what dtypes a body computes in."""
 
 _VARIANTS = 8
 """How many forms of a body are kept for each setting of its options; calls beyond run the body itself."""
@@ -90,10 +92,7 @@ class LoweredKernel:
 
     def _options(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """What of a call is no number that a form can take as it comes."""
-        count = len(self._types)
-        numbers = tuple([type(args[position]) for position in range(count) if position not in self._arrays])
-        params = [type(value) if _is_number(value) else value for value in args[count:]]
-        return (*numbers, *params)
+        return tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         known = self._variants.get(self._options(args), ())
@@ -132,7 +131,3 @@ class LoweredKernel:
                 self._backend.copy(target, computed)
             return out
         return results[0] if self._single else tuple(results)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in NUMBERS and type(value) is not bool

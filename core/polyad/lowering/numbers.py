@@ -34,7 +34,10 @@ class Guards:
 
     def hold(self, args: Sequence[Any]) -> bool:
         """Whether the form serves a call with *args*."""
-        return all(_same(read(args), answer) for read, answer in self._wanted)
+        for read, answer in self._wanted:
+            if not _same(read(args), answer):
+                return False
+        return True
 
 
 def _same(found: Any, answer: Any) -> bool:
