@@ -34,10 +34,7 @@ class Guards:
 
     def hold(self, args: Sequence[Any]) -> bool:
         """Whether the form serves a call with *args*."""
-        for read, answer in self._wanted:
-            if not _same(read(args), answer):
-                return False
-        return True
+        return all(_same(read(args), answer) for read, answer in self._wanted)
 
 
 def _same(found: Any, answer: Any) -> bool:
