@@ -19,7 +19,7 @@ from polyad.backend.interface import Signature
 from polyad.dtypes import INTEGER, DType, bfloat16, float16, float32, float64, iinfo
 from polyad.interop.numpy import numpy_dtype
 
-from .order import arranging
+from .order import arranged, arranging
 from .quiet import quiet, quiet_ufunc
 
 Call = Callable[..., Any]
@@ -175,7 +175,9 @@ def _in_float32(call: Call) -> Call:
             )
         )
         if out is None:
-            return result
+            # The order of an expanded array is not that of its copy in float32.
+            array = a if isinstance(a, np.ndarray) else b
+            return result if array.flags.c_contiguous else arranged(result, array)
         np.copyto(out, result)
         return out
 

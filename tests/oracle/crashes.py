@@ -20,6 +20,8 @@ CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
         lambda call: not _are_pivots(call),
     ),
     "as_strided": ("negative sizes make a tensor that cannot be read", lambda call: _has_negative(call.args[1:2])),
+    "pdist": ("no rows, whose gradient divides by their number", lambda call: call.grad and _is_empty(call)),
+    "nn.functional.pdist": ("as pdist", lambda call: call.grad and _is_empty(call)),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
 }
@@ -38,6 +40,10 @@ def _is_integer(call: Call) -> bool:
 
 def _has_negative(sizes: object) -> bool:
     return any(isinstance(size, int) and size < 0 for size in leaves(sizes))
+
+
+def _is_empty(call: Call) -> bool:
+    return any(0 in given.shape for given in call.givens())
 
 
 def _is_binomial(call: Call) -> bool:

@@ -10,18 +10,19 @@ little as it can: the function, the kind of mismatch and what tells the case fro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from polyad import errors
 from polyad.dispatch.op import PUBLIC
-from polyad.dtypes import FLOATING, INTEGER, complex128, finfo, uint8
+from polyad.dtypes import FLOATING, INTEGER, complex128, finfo, iinfo, uint8
 from polyad_conformance.tolerance import eps, wide
 
-from .calls import Call, Given, contiguous, expanded, leaves, transposed
-from .outcomes import Mismatch, Outcome, Result
+from .calls import Call, Given, contiguous, expanded, leaves, mapped, row_major, transposed
+from .libraries import TORCH
+from .outcomes import Mismatch, Outcome, Result, builtin, observe, targets
 
 Rule = Callable[[Call, Mismatch, Outcome, Outcome], bool]
 
@@ -61,6 +62,7 @@ def _no_kernel(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -
         *words,
         "dtype of indices should be",
         "int32/int64 for index",
+        "Expected a long tensor for index",
         "LongTensor",
         "Unsupported input type",
         "desired output type",
@@ -83,6 +85,7 @@ def _more_out(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) ->
         "dtype|scalar.?type|type|not implemented for|non-boolean outputs|point output|unexpected keyword argument 'out'"
     )
     words += "|missing 1 required positional|invalid combination of arguments"
+    words += "|only supports bool tensor for result|expects Long tensor out|not yet implemented for complex tensors"
     return mismatch.kind == "accepted" and call.form == "out" and re.search(words, _message(theirs.error)) is not None
 
 
@@ -167,6 +170,8 @@ def _dtype_refused(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcom
 
 def _layouts_that_fail(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     words = "INTERNAL ASSERT|view size is not compatible|Unsupported memory format|must be contiguous"
+    if call.name == "matmul" and any(given.strides != row_major(given.shape) for given in targets(call)):
+        words += "|The size of tensor a .* must match the size of tensor b"  # an out with what PyTorch folded
     return mismatch.kind == "accepted" and re.search(words, _message(theirs.error)) is not None
 
 
@@ -238,7 +243,8 @@ def _mixed_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outco
 
 
 def _number_for_a_weight(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
-    return mismatch.kind == "refused" and isinstance(ours.error, errors.ArgumentTypeError) and _numbers(call)
+    asked = "Tensor" in _message(ours.error) or "tensor" in _message(ours.error)
+    return mismatch.kind == "refused" and isinstance(ours.error, errors.ArgumentTypeError) and _numbers(call) and asked
 
 
 def _ldexp_gradient(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -375,6 +381,8 @@ MEANINGLESS = {
     "linalg.lstsq": "matrices with nan",
     "lu_unpack": "more pivots than rows",
     "nn.functional.conv2d": "kernels without elements",
+    "alpha_dropout": "integers",
+    "nn.functional.alpha_dropout": "integers",
     "nn.functional.dropout1d": "integers",
     "nn.functional.dropout2d": "integers, one dimension",
     "nn.functional.dropout3d": "integers",
@@ -383,12 +391,14 @@ MEANINGLESS = {
     "linalg.solve_triangular": "operands of two dtypes",
     "geqrf": "an operand that requires a gradient, where there is none",
     "addbmm": "self of another shape than the result, in place",
+    "nn.functional.gaussian_nll_loss": "complex numbers, which have no density",
     "nn.functional.ctc_loss": "labels that are no classes",
     "nn.functional.instance_norm": "eps of 0",
     "nn.functional.max_unpool1d": "kernels without elements",
     "nn.functional.max_unpool2d": "kernels without elements",
     "nn.functional.max_unpool3d": "kernels without elements",
     "nn.functional.rms_norm": "complex numbers, as in the other norms",
+    "rms_norm": "complex numbers, as in the other norms",
     "take_along_dim": "an index past the end, where PyTorch reads what lies there",
 }
 """Arguments that have no meaning, by function, which PyTorch takes without a word."""
@@ -415,6 +425,14 @@ CORNERS = {
     "nn.functional.fractional_max_pool3d": ("accepted", "PyTorch's check of the sizes is off by one"),
     "nn.functional.local_response_norm": ("dtype", "integers become floats also if there are none"),
     "nn.functional.pixel_unshuffle": ("shape", "a tensor without elements has the shape that others would have"),
+    "pixel_unshuffle": ("shape", "a tensor without elements has the shape that others would have"),
+    "conv1d": ("shape", "there are weight's channels, also where input has none"),
+    "conv2d": ("shape", "there are weight's channels, also where input has none"),
+    "conv3d": ("shape", "there are weight's channels, also where input has none"),
+    "nn.functional.scaled_dot_product_attention": (
+        "shape",
+        "batches broadcast, also where there are no keys",
+    ),
 }
 """By function, what differs where hardly anybody goes: the kind of mismatch, and both sides."""
 
@@ -432,6 +450,76 @@ def _corner(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> b
 def _several_faults(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     kinds = (IndexError, RuntimeError, ValueError)
     return mismatch.kind == "exception" and isinstance(ours.error, kinds) and isinstance(theirs.error, kinds)
+
+
+def _bool_beside_another_fault(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "exception" or not isinstance(theirs.error, TypeError) or "bool" not in str(theirs.error):
+        return False
+    return any(
+        (other := observe(TORCH, one).error) is not None and isinstance(ours.error, builtin(other))
+        for one in _with_ints(call)
+    )
+
+
+def _with_ints(call: Call) -> Iterator[Call]:
+    """*call* with ints in the place of the bools in one of its arguments, for each of these."""
+
+    def ints(value: object) -> object:
+        return mapped(value, bool, int) if not isinstance(value, Given) else value
+
+    for place, value in enumerate(call.args):
+        if any(isinstance(leaf, bool) for leaf in leaves(value)):
+            yield replace(call, args=(*call.args[:place], ints(value), *call.args[place + 1 :]))
+    for name, value in call.kwargs.items():
+        if any(isinstance(leaf, bool) for leaf in leaves(value)):
+            yield replace(call, kwargs={**call.kwargs, name: ints(value)})
+
+
+def _bool_among_ints(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    later = [value[1:] for value in (*call.args, *call.kwargs.values()) if isinstance(value, (tuple, list))]
+    return (
+        mismatch.kind == "refused"
+        and isinstance(ours.error, errors.ArgumentTypeError)
+        and any(isinstance(leaf, bool) for leaf in leaves(later))
+    )
+
+
+def _bool_for_dim(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    unbiased = call.name in ("var", "std", "var_mean", "std_mean") and isinstance(call.kwargs.get("dim"), bool)
+    return mismatch.kind == "accepted" and unbiased and "dim=bool" in _message(theirs.error)
+
+
+def _sizes_of_unsafe_split(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    told = "unsafe_split(): argument 'split_size'" in _message(theirs.error) and "not tuple" in _message(theirs.error)
+    return mismatch.kind in ("accepted", "exception") and told
+
+
+def _batches_of_lstsq(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "accepted" and "input.dim() must be greater or equal to other.dim()" in _message(theirs.error)
+
+
+def _pole_of_polygamma(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind not in ("value", "written") or call.name != "polygamma" or mismatch.places is None:
+        return False
+    x, result = wide(call.givens()[0].values), wide(ours.results[0].values)
+    if x.shape != mismatch.places.shape:
+        return False
+    poles = (x <= 0) & (x == np.floor(x)) & np.isinf(result)
+    return bool(poles[mismatch.places].all())
+
+
+def _index_of_no_window(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "value" or not call.name.startswith("max_pool") or not mismatch.text.startswith("result 1"):
+        return False
+    smallest = iinfo(call.givens()[0].dtype).min if call.givens()[0].dtype.category == INTEGER else None
+    return mismatch.places is not None and bool((wide(ours.results[0].values)[mismatch.places] == smallest).all())
+
+
+def _order_beside_repeated(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind != "strides" or len(call.givens()) < 2:
+        return False
+    shape = theirs.results[0].shape
+    return 1 in shape and any(given.shape != shape for given in call.givens())
 
 
 def _random_history(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
@@ -747,6 +835,61 @@ DIFFERENCES = [
         "arguments are looked at in another order; a single fault has PyTorch's exception, which error cases check",
         _several_faults,
         Call("nn.functional.pad", (contiguous(_floats(2)), (1, 1, 1), "none")),
+    ),
+    Difference(
+        "a bool for an int beside another fault",
+        "arguments are looked at in another order; a bool alone is a TypeError in both",
+        _bool_beside_another_fault,
+        Call("chunk", (contiguous(np.ones(())), True)),
+    ),
+    Difference(
+        "a bool among ints",
+        "is refused wherever it stands; PyTorch looks at the first of a tuple",
+        _bool_among_ints,
+        Call("flip", (contiguous(_floats(2, 2)), (0, True))),
+    ),
+    Difference(
+        "a bool for dim in var and std",
+        "means unbiased, as a keyword, too",
+        _bool_for_dim,
+        Call("var", (contiguous(_floats(2)),), {"dim": False}),
+    ),
+    Difference(
+        "sizes for unsafe_split",
+        "are taken as in split, whose other name it is",
+        _sizes_of_unsafe_split,
+        Call("unsafe_split", (contiguous(_floats(3)), (1, 2))),
+    ),
+    Difference(
+        "batches of lstsq",
+        "broadcast as in all functions of matrices; PyTorch wants as many dimensions",
+        _batches_of_lstsq,
+        Call("linalg.lstsq", (contiguous(_floats(4, 3)), contiguous(_floats(2, 4, 2)))),
+    ),
+    Difference(
+        "polygamma at its poles",
+        "is infinite; PyTorch divides by the sine of a rounded multiple of pi",
+        _pole_of_polygamma,
+        Call("polygamma", (1, contiguous(np.array([-2.0])))),
+    ),
+    Difference(
+        "the index of a window's largest where all are the smallest number of their dtype",
+        "names one of them; PyTorch's channels-last kernel names an element outside of the window",
+        _index_of_no_window,
+        Call(
+            "max_pool3d",
+            (Given(np.zeros(120, np.uint8), (1, 1, 4, 5, 6), (120, 1, 30, 6, 1)), 2),
+            {"stride": 2, "dilation": (2, 1, 2), "ceil_mode": True, "return_indices": True},
+        ),
+    ),
+    Difference(
+        "order in memory beside an operand that is repeated",
+        "does not depend on the strides of dimensions of size 1",
+        _order_beside_repeated,
+        Call(
+            "ge",
+            (contiguous(np.ones((2, 2, 1, 1))), Given(np.ones(8), (2, 2, 2, 1), (1, 2, 4, 8))),
+        ),
     ),
     Difference(
         "conj",

@@ -50,7 +50,8 @@ def calls(draw: Draw, path: str) -> Call:
     if draw(st.booleans()):
         tree = draw(_with_edges(tree, main))
     if draw(st.integers(0, 2)) == 0:
-        tree = draw(_with_other_parameters(tree))
+        # Python itself calls operators, with all of their operands.
+        tree = draw(_with_other_parameters(tree, leave_out=not path.startswith("Tensor.__")))
     if draw(st.integers(0, 5)) == 0:
         tree = draw(_with_numbers(tree, main))
     tree = draw(_laid_out(tree, template.expand))
@@ -212,7 +213,7 @@ def _with_numbers(draw: Draw, tree: Any, main: np.dtype) -> Any:
 
 
 @st.composite
-def _with_other_parameters(draw: Draw, tree: Any) -> Any:
+def _with_other_parameters(draw: Draw, tree: Any, leave_out: bool) -> Any:
     kwargs = dict(tree["kwargs"])
     for name in list(kwargs):
         if draw(st.integers(0, 3)) == 0:
@@ -233,7 +234,7 @@ def _with_other_parameters(draw: Draw, tree: Any) -> Any:
 
     changed = mapped({"args": tree["args"][1:], "kwargs": kwargs}, (bool, int, float), one)
     rest = changed["args"]
-    if rest and draw(st.integers(0, 7)) == 0:
+    if rest and leave_out and draw(st.integers(0, 7)) == 0:
         rest = rest[:-1]  # a dimension, a size, an operand is not named
     return {"args": [*tree["args"][:1], *rest], "kwargs": changed["kwargs"]}
 

@@ -192,7 +192,7 @@ def compare(call: Call, ours: Outcome, theirs: Outcome, bound: accuracy.Bound) -
     for position, (given, left, right) in enumerate(zip(givens, ours.memories, theirs.memories)):
         if given in targets(call):
             # What was written is among the results; here, that nothing else was.
-            left, right = outside(given, left), outside(given, right)
+            left, right = outside(given, left, ours, position), outside(given, right, theirs, position)
         found += accuracy.difference("written", f"memory of input {position}", left, right, call, bound)
     found += _compare_gradients(call, ours, theirs, bound)
     return found
@@ -207,13 +207,15 @@ def targets(call: Call) -> list[Given]:
     return []
 
 
-def outside(given: Given, memory: np.ndarray) -> np.ndarray:
-    """*memory* with zeros where the tensor is."""
+def outside(given: Given, memory: np.ndarray, outcome: Outcome, position: int) -> np.ndarray:
+    """*memory* with zeros where the tensor is: where the result is that is the argument at *position*, resized maybe."""
     memory = np.array(memory)
-    window = np.lib.stride_tricks.as_strided(
-        memory[given.offset :], given.shape, [stride * memory.itemsize for stride in given.strides]
-    )
-    window[...] = 0
+    results = [one for one in outcome.results if isinstance(one, Result) and one.argument == position]
+    for one in results or [given]:
+        window = np.lib.stride_tricks.as_strided(
+            memory[one.offset :], one.shape, [stride * memory.itemsize for stride in one.strides]
+        )
+        window[...] = 0
     return memory
 
 

@@ -94,7 +94,7 @@ def _of_one_degree(evaluate: Callable[[Any, int], Any], limit: bool = False) -> 
     return Kernel(kernel.function, specialize=specialize)
 
 
-_FIRST: dict[str, float] = {"t": 0.0, "u": 0.0, "v": -1.0, "w": 1.0}
+_FIRST: dict[str, float] = {"t": 0.0, "u": -0.0, "v": -1.0, "w": 1.0}  # -0.0 leaves the sign of zeros
 """What the polynomial of degree 1 has beside 2 x; that of the first kind is x."""
 
 

@@ -14,7 +14,7 @@ from ...dispatch.promotion import keyed_dtype
 from ...dispatch.structure import creation
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
-from ...dtypes import DType, dtype_of_number, get_default_dtype
+from ...dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import (
@@ -343,6 +343,8 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... below *end*; ``arange(n)`` starts at 0. int64 unless an argument is a float.
 
+    Where an integer *dtype* is asked for, start and step lose their fractions first, and so does end for int64.
+
     Raises ValueError for a step of 0, a step that leads away from *end*, and numbers that are not finite.
 
     >>> import polyad
@@ -359,6 +361,8 @@ def arange(
         _real("arange", name, value)
         for name, value in (("start", 0 if start is None else start), ("end", end), ("step", step))
     )
+    if dtype is int64 and all(math.isfinite(value) for value in (start, end, step)):
+        start, end, step = int(start), int(end), int(step)
     if step == 0 or not (end - start) * step >= 0 or not math.isfinite((end - start) / step):
         raise OptionError(
             f"arange: step {step} does not lead from {start} to {end}",
@@ -370,9 +374,10 @@ def arange(
             if not all(isinstance(value, numbers.Integral) for value in (start, end, step))
             else dtype_of_number(int)
         )
-    return _set_requires_grad(
-        _arange(start, step, math.ceil((end - start) / step), dtype, registry.resolve_device(device)), requires_grad
-    )
+    count = math.ceil((end - start) / step)
+    if dtype.category == INTEGER:
+        start, step = int(start), int(step)
+    return _set_requires_grad(_arange(start, step, count, dtype, registry.resolve_device(device)), requires_grad)
 
 
 @function(method=False, dtype_of_out=True, sequence=True)
@@ -575,7 +580,7 @@ def empty_permuted(
     """
     check_layout(layout, "empty_permuted")
     shape = check_sizes(normalize_shape((size,), "empty_permuted"), "empty_permuted")
-    order = tuple(physical_layout)
+    order = normalize_shape((physical_layout,), "empty_permuted")
     if sorted(order) != list(builtins.range(len(shape))):
         raise ShapeError(
             f"empty_permuted: physical_layout {order} does not name each dimension of size {shape} once",

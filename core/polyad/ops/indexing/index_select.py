@@ -15,7 +15,7 @@ from ...dtypes import INTEGER, int64
 from ...errors import DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_fits, wrapped_factor
+from ..memory.copying import check_element_fits, check_fits, wrapped_factor
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
 from .operands import _check_vector, _zeros_like, check_index, typed_like_input
@@ -192,6 +192,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -
         raise ShapeError(
             f"index_fill: value has {value.ndim} dimensions", operands={"value": value}, fix="give a number"
         )
+    else:
+        check_element_fits("index_fill", value, input._type.dtype)
     target = input if input.ndim else input.reshape(1)
     return _index_put(target, [*[None] * at, _check_vector("index_fill", index).to(int64)], value, False).reshape(
         input.shape

@@ -15,7 +15,7 @@ from ...dtypes import INTEGER, bool_
 from ...errors import DTypeError, ShapeError
 from ...layout import broadcast_shapes
 from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_fits
+from ..memory.copying import check_element_fits, check_fits
 from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
@@ -78,9 +78,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
             fix="give a number, or use where",
         )
     dtype = input._type.dtype
-    if isinstance(value, Tensor) and value._type.dtype.category > dtype.category == INTEGER:
-        check_fits("masked_fill", value.item(), dtype)
-    if not isinstance(value, Tensor):
+    if isinstance(value, Tensor):
+        check_element_fits("masked_fill", value, dtype)
+    else:
         check_fits("masked_fill", value, dtype)
         if isinstance(value, float) and dtype.category == INTEGER:
             value = int(value)

@@ -9,7 +9,7 @@ from ...dispatch.promotion import to_int64
 from ...dispatch.structure import opaque
 from ...dtypes import int64
 from ...errors import ShapeError
-from ...layout import Shape
+from ...layout import Shape, normalize_shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, zeros
 from ..pointwise.where import where
@@ -64,6 +64,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
             [-1]])
     """
     shape = check_tensor(input, "nonzero_static", "input").shape
+    (size,) = normalize_shape((size,), "nonzero_static")
     if size < 0:
         raise ShapeError(f"nonzero_static: size {size} is negative", fix="pass 0 or more")
     counts = input.reshape(-1).ne(0).cumsum(0)

@@ -34,6 +34,8 @@ def _slice(input: Layout, dim: int, start: int, size: int, step: int) -> Layout:
 def position(value: Any, size: int, op: str, dim: int, operand: Any) -> int:
     """*value* as a position in a dimension of *size*, counted from the front; raises IndexError and TypeError."""
     try:
+        if isinstance(value, bool):
+            raise TypeError
         at = value.__index__()
     except (AttributeError, TypeError):
         raise ArgumentTypeError(f"{op}: the index {safe_repr(value)} is not an int", fix="pass an int") from None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import function, method, op_of
 from ...dispatch.views import layout_of
-from ...errors import ArgumentError, IndexOutOfRange, ShapeError
-from ...layout import Layout, Shape, Strides, has_internal_overlap, normalize_dim, normalize_shape
+from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange, ShapeError, safe_repr
+from ...layout import Layout, Shape, Strides, has_internal_overlap, int_of, normalize_dim, normalize_shape
 from ...memory_formats import copy_strides, preserve_format
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..shaping.diagonals import _diagonal
@@ -84,6 +84,9 @@ def slice_scatter(
             operands={"input": input},
             fix="give a positive step and a dimension that is there",
         )
+    for name, bound in (("start", start), ("end", end)):
+        if bound is not None and int_of(bound) is None:
+            raise ArgumentTypeError(f"slice_scatter: {name} is {safe_repr(bound)}, not an int", fix="pass an int or None")
     first, last, step = slice(start, end, step).indices(input._array.shape[at])
     count = max(0, -((first - last) // step))
     return _written("slice_scatter", input, src, _slice, (at, first, count, step))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...dispatch.op import function
 from ...dtypes import FLOATING, int64
 from ...errors import ShapeError
+from ...layout import normalize_shape
 from ...tensor import Tensor
 from ..creation.factories import _full
 from ..products.mm import check_rank
@@ -38,7 +39,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             [9, 3, 1]])
     """
     check_rank("vander", 1, x=x)
-    count = x._array.shape[0] if N is None else int(N)
+    count = x._array.shape[0] if N is None else normalize_shape((N,), "vander")[0]
     if count < 0:
         raise ShapeError(f"vander: N is {count}, below 0", operands={"x": x}, fix="choose N of 0 or more")
     powers = powers_of(x, count)

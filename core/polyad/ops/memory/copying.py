@@ -239,6 +239,13 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 
+def check_element_fits(op: str, value: Tensor, dtype: DType) -> None:
+    """As `check_fits`, for the only element of a tensor; it is read only if its dtype holds what *dtype* does not."""
+    of = value._type.dtype
+    if of is not dtype and of.category >= dtype.category == dtypes.INTEGER:
+        check_fits(op, value.item(), dtype)
+
+
 def wrapped_factor(op: str, name: str, value: Any, dtype: DType) -> Any:
     """The number *value*, a factor such as ``alpha``, as a number of *dtype*: negative factors of unsigned integers
     wrap, so that adding -1 times a tensor subtracts it. Raises DTypeError as `check_fits`.

@@ -19,7 +19,7 @@ from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
-from ...layout import Shape, normalize_dims
+from ...layout import Shape, normalize_dims, normalize_shape
 from ...tensor import Tensor, check_tensor
 from ..linalg.norms import _order, norm_over
 from ..pointwise.arithmetic import _div
@@ -354,7 +354,7 @@ def _features(op: str, input: Tensor, normalized_shape: Any, **others: Tensor | 
             operands={"input": input},
             fix=f"write ({normalized_shape},)",
         )
-    features = tuple(normalized_shape)
+    features = normalize_shape((normalized_shape,), op)
     shape = input._array.shape
     if not features or shape[-len(features) :] != features:
         raise ShapeError(
@@ -586,6 +586,12 @@ def rms_norm(
     tensor([[0.8485, 1.1314]])
     """
     features = _features("rms_norm", input, normalized_shape, weight=weight)
+    if weight is not None and weight._type.dtype.category > FLOATING:
+        raise DTypeError(
+            f"rms_norm: weight is {weight._type.dtype.name}, not floating point",
+            operands={"input": input, "weight": weight},
+            fix="pass weight.real",
+        )
     if eps is None:
         eps = finfo(float32 if input._type.dtype in _HALF or not input.is_floating_point() else input.dtype).eps
     return _rms_norm(input, weight, len(features), eps)[0]
@@ -610,6 +616,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
             operands={"input": input},
             fix="give (N, C, ...)",
         )
+    (size,) = normalize_shape((size,), "local_response_norm")
     if size < 1:
         raise ShapeError(f"local_response_norm: size {size} is below 1", operands={"input": input}, fix="5 is usual")
     squares = input * input

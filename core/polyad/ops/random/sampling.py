@@ -556,7 +556,8 @@ def multinomial(
     shape = input._array.shape
     if len(shape) not in (1, 2) or not shape[-1]:
         raise ShapeError("multinomial: input must be (C,) or (N, C)", operands={"input": input}, fix="reshape it")
-    if not isinstance(num_samples, int) or num_samples < 1 or (not replacement and num_samples > shape[-1]):
+    (num_samples,) = normalize_shape((num_samples,), "multinomial")
+    if num_samples < 1 or (not replacement and num_samples > shape[-1]):
         raise ShapeError(
             f"multinomial: {num_samples} samples of {shape[-1]} positions",
             operands={"input": input},

@@ -356,7 +356,7 @@ def _checked(op: str, input: Tensor, weight: Tensor | None, points: Shape) -> di
 @function()
 def histogram(
     input: Tensor,
-    bins: int | Tensor,
+    bins: int | Tensor = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,

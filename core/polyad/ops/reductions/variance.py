@@ -84,9 +84,9 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
         return int(unbiased)
     if unbiased is not None:
         raise ArgumentTypeError(f"{op}: both unbiased and correction are given", fix="give correction only")
-    if isinstance(correction, bool) or not isinstance(correction, (int, float)):
+    if not isinstance(correction, (int, float)):
         raise ArgumentTypeError(f"{op}: correction is {correction!r}, not a number", fix="pass correction=0 or 1")
-    return correction
+    return correction + 0  # of a bool the number
 
 
 def _given(op: str, input: Tensor, dim: Any, unbiased: Any, correction: Any) -> tuple[tuple[int, ...], float]:

@@ -57,6 +57,7 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
             [0, 2]])
     """
     ndim = check_tensor(input, "diag", "input").ndim
+    (diagonal,) = normalize_shape((diagonal,), "diag")
     if ndim == 2:
         return _diagonal(input, diagonal, 0, 1).clone()
     if ndim != 1:
@@ -89,6 +90,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     polyad.Size([1, 2, 2])
     """
     ndim = check_tensor(input, "diag_embed", "input").ndim
+    (offset,) = normalize_shape((offset,), "diag_embed")
     if not ndim:
         raise ShapeError("diag_embed: input needs a dimension", operands={"input": input}, fix="unsqueeze it")
     first, second = normalize_dim(dim1, ndim + 1, "diag_embed"), normalize_dim(dim2, ndim + 1, "diag_embed")

@@ -143,6 +143,8 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
             f"polygamma: n is {type(n).__name__}, not an int", fix="pass the order of the derivative"
         )
     check_tensor(input, "polygamma", "input")
+    if isinstance(n, bool):
+        raise ArgumentTypeError(f"polygamma: n is {n}, not an int", operands={"input": input}, fix="pass an int")
     if n < 0:
         raise ShapeError(
             f"polygamma: n is {n}: there are no negative derivatives", operands={"input": input}, fix="use n >= 0"
@@ -177,7 +179,7 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """
     if check_tensor(input, "mvlgamma", "input")._type.dtype.category == BOOL:
         raise DTypeError("mvlgamma: input is bool", operands={"input": input}, fix="convert it to a floating dtype")
-    if not isinstance(p, int):
+    if isinstance(p, bool) or not isinstance(p, int):
         raise ArgumentTypeError(f"mvlgamma: p is {type(p).__name__}, not an int", fix="pass the dimension")
     if p < 1:
         raise ShapeError(f"mvlgamma: p is {p}, not 1 or more", operands={"input": input}, fix="pass the dimension")
