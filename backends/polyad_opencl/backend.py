@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
+from polyad.codegen import Expression
 from polyad.device import Device
 from polyad.dtypes import ALL, DType, complex128, float64
 from polyad.interop.numpy import numpy_dtype
@@ -16,6 +18,7 @@ from .kernels import KERNELS
 from .kernels.memory import conversion as copying
 from .runtime import discovery
 from .runtime.device import Device as OpenCLDevice, opened, opened_devices
+from .source.generated import Fused, FusedNumbers
 
 _NEED_FP64 = frozenset({float64, complex128})
 
@@ -101,6 +104,9 @@ class OpenCLBackend(Backend):
 
     def reset_peak_memory_stats(self, device: Device) -> None:
         self.device(device).pool.reset_peaks()
+
+    def fused(self, device: Device, what: str, expressions: Sequence[Expression]) -> FusedNumbers:
+        return FusedNumbers(Fused(opened(device), what, expressions))
 
     @property
     def kernels(self) -> KernelTable:

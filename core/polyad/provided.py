@@ -63,5 +63,11 @@ as_array: Slot[Any] = Slot()
 from_ufunc: Slot[Any] = Slot()
 """``Tensor.__array_wrap__(array)``: what a NumPy ufunc of tensors computed, as a tensor."""
 
+lowered_kernel: Slot[Any] = Slot()
+"""`polyad.lowering.kernels.lowered_kernel`: a composite's body as a kernel of a backend that runs generated code."""
+
+why_composed: Slot[str] = Slot()
+"""`polyad.lowering.kernels.why_composed`: why there is no such kernel."""
+
 tensor_repr: Slot[str] = Slot()
 """How a tensor is printed."""

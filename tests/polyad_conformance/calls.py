@@ -186,7 +186,8 @@ class Paths(Mode):
                     return plan.indirect(op, args, needs_grad)
             finally:
                 self._depth -= 1
-        self.taken.append((op.name, plan.path, plan.origin))
+        # A kernel that is generated from the op's body is one of the device's kernels.
+        self.taken.append((op.name, "kernel" if plan.path == "lowered" else plan.path, plan.origin))
         if op.kind == "composite":
             self.composites.append((op, args))
         return op.call(*args)

@@ -33,7 +33,7 @@ from polyad.codegen import (
     reduction_plan,
     result_strides,
 )
-from polyad.codegen.elementwise import lanes_for
+from polyad.codegen.elementwise import Leaves, lanes_for
 from polyad.codegen.reduction import ReductionPlan, identity, unroll_for
 from polyad.dtypes import FLOATING, DType, float64
 from polyad.layout import contiguous_strides
@@ -240,6 +240,25 @@ class Fused:
             found = self._known[key] = (launch,)
         if found[0] is not None:
             found[0]([array.buffer for array in outs] + [array.buffer for array in arrays], numbers)
+
+
+class FusedNumbers:
+    """A `Fused` that takes numbers as Python has them: what core asks for, a `polyad.backend.interface.FusedKernel`."""
+
+    __slots__ = ("_packers", "_run")
+
+    def __init__(self, run: Fused) -> None:
+        self._run = run
+        self._packers = [packer(scalar.dtype) for scalar in Leaves.of(run.expressions).scalars]
+
+    def __call__(self, arrays: Sequence[Array], numbers: Sequence[Any] = ()) -> tuple[Array, ...]:
+        return self._run(arrays, self._packed(numbers))
+
+    def into(self, outs: Sequence[Array], arrays: Sequence[Array], numbers: Sequence[Any] = ()) -> None:
+        self._run.into(outs, arrays, self._packed(numbers))
+
+    def _packed(self, numbers: Sequence[Any]) -> list[bytes]:
+        return [part for pack, number in zip(self._packers, numbers, strict=True) for part in pack(number)]
 
 
 def _clashes(out: Array, arrays: Sequence[Array]) -> bool:

@@ -14,14 +14,17 @@ before it is called.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..device import Device
 from ..dtypes import DType
 from .capabilities import BackendInfo, Capabilities
 from .memory import MemoryStats
+
+if TYPE_CHECKING:
+    from ..codegen import Expression
 
 
 class Array(Protocol):
@@ -33,6 +36,16 @@ class Array(Protocol):
     def strides(self) -> tuple[int, ...]: ...
     @property
     def ndim(self) -> int: ...
+
+
+class FusedKernel(Protocol):
+    """Results of expressions of arrays, element by element, as `Backend.fused` gives it; operands broadcast."""
+
+    def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """New arrays, one for each expression; *numbers* are the values of the expressions' scalars."""
+
+    def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> None:
+        """Write the results to *outs*, which have the results' shape and may overlap operands."""
 
 
 class TensorType:
@@ -231,6 +244,14 @@ class Backend(ABC):
     def reset_peak_memory_stats(self, device: Device) -> None:
         """Let the peaks of `memory_stats` begin at what is held now. Does nothing for a backend without an account."""
         return
+
+    def fused(self, device: Device, what: str, expressions: Sequence[Expression]) -> FusedKernel | None:
+        """A kernel that computes *expressions* of its operands in one pass; *what* names it in errors.
+
+        With it core makes a kernel of every composite that is computed element by element. None, the default, for a
+        backend that runs no generated code, or for expressions that it leaves to the composite's body.
+        """
+        return None
 
     def num_threads(self) -> int:
         """How many threads of the host a kernel may use."""

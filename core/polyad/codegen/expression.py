@@ -14,7 +14,7 @@ polyad.float32
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..dtypes import DType, bool_, int64
@@ -209,6 +209,29 @@ def leaves_of(*expressions: Expression) -> Iterator[Expression]:
             waiting.append(node.whole)
         else:
             yield node
+
+
+def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression, Expression]) -> list[Expression]:
+    """*expressions* with some of their leaves replaced by others of the same dtype."""
+    known: dict[Expression, Expression] = dict(replaced)
+    waiting = list(expressions)
+    while waiting:
+        node = waiting[-1]
+        if node in known:
+            waiting.pop()
+            continue
+        inner = node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
+        missing = [each for each in inner if each not in known]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        parts = tuple([known[each] for each in inner])
+        if isinstance(node, Apply):
+            known[node] = Apply(node.op, parts, node.dtype)
+        else:
+            known[node] = Part(parts[0], node.index) if isinstance(node, Part) else node
+    return [known[expression] for expression in expressions]
 
 
 def operands_of(*expressions: Expression) -> Iterator[Operand | Place]:

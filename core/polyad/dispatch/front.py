@@ -102,7 +102,7 @@ def front(
 
     def source() -> str:
         given = "{" + ", ".join(f"{name!r}: {name}" for name in parameters) + "}"
-        arguments = ", ".join(_passed(parameter) for parameter in parameters.values() if parameter.name != "out")
+        arguments = ", ".join(_arguments(parameters))
         required = [name for name, parameter in parameters.items() if _is_required(parameter)]
         asked = " or ".join(["others_", *(f"{name} is missing_" for name in required)])
         return _BODY.format(
@@ -194,6 +194,18 @@ def _defaults(signature: inspect.Signature, others: bool) -> tuple[tuple[Any, ..
         elif parameter.kind is not parameter.VAR_POSITIONAL:
             positional.append(default)
     return tuple(positional), keywords
+
+
+def _arguments(parameters: Mapping[str, inspect.Parameter]) -> list[str]:
+    """How the definition gets its arguments, which are all but ``out``: by name what may come after it."""
+    passed, skipped = [], False
+    for name, parameter in parameters.items():
+        if name == "out":
+            skipped = True
+        else:
+            by_name = skipped and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+            passed.append(f"{name}={name}" if by_name else _passed(parameter))
+    return passed
 
 
 def _passed(parameter: inspect.Parameter) -> str:

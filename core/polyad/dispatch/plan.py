@@ -11,9 +11,9 @@ import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import dtypes
+from .. import dtypes, provided
 from ..backend import fallback, plugins, registry
-from ..backend.interface import Signature, TensorType
+from ..backend.interface import Backend, Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType
@@ -60,7 +60,7 @@ class Plan:
             types.
         differentiable: whether the op has formulas and a floating result.
         out_kernel: the kernel if it can write into given memory, else None.
-        path, origin: "kernel", "decomposition", "fallback" or "cast", and who supplied the kernel, for
+        path, origin: "kernel", "lowered", "decomposition", "fallback" or "cast", and who supplied the kernel, for
             `polyad.explain`.
     """
 
@@ -134,7 +134,7 @@ def signature_of(op: Op, values: tuple[Any, ...]) -> Signature:
                     )
             types.append(tuple(type(None) if item is None else item._type for item in value))
         elif isinstance(value, _ALSO[given]):
-            types.append(type(value))
+            types.append(value.__class__)  # a number that stands for another says so here
         else:
             wanted = {"tensor": "a tensor", "optional": "a tensor or None"}.get(given, "a tensor or a number")
             raise wrong_type(op.name, name, value, wanted)
@@ -187,18 +187,30 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
                 prepared = rounding_first(prepared, numbers_to_round)
             plan.kernel, plan.origin = prepared, kernel.origin
             plan.out_kernel = prepared if kernel.out and not (kernel.contiguous or kernel.store) else None
-            if op.body is not None:
-                plan.indirect = fused_unless_gradient if not op.formulas and any(plan.differentiable_outputs) else None
+            plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:
-        plan.path = "decomposition"
-        plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
+        lowered = None
+        if type(backend).fused is not Backend.fused:  # it runs generated code
+            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
+        if lowered is None:
+            plan.path = "decomposition"
+            plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
+            return plan
+        plan.kernel = plan.out_kernel = rounding_first(lowered, numbers_to_round) if numbers_to_round else lowered
+        plan.path, plan.origin = "lowered", backend.info.name
+        plan.indirect = _unless_gradient(op, plan)
         return plan
     plan.path, plan.origin = "fallback", "cpu"
     plan.kernel = fallback.make_kernel(op, types, typing, plan.types, device)
     if numbers_to_round:
         plan.kernel = rounding_first(plan.kernel, numbers_to_round)
     return plan
+
+
+def _unless_gradient(op: Op, plan: Plan) -> Any:
+    """What stands in the way of a composite's fused kernel: it has no gradient if the op has none of its own."""
+    return fused_unless_gradient if op.body and not op.formulas and any(plan.differentiable_outputs) else None
 
 
 def _rounding_numbers(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import provided
 from ..backend import fallback, plugins, registry
 from ..backend.interface import Kernel, TensorType
 from ..backend.preparation import flat, prepare
@@ -105,7 +106,7 @@ class TraceLog(Mode):
         needs_grad = any(isinstance(value, Tensor) and value._node is not None for value in _tensors(args))
         if plan.indirect is fused_unless_gradient and needs_grad and state.grad_enabled:
             entry.path, entry.origin = "decomposition", ""
-        if plan.indirect is None or state.modes or entry.path == "kernel":
+        if plan.indirect is None or state.modes or entry.path in ("kernel", "lowered"):
             # An outer mode is to see the op whole, as it would without this mode.
             return op.call(*args)
         with self:
@@ -298,9 +299,14 @@ def _explanation(op: Op, args: tuple[Any, ...]) -> Explanation:
         lines.append(
             "but     where a gradient is needed its decomposition runs, since the op has no gradient of its own"
         )
-    if plan.path == "decomposition":
+    if plan.path == "lowered":
+        lines.append(f"so      {plan.origin} runs a kernel that is generated from the op's body")
+    elif plan.path == "decomposition":
         why = "none takes this call" if len(lines) > 2 else f"{device} has no kernel for it"
         lines.append(f"so      {why}: it is carried out in other ops (a composite)")
+        reason = provided.why_composed(op, types)
+        if reason:
+            lines.append(f"        no kernel is generated from its body: {reason}")
     elif plan.path == "fallback":
         lines.append(f"so      no kernel takes this call: the host stands in, by the policy {fallback.get_policy()!r}")
         if fallback.get_policy() == "error":

@@ -10,6 +10,7 @@ import importlib.util
 from collections.abc import Mapping
 from typing import Any
 
+from .. import lowering as lowering  # plans ask it for kernels
 from ..backend.families import note_op, set_families
 from ..compatibility.moved import MOVED, missing
 from ..dispatch.catalogue import ATTRIBUTES, OPS, PUBLIC

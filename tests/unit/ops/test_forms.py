@@ -118,7 +118,7 @@ def test_losses_that_broadcast(name: str) -> None:
     found.backward()
     (slope,) = polyad.autograd.grad(loss(input.expand(3, 4), target.expand(3, 4)), input)
     assert polyad.equal(input.grad, slope)
-    with pytest.warns(UserWarning, match="another shape"), pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match=f"{name}: input .3,. and target .2,. do not broadcast"):
         loss(polyad.zeros(3), polyad.zeros(2))
 
 
@@ -179,3 +179,46 @@ def test_older_names() -> None:
 )  # fmt: skip
 def test_no_dimensions(call: Callable[[], Tensor]) -> None:
     assert call().shape == ()
+
+
+def test_arguments_after_out_reach_the_function():
+    x = polyad.tensor([1e30, 1e30])
+    for found in (polyad.norm(x, dtype=polyad.float64), polyad.norm(x, 2, None, False, None, polyad.float64)):
+        assert found.dtype is polyad.float64
+        assert found.item() == pytest.approx(2**0.5 * 1e30)
+
+
+def test_nothing_is_split_into_nothing():
+    assert polyad.ones(0).split([]) == polyad.ones(0, 2).split([]) == polyad.ones(0).split_with_sizes([]) == ()
+    assert polyad.split(polyad.ones(2, 0), [], 1) == ()
+    with pytest.raises(RuntimeError, match="add up"):
+        polyad.ones(1).split([])
+
+
+@pytest.mark.parametrize("write", [polyad.Tensor.index_put, polyad.Tensor.index_put_])
+def test_index_put_wants_indices(write):
+    with pytest.raises(TypeError, match="no indices"):
+        write(polyad.zeros(2), (), polyad.tensor(1.0))
+
+
+def test_the_end_alone_may_be_named():
+    assert polyad.arange(end=3).tolist() == [0, 1, 2]
+    assert all(value < 3 for value in polyad.ones(20).random_(to=3).tolist())
+    with pytest.raises(TypeError, match="end is missing"):
+        polyad.arange()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.add(x, alpha=300),
+        lambda x: x.sub(x, alpha=300),
+        lambda x: polyad.rsub(x, x, alpha=-300),
+        lambda x: polyad.addcmul(x, x, x, value=300),
+    ],
+)
+def test_a_factor_has_to_fit_the_dtype(call):
+    for dtype in (polyad.int8, polyad.uint8):
+        with pytest.raises(RuntimeError, match="not in"):
+            call(polyad.ones(2, dtype=dtype))
+    assert polyad.ones(1, dtype=polyad.uint8).sub(polyad.ones(1, dtype=polyad.uint8), alpha=-1).tolist() == [2]

@@ -84,7 +84,7 @@ def kernel(op: str, build: Build | None = None, accepts: Callable[[DType], bool]
             return None
         return fused(types, op, expression_of)
 
-    return Kernel(_unspecialized, out=True, specialize=specialize)
+    return Kernel(unspecialized, out=True, specialize=specialize)
 
 
 def is_floating(dtype: DType) -> bool:
@@ -113,10 +113,10 @@ def _division(op: str) -> Kernel:
 
         return checked
 
-    return Kernel(_unspecialized, out=True, specialize=specialize)
+    return Kernel(unspecialized, out=True, specialize=specialize)
 
 
-def _unspecialized(*operands: Any) -> Any:
+def unspecialized(*operands: Any) -> Any:
     raise AssertionError("written for each signature")
 
 
@@ -202,9 +202,6 @@ KERNELS = {
     **{op: kernel(op, accepts=partial(has_formula, op)) for op in FORMULAS},
     **{op: _division(op) for op in ("floor_divide", "remainder", "fmod")},
     **{op: kernel(op, _periodic(op)) for op in ("sin", "cos", "tan")},
-    "where": Kernel(_unspecialized, out=True, specialize=_where),
-    "pow": Kernel(_unspecialized, out=True, specialize=_power),
-    "square": kernel("square", _square),
-    "rsqrt": kernel("rsqrt", lambda x: 1 / apply("sqrt", x)),
-    "reciprocal": kernel("reciprocal", lambda x: 1 / x),
+    "where": Kernel(unspecialized, out=True, specialize=_where),
+    "pow": Kernel(unspecialized, out=True, specialize=_power),
 }

@@ -332,7 +332,7 @@ def _real(op: str, name: str, value: Any) -> int | float:
 
 @function(method=False, dtype_of_out=True, sequence=True)
 def arange(
-    start: float | Tensor,
+    start: float | Tensor | None = None,
     end: float | Tensor | None = None,
     step: float | Tensor = 1,
     *,
@@ -354,9 +354,12 @@ def arange(
     import math
 
     if end is None:
-        start, end = 0, start
+        start, end = None, start
+    if end is None:
+        raise ArgumentTypeError("arange: end is missing", fix="say where it ends: arange(5)")
     start, end, step = (
-        _real("arange", name, value) for name, value in (("start", start), ("end", end), ("step", step))
+        _real("arange", name, value)
+        for name, value in (("start", 0 if start is None else start), ("end", end), ("step", step))
     )
     if dtype is int64 and all(math.isfinite(value) for value in (start, end, step)):
         start, end, step = int(start), int(end), int(step)

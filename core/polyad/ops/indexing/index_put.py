@@ -168,6 +168,8 @@ def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor
             operands={"indices": indices},
             fix="write (index,)",
         )
+    if not indices:
+        raise ArgumentTypeError(f"{op}: there are no indices", fix="write to all elements by copy_ or fill_")
     shape = input._array.shape
     found: list[Tensor | None] = []
     shapes: list[Shape] = []

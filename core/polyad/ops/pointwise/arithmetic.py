@@ -28,12 +28,13 @@ from ...dispatch.promotion import (
     promoted_float,
 )
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, COMPLEX, FLOATING, DType, dtype_of_number
+from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, dtype_of_number
 from ...errors import ArgumentTypeError, DTypeError, OptionError
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
 from ..declaring.whole_numbers import whole
+from ..memory.copying import wrapped_factor
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -119,6 +120,8 @@ def _scaled(op: str, input: Tensor | Number, other: Tensor | Number, alpha: Numb
     check_factor(op, "alpha", alpha, dtype, input=input, other=other)
     if dtype.category == BOOL:
         alpha = bool(alpha)
+    elif dtype.category == INTEGER:
+        alpha = wrapped_factor(op, "alpha", alpha, dtype)
     if isinstance(other, Tensor):
         return _mul(other.to(dtype), alpha)
     return bool(other * alpha) if dtype.category == BOOL else other * alpha
@@ -525,6 +528,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     if isinstance(value, float) and max(types) < FLOATING:
         value = whole("addcmul", "value", value)
     _check_factor("addcmul", value, max(types))
+    if max(types) == INTEGER:
+        dtype = common_dtype((input._type, tensor1._type, tensor2._type))
+        value = wrapped_factor("addcmul", "value", value, dtype)
     return _addcmul(input, tensor1, tensor2, value)
 
 

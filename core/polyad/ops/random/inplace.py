@@ -112,7 +112,7 @@ def random_(
     """
     check_writable("random_", self)
     type_ = self._type
-    low, high = (0, from_) if to is None else (from_, to)
+    low, high = (0, from_) if to is None else (from_ or 0, to)
     if high is None:
         dtype = type_.dtype
         signed = dtype.name.startswith("int")

@@ -70,6 +70,8 @@ def _with_zeros(gradients: Sequence[Tensor | None], shapes: Sequence[Shape]) -> 
 
 
 def _pieces(input: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    if not sizes:
+        return ()
     starts = [0]
     for size in sizes[:-1]:
         starts.append(starts[-1] + size)

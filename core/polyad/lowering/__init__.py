@@ -1,0 +1,17 @@
+"""Lowering: from an op's own body to the expressions that a generated kernel computes.
+
+A composite says what it means by its body. Lowering runs that body once on tensors that carry expressions
+(`polyad.codegen.Expression`) instead of numbers, and a device that runs generated code makes a kernel of the result:
+nothing is written a second time.
+
+    numbers    parameters, as the body sees them: numbers that only a call knows
+    tensors    the level that runs bodies, and its tensors
+    kernels    the kernel of a call signature, with a variant for each way that a body takes
+"""
+
+from __future__ import annotations
+
+from .. import provided
+
+provided.why_composed.fill_later(f"{__name__}.kernels", "why_composed")
+provided.lowered_kernel.fill_later(f"{__name__}.kernels", "lowered_kernel")
