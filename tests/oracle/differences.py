@@ -897,7 +897,7 @@ DIFFERENCES = [
     ),
     Difference(
         "the rank that lstsq finds",
-        "counts what is not zero; PyTorch's gelsy stops at the first column of zeros that its pivoting meets",
+        "is that of its singular values; PyTorch's gelsy finds fewer beside columns of zeros than its own gelsd",
         _rank_of_lstsq,
         Call(
             "linalg.lstsq",
