@@ -24,7 +24,6 @@ from ..functions import (
     cos as cos,
     cosh as cosh,
     exp as exp,
-    expm1 as expm1,
     floor as floor,
     imag as imag,
     isfinite as isfinite,
@@ -96,7 +95,6 @@ multiply = promoting(functions.multiply)
 nextafter = promoting(functions.nextafter, numbers=False)
 not_equal = promoting(functions.ne)
 pow = promoting(functions.pow)
-remainder = promoting(functions.remainder)
 subtract = promoting(functions.subtract)
 
 
@@ -110,6 +108,24 @@ def floor_divide(x1: Tensor, x2: Tensor, /) -> Tensor:
     infinite = functions.isinf(functions.asarray(x1)) | functions.isinf(functions.asarray(x2))
     result: Tensor = functions.where(infinite, functions.floor(exact), quotient)
     return result
+
+
+@promoting
+def remainder(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """What the quotient rounded down leaves, with the sign of *x2*: a zero too, where PyTorch's has that of *x1*."""
+    left = functions.remainder(x1, x2)
+    if not left.dtype.is_floating_point:
+        return left
+    zero: Tensor = functions.copysign(functions.zeros_like(left), functions.asarray(x2, dtype=left.dtype))
+    return functions.where(left == 0, zero, left)  # type: ignore[no-any-return]
+
+
+def expm1(x: Tensor, /) -> Tensor:
+    """exp(x) - 1, accurate near 0; of complex numbers whose real part is not finite, what exp gives less 1."""
+    if not x.dtype.is_complex:
+        return functions.expm1(x)
+    chosen: Tensor = functions.where(functions.isfinite(functions.real(x)), functions.expm1(x), functions.exp(x) - 1)
+    return chosen
 
 
 def sign(x: Tensor, /) -> Tensor:

@@ -181,6 +181,17 @@ def test_either_operand_may_be_a_number(name) -> None:
     both(name, number, x)
 
 
+def test_a_remainder_of_zero_has_the_divisors_sign() -> None:
+    found = xp.remainder(xp.asarray([-0.0, 0.0, 4.0, -4.0]), xp.asarray([2.0, -2.0, -2.0, 2.0]))
+    assert xp.signbit(found).tolist() == [False, True, True, False]
+
+
+def test_expm1_of_infinite_complex_numbers() -> None:
+    inf, nan = math.inf, math.nan
+    found = xp.expm1(xp.asarray([complex(inf, 0), complex(-inf, inf), complex(-inf, nan), 1e-20 + 0j]))
+    assert found.tolist() == [complex(inf, 0), -1 + 0j, -1 + 0j, pytest.approx(1e-20)]
+
+
 def test_quotients_of_infinities_are_rounded() -> None:
     inf = math.inf
     found = xp.floor_divide(xp.asarray([inf, -inf, 5.0, -5.0, 7.0]), xp.asarray([2.0, 2.0, -inf, inf, 2.0]))
