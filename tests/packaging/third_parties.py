@@ -33,24 +33,29 @@ BACKEND = """
 WORKS = "from polyad_template.backend import TemplateBackend; return type('Backend', (TemplateBackend,), {})()"
 
 KERNELS = """
+    import numpy
     import polyad
-    from polyad.backend import Kernel, KernelSupply
+    from polyad.backend import Kernel, KernelSupply, cast_by_rule
     from polyad.dtypes import float32
+
+    def load(operand, dtype):
+        from polyad_template import kernels
+        return kernels.load(operand, dtype)
+
+    def store(result, dtype):
+        from polyad_template.memory import Buffer
+        return Buffer.of(result, dtype)
+
+    def louder(a, b):
+        return a * b + 100
 
     @polyad.hookimpl
     def polyad_kernels():
-        yield KernelSupply("template", "remainder", Kernel(remainder, dtypes=frozenset({float32})))
-        yield KernelSupply("abacus", "mul", Kernel(louder, dtypes=frozenset({float32})))
-        yield KernelSupply("nobody", "mul", Kernel(louder))
-
-    def remainder(a, b):
-        from polyad_template.kernels import elementwise
-        import numpy
-        return elementwise(numpy.remainder)(a, b)
-
-    def louder(a, b):
-        from polyad_template.kernels import elementwise
-        return elementwise(lambda x, y: x * y + 100)(a, b)
+        table = {"remainder": Kernel(numpy.remainder, dtypes=frozenset({float32})), "mul": louder}
+        mine = cast_by_rule(table, load=load, store=store)
+        yield KernelSupply("template", "remainder", mine["remainder"])
+        yield KernelSupply("abacus", "mul", mine["mul"])
+        yield KernelSupply("nobody", "mul", mine["mul"])
 """
 
 
