@@ -109,3 +109,21 @@ def test_a_result_that_is_a_view_of_a_temporary_is_a_tensor_of_its_own() -> None
             chosen = source[source > 0]
             assert chosen._base is None
             assert chosen.add_(1).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: polyad.nn.LayerNorm(True),
+        lambda: polyad.FloatStorage(polyad.empty(2**20, 0)),
+        lambda: polyad.FloatStorage(polyad.ones(2, 2)),
+        lambda: polyad.nn.functional.avg_pool1d(polyad.ones(1, 1, 4), 2**62, ceil_mode=True),
+        lambda: polyad.nn.functional.avg_pool3d(polyad.ones(1, 1, 4, 4, 4), 2**31, ceil_mode=True),
+        lambda: polyad.nn.functional.max_pool2d(polyad.ones(1, 1, 4, 4), 2**62, ceil_mode=True),
+    ],
+)
+def test_what_no_one_means_is_refused_at_once(call) -> None:
+    with pytest.raises((TypeError, RuntimeError)) as raised:
+        call()
+    assert "\n    fix " in str(raised.value)
+    assert "report a defect" not in str(raised.value)

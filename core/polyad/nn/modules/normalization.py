@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...device import Device
 from ...dispatch.arguments import explaining
 from ...dtypes import DType
-from ...layout import int_of
+from ...layout import normalize_shape
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -50,8 +50,7 @@ class LayerNorm(Module):
         dtype: DType | None = None,
     ) -> None:
         super().__init__()
-        number = int_of(normalized_shape)
-        shape = tuple(normalized_shape) if number is None else (number,)  # type: ignore[arg-type]
+        shape = normalize_shape((normalized_shape,), type(self).__name__)
         self.normalized_shape = shape
         self.eps = eps
         self.elementwise_affine = elementwise_affine

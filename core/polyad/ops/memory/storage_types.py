@@ -11,7 +11,7 @@ from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
 from ...dtypes import DType, get_default_dtype
-from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, wrong_type
+from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, wrong_type
 from ...layout import Shape, Strides, int_of
 from ...state import warn_user
 from ...storage import Storage, ViewOf
@@ -135,6 +135,23 @@ def _place(index: Any, length: int) -> int:
     return at % length
 
 
+def _values(values: Any) -> list[Any]:
+    """The elements that a storage is made of; of a tensor, which has them in one dimension."""
+    if not isinstance(values, Tensor):
+        try:
+            return list(values)
+        except TypeError:
+            raise wrong_type("storage", "data", values, "a number of elements or their values") from None
+    if values.ndim != 1:
+        raise ShapeError(
+            f"storage: the tensor of values has {values.ndim} dimensions, not one",
+            operands={"data": values},
+            fix="flatten it",
+        )
+    listed: list[Any] = values.tolist()
+    return listed
+
+
 class TypedStorage:
     """The memory behind a tensor as elements of its dtype; deprecated, as in PyTorch: `UntypedStorage` takes its place.
 
@@ -159,7 +176,7 @@ class TypedStorage:
             wrap_storage = (
                 PUBLIC["zeros"].call(values, dtype=self.dtype, device=device)
                 if sized
-                else PUBLIC["tensor"].call(list(values), dtype=self.dtype, device=device)
+                else PUBLIC["tensor"].call(_values(values), dtype=self.dtype, device=device)
             ).untyped_storage()
         self._untyped = wrap_storage
 

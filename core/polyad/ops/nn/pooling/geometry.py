@@ -30,6 +30,10 @@ def pooled_shape(input: Shape, kernel: Sizes, stride: Sizes, padding: Sizes, dil
     return (*input[:2], *sizes)
 
 
+_LONGEST = 1 << 16
+"""A window that reaches out of the input (which ``ceil_mode`` allows) may be so long: each of its places is walked."""
+
+
 def window_arguments(
     op: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
@@ -44,6 +48,14 @@ def window_arguments(
                 f"{op}: padding {amount} is more than half of kernel_size {kernel}",
                 operands={"input": input},
                 fix="use less padding, or pad the input first",
+            )
+    sizes = input._array.shape[-count:]
+    for extent, around, size in zip(kernel, amount, sizes, strict=False):
+        if extent > _LONGEST and extent > size + 2 * around:
+            raise ShapeError(
+                f"{op}: kernel_size {kernel} is far larger than the input {tuple(sizes)}",
+                operands={"input": input},
+                fix="use a window within the padded input",
             )
     return kernel, step, amount, spacing
 
