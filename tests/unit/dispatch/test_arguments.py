@@ -115,6 +115,10 @@ def test_a_result_that_is_a_view_of_a_temporary_is_a_tensor_of_its_own() -> None
     "call",
     [
         lambda: polyad.nn.LayerNorm(True),
+        lambda: polyad.utils.data.default_collate(polyad.Tensor),
+        lambda: polyad.utils.data.default_collate([polyad.ones(1), 1]),
+        lambda: polyad.zeros(2).masked_fill_(polyad.tensor([True, False]), np.complex64(1j)),
+        lambda: polyad.zeros(2).index_fill_(0, polyad.tensor([0]), np.complex64(1j)),
         lambda: polyad.FloatStorage(polyad.empty(2**20, 0)),
         lambda: polyad.FloatStorage(polyad.ones(2, 2)),
         lambda: polyad.nn.functional.avg_pool1d(polyad.ones(1, 1, 4), 2**62, ceil_mode=True),

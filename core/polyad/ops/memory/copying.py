@@ -235,7 +235,8 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
             f"{op}: the number has {value.bit_length()} bits, more than any floating point number",
             fix="use infinity if that is meant",
         )
-    if isinstance(value, complex) and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
+    imaginary = isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
+    if imaginary and dtype.category in (dtypes.INTEGER, dtypes.FLOATING):
         raise DTypeError(f"{op}: a complex number does not fit into {dtype.name}", fix="use a complex dtype")
 
 

@@ -42,10 +42,17 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """
     if isinstance(batch, GatheredSamples):
         return list(batch.tensors)
+    if isinstance(batch, type) or not hasattr(batch, "__len__"):
+        raise errors.wrong_type("default_collate", "batch", batch, "a list of samples")
     if len(batch) == 0:
         raise errors.IndexOutOfRange("default_collate: there is no sample to collate", fix="pass at least one sample")
     first = batch[0]
     if isinstance(first, polyad.Tensor):
+        strange = next((sample for sample in batch if not isinstance(sample, polyad.Tensor)), None)
+        if strange is not None:
+            raise errors.wrong_type(
+                "default_collate", "batch", strange, "a list of tensors, as its first sample is one"
+            )
         _check_shapes(batch)
         return polyad.stack(list(batch), 0)
     if _is_numpy(first):
