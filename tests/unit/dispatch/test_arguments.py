@@ -115,6 +115,8 @@ def test_a_result_that_is_a_view_of_a_temporary_is_a_tensor_of_its_own() -> None
     "call",
     [
         lambda: polyad.nn.LayerNorm(True),
+        lambda: random_split([], polyad.Tensor),
+        lambda: polyad.ones(3).map_(polyad.ones(2, 3), max),
         lambda: polyad.utils.data.default_collate(polyad.Tensor),
         lambda: polyad.utils.data.default_collate([polyad.ones(1), 1]),
         lambda: polyad.zeros(2).masked_fill_(polyad.tensor([True, False]), np.complex64(1j)),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...dispatch.op import method
-from ...errors import DeviceError
+from ...errors import DeviceError, ShapeError
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import tensor
 from ..shaping.reshape import broadcast_tensors
@@ -18,7 +18,13 @@ def _written(op: str, self: Tensor, function: Callable[..., Any], *others: Tenso
             raise DeviceError(
                 f"{op}: it is for tensors on cpu", operands={name: operand}, fix="use polyad's own functions"
             )
-    _, *expanded = broadcast_tensors(self.detach(), *[other.detach() for other in others])
+    first, *expanded = broadcast_tensors(self.detach(), *[other.detach() for other in others])
+    if first.shape != self.shape:
+        raise ShapeError(
+            f"{op}: the tensors broadcast to {tuple(first.shape)}, not to the shape of self {tuple(self.shape)}",
+            operands={"self": self},
+            fix="reduce or reshape the others",
+        )
     columns = [one.reshape(-1).tolist() for one in (self.detach(), *expanded)]
     values = [function(*row) for row in zip(*columns, strict=True)]
     return self.copy_(tensor(values, dtype=self.dtype).reshape(self.shape))

@@ -292,6 +292,8 @@ def random_split(
     """
     if not hasattr(dataset, "__len__"):
         raise errors.wrong_type("random_split", "dataset", dataset, "a dataset with a length")
+    if isinstance(lengths, type) or not isinstance(lengths, Iterable):
+        raise errors.wrong_type("random_split", "lengths", lengths, "a list of numbers")
     lengths = list(lengths)
     for position, length in enumerate(lengths):
         if not isinstance(length, (int, float)):
