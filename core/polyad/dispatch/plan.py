@@ -190,9 +190,10 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:
+        runtime = backend.runtime(device)
         lowered = None
-        if type(backend).fused is not Backend.fused:  # it runs generated code
-            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
+        if runtime is not None:
+            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), runtime)
         if lowered is None:
             plan.path = "decomposition"
             plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose

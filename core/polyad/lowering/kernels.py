@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..backend.interface import Backend, FusedKernel, Signature, TensorType
-from ..dispatch.structure import Pointwise
+from ..backend.interface import Signature, TensorType
+from ..backend.runtime import Runtime
+from ..codegen.kernels import PointwiseKernel
+from ..codegen.kernels.pointwise import LAYOUTS
+from ..dispatch.views import layout_of
+from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..state import state
 from ..tensor import Tensor
 from .numbers import Guards, Read
-from .tensors import NotLowered, lower
+from .steps import StepsKernel
+from .tensors import Lowered, NotLowered, lower
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op
@@ -21,18 +26,29 @@ _NUMBERS = {int, float, complex}
 _VARIANTS = 8
 """How many forms of a body are kept for each setting of its options; calls beyond run the body itself."""
 
+_LOWERED = (Pointwise, Reduction, Rowwise, Opaque)
+"""The structures of bodies that may compute by a few kernels; what the others do is not computed by formulas."""
 
-def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], backend: Backend) -> Callable[..., Any] | None:
+
+def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], runtime: Runtime) -> Callable[..., Any] | None:
     """A kernel for calls of the signature *types*, of which *values* is one; None for a body that cannot be lowered."""
-    if not isinstance(op.structure, Pointwise):
+    if not isinstance(op.structure, _LOWERED) or any(isinstance(entry, tuple) for entry in types):
         return None
-    kernel = LoweredKernel(op, types, backend)
+    any_layout = isinstance(op.structure, Pointwise)
     try:
-        kernel.add_variant(values)
+        try:
+            kernel = LoweredKernel(op, types, runtime, any_layout)
+            if any_layout:
+                kernel.add_variant(values)
+                return kernel.always or kernel
+        except NotLowered:
+            kernel = LoweredKernel(op, types, runtime, any_layout=False)
+        tensors = [value for value in values[: len(types)] if isinstance(value, Tensor)]
+        lower(op, types, values, [layout_of(tensor) for tensor in tensors])
     except NotLowered as reason:
         _reasons[op.name, types] = str(reason)
         return None
-    return kernel if not kernel.always else kernel.always
+    return kernel
 
 
 _reasons: dict[tuple[str, Signature], str] = {}
@@ -43,26 +59,45 @@ def why_composed(op: Op, types: Signature) -> str:
     return _reasons.get((op.name, types), "")
 
 
+Variant = tuple[Guards, tuple[Read, ...], Any]
+Build = Callable[[Runtime, str, Lowered, int], Any]
+
+
+def _pointwise(runtime: Runtime, what: str, lowered: Lowered, operands: int) -> PointwiseKernel:
+    return PointwiseKernel(runtime, what, lowered.expressions)
+
+
+def _steps(runtime: Runtime, what: str, lowered: Lowered, operands: int) -> StepsKernel:
+    return StepsKernel(runtime, what, lowered.steps, operands)
+
+
 class LoweredKernel:
     """A composite's body as kernels: ``kernel(*operands, *params, out=None)``.
 
     Each combination of options (strings, flags, types of numbers) has variants of its own, and each variant is a form
-    of the body with the answers that it serves; see `polyad.lowering.numbers`.
+    of the body with the answers that it serves; see `polyad.lowering.numbers`. What is computed element by element has
+    the same form for *any_layout*; other bodies are lowered anew for each combination of layouts, and compile anew only
+    where something else is to be computed.
+
+    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise.
     """
 
-    def __init__(self, op: Op, types: Signature, backend: Backend) -> None:
+    def __init__(
+        self, op: Op, types: Signature, runtime: Runtime, any_layout: bool = True, build: Build | None = None
+    ) -> None:
         self._op = op
         self._types = types
-        self._backend = backend
-        self._device = next(entry.device for entry in types if isinstance(entry, TensorType))
+        self._runtime = runtime
+        self._any_layout = any_layout
+        self._build = build or (_pointwise if any_layout else _steps)
         self._arrays = [position for position, entry in enumerate(types) if isinstance(entry, TensorType)]
         self._single = not op.outputs
-        self._variants: dict[Any, list[tuple[Guards, tuple[Read, ...], FusedKernel]]] = {}
+        self._variants: dict[Any, list[Variant]] = {}
 
     @property
     def always(self) -> Callable[..., Any] | None:
         """The kernel of an op whose operands are tensors and which has no parameters; None for another."""
-        if len(self._arrays) != len(self._types) or self._op.params:
+        if len(self._arrays) != len(self._types) or self._op.params or not self._any_layout:
             return None
         run, single = self._variants[()][0][2], self._single
 
@@ -75,16 +110,17 @@ class LoweredKernel:
 
         return of_arrays
 
-    def add_variant(self, args: Sequence[Any]) -> tuple[Guards, tuple[Read, ...], FusedKernel]:
+    def add_variant(self, args: Sequence[Any]) -> Variant:
         """The form of the body for calls like that of *args*, kept. Raises `NotLowered`."""
-        lowered = lower(self._op, self._types, args)
+        layouts = None if self._any_layout else [self._runtime.layout(args[position]) for position in self._arrays]
+        lowered = lower(self._op, self._types, args, layouts)
         names = ", ".join(
             entry.dtype.name if isinstance(entry, TensorType) else entry.__name__ for entry in self._types
         )
-        run = self._backend.fused(self._device, f"{self._op.name} of {names}", lowered.expressions)
-        if run is None:
-            raise NotLowered(f"{self._backend.info.name} has no kernel for it")
+        run = self._build(self._runtime, f"{self._op.name} of {names}", lowered, len(self._arrays))
         variant = (lowered.guards, lowered.scalars, run)
+        if len(self._variants) >= LAYOUTS:
+            self._variants.clear()
         known = self._variants.setdefault(self._options(args), [])
         if len(known) < _VARIANTS:
             known.append(variant)
@@ -92,7 +128,10 @@ class LoweredKernel:
 
     def _options(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """What of a call is no number that a form can take as it comes."""
-        return tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
+        given = tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
+        if self._any_layout:
+            return given
+        return (*given, self._runtime.key([args[position] for position in self._arrays]))
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         known = self._variants.get(self._options(args), ())
@@ -128,6 +167,6 @@ class LoweredKernel:
         results = [each._array for each in ((result,) if self._single else result)]
         if out is not None:
             for target, computed in zip((out,) if self._single else out, results, strict=True):
-                self._backend.copy(target, computed)
+                self._runtime.backend.copy(target, computed)
             return out
         return results[0] if self._single else tuple(results)

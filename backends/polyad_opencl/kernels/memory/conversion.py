@@ -14,6 +14,7 @@ from polyad.backend import Kernel
 from polyad.backend.interface import Signature
 from polyad.codegen import Operand, cast, result_strides
 from polyad.codegen.collapse import collapse
+from polyad.codegen.kernels import PointwiseKernel
 from polyad.dtypes import DType, int8, int16, int32, int64
 from polyad.interop.numpy import numpy_dtype
 
@@ -99,9 +100,9 @@ def _seen_as(array: Array, dtype: DType) -> Array:
 
 @kept
 def _kernel(device: Any, of: DType, to: DType) -> Any:
-    from ...source.generated import Fused
+    from ...source.generated import runtime_of
 
-    return Fused(device, f"copy from {of.name} to {to.name}", [cast(Operand(0, of), to)])
+    return PointwiseKernel(runtime_of(device.name), f"copy from {of.name} to {to.name}", [cast(Operand(0, of), to)])
 
 
 def fill(target: Array, value: bool | int | float | complex) -> None:
