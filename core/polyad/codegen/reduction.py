@@ -251,8 +251,8 @@ def reduction(
         )
         lines += [f"    {line}" for line in (*single.lines, *stored)]
     lines.append("}")
-    count, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
-    return kernel_source(dialect, name, parameters, count, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
+    width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
+    return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
 
 
 def _combine(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
