@@ -5,6 +5,7 @@
     complex_numbers.py  each op's parts on complex numbers
     writer.py           expressions to statements
     dialects.py         what differs between C, OpenCL C and CUDA C
+    frame.py            what every kernel has around its loops
     hardware.py         what a device is to the generator
     collapse.py         fewer, longer dimensions for the same elements
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
@@ -16,9 +17,10 @@ geometry. The simplest use is a single op; a fused chain of ops is the same call
 
 from .collapse import broadcast_strides, by_memory, collapse, result_strides
 from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
-from .elementwise import ElementwisePlan, KernelSource, elementwise, elementwise_plan, padded_rank
+from .elementwise import ElementwisePlan, elementwise, elementwise_plan
 from .expression import Apply, Expression, Literal, Operand, Place, Scalar, apply, cast, where
 from .formulas import FORMULAS
+from .frame import KernelSource, padded_rank
 from .hardware import CPU, GPU, DeviceDescription
 from .reduction import ReductionPlan, reduction, reduction_plan
 from .writer import has_formula

@@ -74,6 +74,7 @@ class Dialect:
         wide: the type of indices and of int64.
         kernel: before a kernel's ``void``; function: before another function's type; address: before a pointer's type.
         worker, workers: which of how many instances of the kernel this is.
+        instance: the names of the parameters that say so, in a language that does not; its kernels have an entry point.
         suffixes: what is appended to a math function's name by dtype, empty for overloaded functions.
         vectors: whether it has vector types, with ``vload``, ``convert`` and functions on them.
         flags: what the compiler must be told.
@@ -89,6 +90,7 @@ class Dialect:
     worker: str
     workers: str
     suffixes: Mapping[DType, str]
+    instance: tuple[str, ...] = ()
     vectors: bool = False
     flags: tuple[str, ...] = ()
 
@@ -101,8 +103,9 @@ C = Dialect(
     kernel="",
     function="static inline ",
     address="",
-    worker="0",
-    workers="1",
+    worker="worker",
+    workers="workers",
+    instance=("worker", "workers"),
     suffixes={dtypes.float32: "f", dtypes.float64: ""},
     flags=("-fwrapv",),
 )

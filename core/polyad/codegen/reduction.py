@@ -36,23 +36,22 @@ from ..errors import ArgumentError
 from ..layout import Shape, Strides
 from .collapse import by_memory
 from .dialects import Dialect
-from .elementwise import (
+from .elementwise import known_inner
+from .expression import Apply, Expression, Local, Operand, apply, cast
+from .formulas import is_cheap
+from .frame import (
     MIN_CHUNK,
     KernelSource,
     Leaves,
+    Parameters,
     declare_scalars,
     factor,
-    geometry_type,
-    known_inner,
+    kernel_source,
     lanes_for,
     load_operand,
     neighbouring,
     padded_rank,
-    parameters,
-    scalar_dtypes,
 )
-from .expression import Apply, Expression, Local, Operand, apply, cast
-from .formulas import is_cheap
 from .hardware import CPU, DeviceDescription
 from .writer import Writer, computed_in, letter_of
 
@@ -133,8 +132,7 @@ def reduction(
     dtype = expression.dtype
     result = result or dtype
     lanes = lanes_for([expression, cast(expression, result)], dialect, device)
-    scalars = scalar_dtypes(leaves.scalars)
-    listed, arrays = parameters(dialect, [result], leaves.operands, scalars)
+    parameters = Parameters.of(dialect, [result], leaves)
     wide = dialect.wide
     kept, reduced = kept_rank - 1, reduced_rank - 1
     head_size = 9 + kept + reduced
@@ -253,17 +251,8 @@ def reduction(
         )
         lines += [f"    {line}" for line in (*single.lines, *stored)]
     lines.append("}")
-    source = "".join(
-        [
-            dialect.prologue,
-            geometry_type(dialect, first_operand + len(leaves.operands) * step),
-            *writer.functions.values(),
-            f"{dialect.kernel}void {name}({listed})\n{{\n",
-            *(f"    {line}\n" for line in (*lifted, *lines)),
-            "}\n",
-        ]
-    )
-    return KernelSource(name, source, arrays, scalars, lanes, kept_rank)
+    width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
+    return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
 
 
 def _combine(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:

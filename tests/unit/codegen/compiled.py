@@ -66,10 +66,11 @@ def launch(
     if dialect is OPENCL_C:
         _launch_opencl(source, device, arrays, values, geometry, instances)
     else:
-        _launch_c(source, dialect, folder, arrays, values, geometry)
+        _launch_c(source, dialect, folder, arrays, values, geometry, instances)
 
 
-def _launch_c(source: Any, dialect: Any, folder: Path, arrays: Any, values: Any, geometry: bytes) -> None:
+def compiled_c(source: codegen.KernelSource, dialect: codegen.Dialect, folder: Path) -> ctypes.CDLL:
+    """*source* as a library of the host."""
     text = source.text if dialect is C else SHIMS + source.text.replace('extern "C" ', "")
     number = len(list(folder.glob("*.so")))  # a library that is loaded must not be overwritten
     path, library = folder / f"kernel{number}.c", folder / f"kernel{number}.so"
@@ -77,12 +78,30 @@ def _launch_c(source: Any, dialect: Any, folder: Path, arrays: Any, values: Any,
     assert CC is not None
     flags = ["-O1", "-fwrapv", "-Wall", "-Werror=implicit", "-Wno-unused-function", "-Wno-unused-variable"]
     subprocess.run([CC, *flags, "-shared", "-fPIC", "-o", library, path, "-lm"], check=True)
-    kernel = ctypes.CDLL(str(library))[source.name]
+    return ctypes.CDLL(str(library))
+
+
+def _launch_c(source: Any, dialect: Any, folder: Path, arrays: Any, values: Any, geometry: bytes, workers: int) -> None:
+    library = compiled_c(source, dialect, folder)
+    if dialect is C:
+        call_entry(library[source.entry], arrays, values, geometry, workers)
+        return
+    kernel = library[source.name]
     kinds = {"f": ctypes.c_float, "d": ctypes.c_double, "q": ctypes.c_longlong, "l": ctypes.c_longlong}
     struct = type("Geometry", (ctypes.Structure,), {"_fields_": [("at", ctypes.c_longlong * (len(geometry) // 8))]})
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     kernel.argtypes = [ctypes.c_void_p] * len(pointers) + [kinds[value.dtype.char] for value in values] + [struct]
     kernel(*pointers, *[value.item() for value in values], struct.from_buffer_copy(geometry))
+
+
+def call_entry(entry: Any, arrays: Any, values: Any, geometry: bytes, workers: int) -> None:
+    """Call the entry point of a C kernel for each of *workers*, the last first: they may come in any order."""
+    numbers = [np.array(value) for value in values]
+    pointers = (ctypes.c_void_p * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
+    places = (ctypes.c_void_p * max(1, len(numbers)))(*[number.ctypes.data for number in numbers])
+    entry.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 2
+    for worker in reversed(range(workers)):
+        entry(pointers, places, geometry, worker, workers)
 
 
 def _launch_opencl(source: Any, device: Any, arrays: Any, values: Any, geometry: bytes, instances: int) -> None:
