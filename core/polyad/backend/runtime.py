@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from .interface import Backend
 
 Launch = Callable[[Sequence[Any], Sequence[bytes]], None]
-"""Runs a kernel with known geometry: ``launch(arrays, numbers)``. The arrays are results, then operands, in the order of
-the source's parameters; each number is as many bytes as its parameter has. It may return before the kernel has run, if
-what follows on the device waits for it."""
+"""Runs a kernel with known geometry: ``launch(arrays, numbers)``. The arrays are results, then operands, in the order
+of the source's parameters; each number is as many bytes as its parameter has. It may return before the kernel has run,
+if what follows on the device waits for it.
+"""
 
 
 class Runtime(ABC):
@@ -54,12 +55,12 @@ class Runtime(ABC):
 
     @abstractmethod
     def launcher(self, kernel: Any, instances: int, geometry: bytes) -> Launch:
-        """What runs *kernel* in (at least) *instances* instances; *geometry* is its last argument, a struct by value."""
+        """What runs *kernel* in at least *instances* instances; *geometry*, a struct by value, is its last argument."""
 
     @abstractmethod
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
-        """A new array with unspecified contents whose elements lie *steps* elements apart: some order of the dimensions,
-        without gaps. Raises MemoryError or OutOfMemory if there is no room.
+        """A new array with unspecified contents whose elements lie *steps* elements apart: without gaps, in some order
+        of the dimensions. Raises MemoryError or OutOfMemory if there is no room.
         """
 
     @abstractmethod

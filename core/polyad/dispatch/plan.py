@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import dtypes, provided
 from ..backend import fallback, plugins, registry
-from ..backend.interface import Backend, Signature, TensorType
+from ..backend.interface import Signature, TensorType
 from ..backend.preparation import flat, prepare
 from ..device import Device
 from ..dtypes import FLOATING, DType

@@ -9,8 +9,8 @@ from ..backend.interface import Signature, TensorType
 from ..backend.runtime import Runtime
 from ..codegen.kernels import PointwiseKernel
 from ..codegen.kernels.pointwise import LAYOUTS
-from ..dispatch.views import layout_of
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
+from ..dispatch.views import layout_of
 from ..state import state
 from ..tensor import Tensor
 from .numbers import Guards, Read

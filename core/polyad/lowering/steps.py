@@ -116,7 +116,9 @@ class StepsKernel:
     def _add(self, step: Step) -> None:
         expressions, reads, scalars = self._numbered(step.expressions)
         operands = [
-            Layout(step.shape, broadcast_strides(read.layout.shape, read.layout.strides, step.shape), read.layout.offset)
+            Layout(
+                step.shape, broadcast_strides(read.layout.shape, read.layout.strides, step.shape), read.layout.offset
+            )
             for read in reads
         ]
         arrays = tuple([self._number[read.slot] for read in reads])
@@ -133,9 +135,7 @@ class StepsKernel:
             )
 
         if step.reducer is None:
-            kernel = self._shared(
-                ("pointwise", expressions), lambda: PointwiseKernel(runtime, self._what, expressions)
-            )
+            kernel = self._shared(("pointwise", expressions), lambda: PointwiseKernel(runtime, self._what, expressions))
             outs = [layout for _, _, layout in step.results]
             work(step.results, kernel.launch(step.shape, outs, operands), arrays)
             return

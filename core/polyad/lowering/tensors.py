@@ -20,7 +20,7 @@ from ..backend.registry import tensor_type
 from ..codegen import Apply, Expression, Literal, Operand, Scalar, apply, cast, has_formula
 from ..codegen.expression import leaves_of, substituted
 from ..codegen.formulas import OPS as FORMULAS, is_cheap
-from ..codegen.kernels.reduction_ops import REDUCERS, accumulated, reduced_dtype
+from ..codegen.kernels.reduction_ops import REDUCERS, reduced_dtype
 from ..codegen.writer import letter_of
 from ..device import Device
 from ..dispatch.effects import Effect
@@ -146,9 +146,7 @@ class Lowering(Level):
         read = self.read_of(tensor)
         if read is None:
             layout = Layout(tensor._array.shape, tensor.steps, 0)
-            self.steps.append(
-                Step(layout.shape, (tensor.expression,), ((self.slots, tensor._type.dtype, layout),))
-            )
+            self.steps.append(Step(layout.shape, (tensor.expression,), ((self.slots, tensor._type.dtype, layout),)))
             read = Read(self.slots, layout)
             self.slots += 1
             tensor.expression = self._reading(read, tensor._type.dtype).expression
@@ -204,7 +202,7 @@ class Lowering(Level):
         return self.tensor(apply(op.name, *arguments), shape, steps)
 
     def _beforehand(self, tensor: ExpressionTensor, shape: Shape) -> None:
-        """Have *tensor* computed by a step of its own if an expression of *shape* would often repeat something costly."""
+        """Have *tensor* computed by a step of its own if an expression of *shape* would often repeat its cost."""
         if self.any_layout or math.prod(shape) < _MUCH * math.prod(tensor._array.shape):
             return
         if _is_costly(tensor.expression):
@@ -310,10 +308,10 @@ class Lowering(Level):
             return None
         taken: list[int | None] = []
         for size, step in zip(layout.shape, layout.strides, strict=True):
-            dim = inner.get(step) if size > 1 and step else None
-            if size > 1 and step and (dim is None or dim in taken or starts[dim] + size > shape[dim]):
+            own = inner.get(step) if size > 1 and step else None
+            if size > 1 and step and (own is None or own in taken or starts[own] + size > shape[own]):
                 return None
-            taken.append(dim)
+            taken.append(own)
         moved: dict[Expression, Expression] = {}
         for leaf in leaves_of(root.expression):
             if isinstance(leaf, Operand):

@@ -1,7 +1,7 @@
 """Kernels that compute element by element: any expressions of arrays, on any device with a runtime.
 
-A kernel keeps, for each combination of layouts that it met, everything that a launch needs: a later call looks up a key,
-allocates and launches.
+A kernel keeps, for each combination of layouts that it met, everything that a launch needs: a later call looks up a
+key, allocates and launches.
 """
 
 from __future__ import annotations
@@ -75,10 +75,14 @@ class PointwiseKernel:
         runtime = self.runtime
         for out, dtype in zip(outs, self.dtypes, strict=True):
             for array, own in zip(arrays, self._operand_dtypes, strict=True):
-                if out is not array and runtime.same_memory(out, array) and not (
-                    own is dtype
-                    and runtime.layout(out) == runtime.layout(array)
-                    and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
+                if (
+                    out is not array
+                    and runtime.same_memory(out, array)
+                    and not (
+                        own is dtype
+                        and runtime.layout(out) == runtime.layout(array)
+                        and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
+                    )
                 ):
                     return True
         return False

@@ -5,7 +5,6 @@ Half types are computed in float32 throughout and rounded once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any

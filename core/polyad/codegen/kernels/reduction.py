@@ -44,9 +44,7 @@ class ReductionKernel:
         self._known: dict[Hashable, Any] = {}
         self._second: ReductionKernel | None = None
 
-    def __call__(
-        self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool, numbers: Sequence[Any] = ()
-    ) -> Any:
+    def __call__(self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool, numbers: Sequence[Any] = ()) -> Any:
         """The reduction along *dims* of the shape to which the arrays broadcast."""
         runtime = self.runtime
         held = [array for array in arrays if array.__class__ is not tuple] if self._places else arrays
@@ -89,8 +87,8 @@ class ReductionKernel:
         return result, contiguous_strides(result), launch, splits
 
     def launch(self, shape: Shape, dims: tuple[int, ...], operands: Sequence[Layout], may_split: bool = True) -> Any:
-        """What reduces *operands*, all laid out along *shape*, into a row-major array, and into how many partial results
-        for each; None in place of it if nothing is reduced.
+        """What reduces *operands*, all laid out along *shape*, into a row-major array, and how many partial results it
+        leaves for each element; None in place of it if nothing is reduced.
         """
         if 0 in shape:
             return None, 1
