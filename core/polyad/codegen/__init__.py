@@ -10,6 +10,7 @@
     collapse.py         fewer, longer dimensions for the same elements
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     reduction.py        kernels that make many elements few
+    rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
 
 Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
 geometry. The simplest use is a single op; a fused chain of ops is the same call with a larger expression.
@@ -18,16 +19,19 @@ geometry. The simplest use is a single op; a fused chain of ops is the same call
 from .collapse import broadcast_strides, by_memory, collapse, result_strides
 from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
 from .elementwise import ElementwisePlan, elementwise, elementwise_plan
-from .expression import Apply, Expression, Literal, Operand, Place, Scalar, apply, cast, where
+from .expression import Apply, Expression, Literal, Operand, Place, RowValue, Scalar, apply, cast, where
 from .formulas import FORMULAS
 from .frame import KernelSource, padded_rank
 from .hardware import CPU, GPU, DeviceDescription
 from .reduction import ReductionPlan, reduction, reduction_plan
+from .rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_plan, rowwise_unroll
 from .writer import has_formula
 
 __all__ = [
     "C", "CPU", "CUDA_C", "DIALECTS", "FORMULAS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect",
-    "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "Scalar", "apply",
+    "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "RowValue",
+    "RowwisePlan", "Scalar", "Stage", "apply",
     "broadcast_strides", "by_memory", "cast", "collapse", "elementwise", "elementwise_plan", "has_formula",
-    "padded_rank", "reduction", "reduction_plan", "result_strides", "where",
+    "padded_rank", "reduction", "reduction_plan", "result_strides",
+    "rowwise", "rowwise_lanes", "rowwise_plan", "rowwise_unroll", "where",
 ]  # fmt: skip

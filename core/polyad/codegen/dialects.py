@@ -75,6 +75,9 @@ class Dialect:
         kernel: before a kernel's ``void``; function: before another function's type; address: before a pointer's type.
         worker, workers: which of how many instances of the kernel this is.
         instance: the names of the parameters that say so, in a language that does not; its kernels have an entry point.
+        member, group, groups: which of its group an instance is, which of how many groups it belongs to; empty where
+            instances do not cooperate.
+        shared: before the type of memory that a group shares; barrier: the statement at which a group meets.
         suffixes: what is appended to a math function's name by dtype, empty for overloaded functions.
         vectors: whether it has vector types, with ``vload``, ``convert`` and functions on them.
         flags: what the compiler must be told.
@@ -91,6 +94,11 @@ class Dialect:
     workers: str
     suffixes: Mapping[DType, str]
     instance: tuple[str, ...] = ()
+    member: str = ""
+    group: str = ""
+    groups: str = ""
+    shared: str = ""
+    barrier: str = ""
     vectors: bool = False
     flags: tuple[str, ...] = ()
 
@@ -128,6 +136,11 @@ OPENCL_C = Dialect(
     address="__global ",
     worker="get_global_id(0)",
     workers="get_global_size(0)",
+    member="get_local_id(0)",
+    group="get_group_id(0)",
+    groups="get_num_groups(0)",
+    shared="__local ",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     suffixes={},
     vectors=True,
 )
@@ -142,6 +155,11 @@ CUDA_C = Dialect(
     address="",
     worker="((long long)blockIdx.x * blockDim.x + threadIdx.x)",
     workers="((long long)gridDim.x * blockDim.x)",
+    member="threadIdx.x",
+    group="blockIdx.x",
+    groups="gridDim.x",
+    shared="__shared__ ",
+    barrier="__syncthreads();",
     suffixes={dtypes.float32: "f", dtypes.float64: ""},
 )
 

@@ -32,6 +32,7 @@ class KernelSource:
         rank: collapsed dimensions that it can walk.
         entry: the function through which a host calls it, see `kernel_source`; empty where the language's runtime sets
             arguments.
+        group: how many instances must make a group, which cooperates; 1: as many as one likes.
     """
 
     name: str
@@ -41,6 +42,7 @@ class KernelSource:
     lanes: int
     rank: int
     entry: str = ""
+    group: int = 1
 
 
 def lanes_for(expressions: Sequence[Expression], dialect: Dialect, device: DeviceDescription) -> int:
@@ -170,6 +172,7 @@ def kernel_source(
     *,
     lanes: int,
     rank: int,
+    group: int = 1,
 ) -> KernelSource:
     """The whole source of a kernel with a geometry of *numbers* numbers.
 
@@ -203,7 +206,7 @@ def kernel_source(
             f"{', '.join(f'{dialect.wide} {name}' for name in dialect.instance)})\n"
             f"{{\n    {name}({', '.join(given)});\n}}\n"
         )
-    return KernelSource(name, "".join(parts), parameters.arrays, parameters.scalars, lanes, rank, entry)
+    return KernelSource(name, "".join(parts), parameters.arrays, parameters.scalars, lanes, rank, entry, group)
 
 
 def factor(dtype: DType) -> int:

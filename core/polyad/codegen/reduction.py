@@ -162,15 +162,15 @@ def reduction(
             writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near[n - 1], count)
         values = writer.value(expression)
         if count == "m" and lanes > 1 and not across:
-            keep = _keep_function(writer, dtype)
+            keep = keep_function(writer, dtype)
             values = tuple(writer.declare(dtype, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
-        combined = _combine(writer, reducer, dtype, blocks[u], values)
+        combined = combined_by(writer, reducer, dtype, blocks[u], values)
         return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
 
     def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
         """Statements that add *others* to *totals*."""
         writer.lines = []
-        combined = _combine(writer, reducer, dtype, totals, others)
+        combined = combined_by(writer, reducer, dtype, totals, others)
         return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
 
     blocks, totals = ([[f"{n}{part}_{u}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total"))
@@ -237,7 +237,7 @@ def reduction(
         single, found = writer, [tuple(total) for total in totals]
     else:
         single = Writer(dialect, 1, writer.functions, prefix="u")
-        element, text = _fold(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
+        element, text = folded(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
         lines += [f"    {line}" for line in (*fold, *text)]
         found = [element]
     for u, names in enumerate(found):
@@ -255,13 +255,13 @@ def reduction(
     return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
 
 
-def _combine(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
     """The variables that hold the combination of two elements."""
     writer.known = {}
     return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), dtype), Local(tuple(b), dtype)))
 
 
-def _keep_function(writer: Writer, dtype: DType) -> str:
+def keep_function(writer: Writer, dtype: DType) -> str:
     """A function that gives *nothing* in the lanes from *m* on."""
     own = dtype.to_real()
     spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
@@ -279,24 +279,26 @@ def _keep_function(writer: Writer, dtype: DType) -> str:
     return spelled
 
 
-def _fold(
-    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType
+def folded(
+    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType, lane: str = "lane"
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory."""
+    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory, *lane* what
+    the variables are called.
+    """
     element, parts = single.type_of(dtype), len(totals)
     lines = []
     for part, total in enumerate(totals):
-        lines.append(f"{element} lane{part}[{lanes}]; (({packed} *)lane{part})->v = {total};")
-    left = [f"lane{part}[lane]" for part in range(parts)]
-    right = [f"lane{part}[lane + apart]" for part in range(parts)]
-    combined = _combine(single, reducer, dtype, left, right)
+        lines.append(f"{element} {lane}{part}[{lanes}]; (({packed} *){lane}{part})->v = {total};")
+    left = [f"{lane}{part}[at]" for part in range(parts)]
+    right = [f"{lane}{part}[at + apart]" for part in range(parts)]
+    combined = combined_by(single, reducer, dtype, left, right)
     lines.append(f"for (int apart = {lanes // 2}; apart > 0; apart /= 2)")
-    lines.append("    for (int lane = 0; lane < apart; ++lane) {")
+    lines.append("    for (int at = 0; at < apart; ++at) {")
     lines += [f"        {line}" for line in single.lines]
-    lines += [f"        lane{part}[lane] = {text};" for part, text in enumerate(combined)]
+    lines += [f"        {lane}{part}[at] = {text};" for part, text in enumerate(combined)]
     lines.append("    }")
     single.lines = []
-    return tuple(f"lane{part}[0]" for part in range(parts)), lines
+    return tuple(f"{lane}{part}[0]" for part in range(parts)), lines
 
 
 def unroll_for(expression: Expression) -> int:
@@ -385,8 +387,8 @@ def reduction_plan(
     reduced_sizes, reduced = by_memory(
         tuple([shape[dim] for dim in dims]), [tuple([strides[dim] for dim in dims]) for strides in operands]
     )
-    along = _nearness(reduced, reduced_sizes[-1])
-    across = _nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
+    along = nearness(reduced, reduced_sizes[-1])
+    across = nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
     kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
     results = math.prod(kept_sizes)
     length, lines = reduced_sizes[-1], math.prod(reduced_sizes[:-1])
@@ -428,7 +430,7 @@ def reduction_plan(
     return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
 
 
-def _nearness(strides: Sequence[Strides], length: int) -> float:
+def nearness(strides: Sequence[Strides], length: int) -> float:
     """How well vectors lie along the inner dimension: the operands that lie densely there, if it is long enough."""
     if length == 1:
         return -1
