@@ -47,9 +47,10 @@ def runtime_of(device: DeviceName) -> OpenCLRuntime:
 
 
 class Compiled(NamedTuple):
-    """A kernel object, and what it is for."""
+    """A kernel object, how many instances share local memory (1 if none do), and what it is for."""
 
     kernel: cl.Kernel
+    group: int
     what: str
 
 
@@ -67,13 +68,13 @@ class OpenCLRuntime(Runtime):
     def compile(self, source: KernelSource, what: str) -> Compiled:
         program = self.on.programs.get(source.text, "", what)
         try:
-            return Compiled(cl.Kernel(program, source.name), what)
+            return Compiled(cl.Kernel(program, source.name), source.group, what)
         except cl.Error as error:
             raise self.on.explained(error, what) from error
 
     def launcher(self, kernel: Compiled, instances: int, geometry: bytes) -> Launch:
-        device, (handle, what) = self.on, kernel
-        local = self.description.local_size
+        device, (handle, group, what) = self.on, kernel
+        local = group if group > 1 else self.description.local_size
         global_size, local_size = (-(-instances // local) * local,), (local,)
         lock, queue = device.lock, device.queue
 

@@ -55,7 +55,10 @@ class Runtime(ABC):
 
     @abstractmethod
     def launcher(self, kernel: Any, instances: int, geometry: bytes) -> Launch:
-        """What runs *kernel* in at least *instances* instances; *geometry*, a struct by value, is its last argument."""
+        """What runs *kernel* in at least *instances* instances; *geometry*, a struct by value, is its last argument.
+
+        Where the source has a ``group`` above 1, that many instances share local memory and meet at barriers.
+        """
 
     @abstractmethod
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:

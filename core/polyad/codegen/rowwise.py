@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..dtypes import DType
@@ -370,7 +370,9 @@ class _Text:
                 lines.append(f"{wide} line = e / g.at[3]; const {wide} j = e - line * g.at[3];")
             lines += [f"{wide if shape.reduced else f'const {wide}'} p{n} = q{n};" for n in arrays]
             for dim in range(shape.reduced - 1, -1, -1):
-                lines.append(f"{{ const {wide} rest = line / {sizes[dim]}, at = line - rest * {sizes[dim]}; line = rest;")
+                lines.append(
+                    f"{{ const {wide} rest = line / {sizes[dim]}, at = line - rest * {sizes[dim]}; line = rest;"
+                )
                 lines += [*(f"p{n} += at * {far[n][dim]};" for n in arrays), "}"]
             lines += [*rest, "}", *after, *(["}"] if segmented else [])]
         else:
@@ -434,7 +436,9 @@ class _Text:
         rest = taken(0, "m")
         before = [line for each in sums for line in each.start("block")]
         writer.lines = []
-        after = [line for each in sums for u in range(unroll) for line in each.add(writer, each.totals[u], each.blocks[u])]
+        after = [
+            line for each in sums for u in range(unroll) for line in each.add(writer, each.totals[u], each.blocks[u])
+        ]
         self._walk(arrays, rest, whole, shape.lanes * unroll, before, after)
         for each in sums:
             for u in range(1, unroll):

@@ -14,7 +14,7 @@ from ..dispatch.views import layout_of
 from ..state import state
 from ..tensor import Tensor
 from .numbers import Guards, Read
-from .steps import StepsKernel
+from .running import StepsKernel
 from .tensors import Lowered, NotLowered, lower
 
 if TYPE_CHECKING:
@@ -60,15 +60,15 @@ def why_composed(op: Op, types: Signature) -> str:
 
 
 Variant = tuple[Guards, tuple[Read, ...], Any]
-Build = Callable[[Runtime, str, Lowered, int], Any]
+Build = Callable[[Runtime, str, Lowered, int, Any], Any]
 
 
-def _pointwise(runtime: Runtime, what: str, lowered: Lowered, operands: int) -> PointwiseKernel:
+def _pointwise(runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Any) -> PointwiseKernel:
     return PointwiseKernel(runtime, what, lowered.expressions)
 
 
-def _steps(runtime: Runtime, what: str, lowered: Lowered, operands: int) -> StepsKernel:
-    return StepsKernel(runtime, what, lowered.steps, operands)
+def _steps(runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Any) -> StepsKernel:
+    return StepsKernel(runtime, what, lowered.steps, operands, outs)
 
 
 class LoweredKernel:
@@ -110,47 +110,55 @@ class LoweredKernel:
 
         return of_arrays
 
-    def add_variant(self, args: Sequence[Any]) -> Variant:
+    def add_variant(self, args: Sequence[Any], outs: Sequence[Any] | None = None) -> Variant:
         """The form of the body for calls like that of *args*, kept. Raises `NotLowered`."""
-        layouts = None if self._any_layout else [self._runtime.layout(args[position]) for position in self._arrays]
+        runtime, layouts, given = self._runtime, None, None
+        if not self._any_layout:
+            layouts = [runtime.layout(args[position]) for position in self._arrays]
+            given = outs and [runtime.layout(out) for out in outs]
         lowered = lower(self._op, self._types, args, layouts)
         names = ", ".join(
             entry.dtype.name if isinstance(entry, TensorType) else entry.__name__ for entry in self._types
         )
-        run = self._build(self._runtime, f"{self._op.name} of {names}", lowered, len(self._arrays))
+        run = self._build(runtime, f"{self._op.name} of {names}", lowered, len(self._arrays), given)
         variant = (lowered.guards, lowered.scalars, run)
         if len(self._variants) >= LAYOUTS:
             self._variants.clear()
-        known = self._variants.setdefault(self._options(args), [])
+        known = self._variants.setdefault(self._options(args, outs), [])
         if len(known) < _VARIANTS:
             known.append(variant)
         return variant
 
-    def _options(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _options(self, args: Sequence[Any], outs: Sequence[Any] | None) -> tuple[Any, ...]:
         """What of a call is no number that a form can take as it comes."""
         given = tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
         if self._any_layout:
             return given
-        return (*given, self._runtime.key([args[position] for position in self._arrays]))
+        key = self._runtime.key([args[position] for position in self._arrays])
+        return (*given, key, None if outs is None else self._runtime.key(outs))
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
-        known = self._variants.get(self._options(args), ())
+        outs = (out,) if self._single and out is not None else out
+        known = self._variants.get(self._options(args, outs), ())
         found = next((variant for variant in known if variant[0].hold(args)), None)
         if found is None:
             if len(known) == _VARIANTS:
                 return self._composed(args, out)
             try:
-                found = self.add_variant(args)
+                found = self.add_variant(args, outs)
             except NotLowered:
                 return self._composed(args, out)
         _, scalars, run = found
         arrays = [args[position] for position in self._arrays]
         numbers = [read(args) for read in scalars]
-        if out is not None:
-            run.into((out,) if self._single else out, arrays, numbers)
-            return out
-        results = run(arrays, numbers)
-        return results[0] if self._single else results
+        if outs is None:
+            results = run(arrays, numbers)
+            return results[0] if self._single else results
+        if run.into(outs, arrays, numbers) is False:
+            results = self(*args)
+            for target, result in zip(outs, (results,) if self._single else results, strict=True):
+                self._runtime.backend.copy(target, result)
+        return out
 
     def _composed(self, args: Sequence[Any], out: Any) -> Any:
         """The body itself, on tensors over the arrays."""

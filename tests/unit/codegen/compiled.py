@@ -93,7 +93,9 @@ def cuda_on_host(source: codegen.KernelSource) -> str:
             given.append(f"*({parameter.rpartition(' ')[0]} *)host_numbers[{numbers}]")
             numbers += 1
     return (
-        CUDA_ON_HOST + source.text.replace('extern "C" ', "") + "static void *const *host_arrays; static const void *const *host_numbers; static const Geometry *host_geometry;\n"
+        CUDA_ON_HOST
+        + source.text.replace('extern "C" ', "")
+        + "static void *const *host_arrays; static const void *const *host_numbers; static const Geometry *host_geometry;\n"
         f"static void host_body(void) {{ {source.name}({', '.join(given)}, *host_geometry); }}\n"
         "void launch(void *const *arrays, const void *const *numbers, const Geometry *geometry, int blocks, int threads,"
         " int order)\n{\n    host_arrays = arrays; host_numbers = numbers; host_geometry = geometry;\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.codegen import GPU, DeviceDescription, Expression, Operand, RowValue, Scalar, Stage, apply, cast
+from polyad.codegen import Expression, Operand, RowValue, Scalar, Stage, apply, cast
 
 from .compiled import run_rowwise, targets
 

@@ -149,7 +149,11 @@ def laid_out(values, layout):
 def interpreting(op, types, any_layout=True):
     """The kernel of *op*, of which nothing is compiled."""
     return LoweredKernel(
-        op, types, Host(), any_layout, lambda runtime, what, lowered, count: Interpreted(lowered.steps, any_layout)
+        op,
+        types,
+        Host(),
+        any_layout,
+        lambda runtime, what, lowered, count, outs: Interpreted(lowered.steps, any_layout),
     )
 
 

@@ -3,6 +3,7 @@
     numbers.py        Python numbers as a kernel's arguments
     pointwise.py      the kernel of expressions, computed element by element
     reduction.py      the kernel of a reduced expression
+    rowwise.py        the kernel of several stages over the same rows
     pointwise_ops.py  primitives that have a formula
     reduction_ops.py  primitives that reduce
 
@@ -17,10 +18,11 @@ from .pointwise import PointwiseKernel
 from .pointwise_ops import RuntimeOf, by_expression, leaves, pointwise_ops, unspecialized, value_dtype
 from .reduction import ReductionKernel
 from .reduction_ops import reduction_ops
+from .rowwise import RowwiseKernel
 
 __all__ = [
-    "PointwiseKernel", "ReductionKernel", "RuntimeOf", "by_expression", "generated_kernels", "leaves", "unspecialized",
-    "value_dtype",
+    "PointwiseKernel", "ReductionKernel", "RowwiseKernel", "RuntimeOf", "by_expression", "generated_kernels", "leaves",
+    "unspecialized", "value_dtype",
 ]  # fmt: skip
 
 
