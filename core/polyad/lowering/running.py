@@ -44,7 +44,7 @@ class StepsKernel:
         self._slots = operands
         self._number = {slot: slot for slot in range(operands)}  # from a slot to its place in a call's list of arrays
         self._works: list[_Work] = []
-        self._given = {} if outs is None else _written_straight(steps, outs)
+        self._given: dict[int, Any] = {} if outs is None else _written_straight(steps, outs)
         groups = grouped([_laid_out(step, self._given, outs or ()) for step in steps.steps], steps.reads)
         wanted = {read.slot for read in steps.results}
         for at, group in enumerate(groups):
@@ -195,7 +195,7 @@ class StepsKernel:
             self._number[slot] = self._slots
             self._slots += 1
         made = tuple([
-            self._given[slot] if slot in self._given else (dtype, layout.shape, layout.strides)
+            self._given.get(slot, (dtype, layout.shape, layout.strides))
             for slot, dtype, layout in results
         ])  # fmt: skip
         in_place = frozenset(arrays) - elsewhere

@@ -53,7 +53,7 @@ class PointwiseKernel:
         shape, steps, launch = found
         results = tuple([runtime.empty(dtype, shape, steps) for dtype in self.dtypes])
         if launch is not None:
-            launch((*results, *arrays), packed(self._packers, numbers))
+            launch((*results, *arrays), self.packed(numbers))
         return results
 
     def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> None:
@@ -68,7 +68,11 @@ class PointwiseKernel:
             for out, result in zip(outs, self(arrays, numbers), strict=True):
                 runtime.backend.copy(out, result)
         elif found[0] is not None:
-            found[0]((*outs, *arrays), packed(self._packers, numbers))
+            found[0]((*outs, *arrays), self.packed(numbers))
+
+    def packed(self, numbers: Sequence[Any]) -> list[bytes]:
+        """What a launch of this kernel gets for *numbers*."""
+        return packed(self._packers, numbers)
 
     def _clash(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
         """Whether writing *outs* element by element could spoil an element that is still to be read."""

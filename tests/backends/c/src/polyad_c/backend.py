@@ -10,8 +10,7 @@ import numpy as np
 
 from polyad.backend import Backend, KernelTable
 from polyad.backend.runtime import Runtime
-from polyad.codegen import Operand, cast
-from polyad.codegen.kernels import PointwiseKernel, generated_kernels
+from polyad.codegen.kernels import copying, fill, generated_kernels
 from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
@@ -71,12 +70,10 @@ class CBackend(Backend):
             return
         surplus = max(0, source.ndim - target.ndim)
         source = CArray(source.memory, source.dtype, source.shape[surplus:], source.steps[surplus:], source.offset)
-        _copying(self.runtime(), source.dtype, target.dtype).into((target,), (source,))
+        copying(self.runtime(), source.dtype, target.dtype).into((target,), (source,))
 
     def fill(self, target: CArray, value: bool | int | float | complex) -> None:
-        if 0 not in target.shape:
-            element = self.from_host(np.asarray(value).astype(numpy_dtype(target.dtype)), target.dtype, Device("c"))
-            self.copy(target, element)
+        fill(self.runtime(), target, value, target.dtype)
 
     def root(self, array: CArray) -> np.ndarray:
         return array.memory
@@ -105,8 +102,3 @@ def _runtime(backend: CBackend) -> CRuntime:
 @cache
 def _kernels(backend: CBackend) -> KernelTable:
     return generated_kernels(backend.runtime)
-
-
-@cache
-def _copying(runtime: Runtime, of: DType, to: DType) -> PointwiseKernel:
-    return PointwiseKernel(runtime, f"copy from {of.name} to {to.name}", [cast(Operand(0, of), to)])
