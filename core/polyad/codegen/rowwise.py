@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..dtypes import DType
@@ -59,9 +59,9 @@ from .frame import (
 )
 from .hardware import CPU, DeviceDescription
 from .reduction import (
-    COMBINED_BY,
     SEGMENT,
     UNROLLED,
+    check_reducer,
     combined_by,
     folded,
     identity,
@@ -176,8 +176,8 @@ def rowwise_unroll(stages: Sequence[Stage]) -> int:
 
 def _check(stages: Sequence[Stage], results: Sequence[Expression]) -> None:
     for n, stage in enumerate(stages):
-        if stage.reducer is not None and stage.reducer not in COMBINED_BY:
-            raise ArgumentError(f"codegen: no reduction {stage.reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+        if stage.reducer is not None:
+            check_reducer(stage.reducer, stage.expression.dtype)
         _check_reads(stage.expression, stages[:n], f"stage {n}")
     for expression in results:
         _check_reads(expression, stages, "a result")
@@ -200,7 +200,7 @@ def _check_reads(expression: Expression, stages: Sequence[Stage], reader: str) -
 
 
 def _passes(stages: Sequence[Stage]) -> list[tuple[list[int], list[int]]]:
-    """The stages' numbers by passes over the row: those that reduce in it, then those that map what is there by then."""
+    """The stages' numbers by passes over the row: those that reduce in it, then those that map what there is then."""
     levels: list[int] = []
     for stage in stages:
         read = [levels[leaf.position] for leaf in leaves_of(stage.expression) if isinstance(leaf, RowValue)]
@@ -370,7 +370,9 @@ class _Text:
                 lines.append(f"{wide} line = e / g.at[3]; const {wide} j = e - line * g.at[3];")
             lines += [f"{wide if shape.reduced else f'const {wide}'} p{n} = q{n};" for n in arrays]
             for dim in range(shape.reduced - 1, -1, -1):
-                lines.append(f"{{ const {wide} rest = line / {sizes[dim]}, at = line - rest * {sizes[dim]}; line = rest;")
+                lines.append(
+                    f"{{ const {wide} rest = line / {sizes[dim]}, at = line - rest * {sizes[dim]}; line = rest;"
+                )
                 lines += [*(f"p{n} += at * {far[n][dim]};" for n in arrays), "}"]
             lines += [*rest, "}", *after, *(["}"] if segmented else [])]
         else:
@@ -434,7 +436,10 @@ class _Text:
         rest = taken(0, "m")
         before = [line for each in sums for line in each.start("block")]
         writer.lines = []
-        after = [line for each in sums for u in range(unroll) for line in each.add(writer, each.totals[u], each.blocks[u])]
+        after = []
+        for each in sums:
+            for total, block in zip(each.totals, each.blocks, strict=True):
+                after += each.add(writer, total, block)
         self._walk(arrays, rest, whole, shape.lanes * unroll, before, after)
         for each in sums:
             for u in range(1, unroll):
