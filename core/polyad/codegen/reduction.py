@@ -32,9 +32,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dtypes import BOOL, FLOATING, DType, iinfo
-from ..errors import ArgumentError
+from ..errors import ArgumentError, NotSupported
 from ..layout import Shape, Strides
 from .collapse import by_memory
+from .complex_numbers import LOWERED
 from .dialects import Dialect
 from .elementwise import known_inner
 from .expression import Apply, Expression, Local, Operand, apply, cast
@@ -93,6 +94,14 @@ def identity(reducer: str, dtype: DType) -> bool | int | float:
     return iinfo(dtype).min if reducer == "amax" else iinfo(dtype).max
 
 
+def check_reducer(reducer: str, dtype: DType) -> None:
+    """Raises ValueError for an unknown reducer, NotImplementedError for one that *dtype* does not have."""
+    if reducer not in COMBINED_BY:
+        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    if dtype.is_complex and COMBINED_BY[reducer] not in LOWERED:
+        raise NotSupported(f"codegen: {reducer} of {dtype.name}", fix="reduce the real and imaginary parts")
+
+
 def reduction(
     expression: Expression,
     reducer: str,
@@ -117,7 +126,8 @@ def reduction(
         across, kept_rank, reduced_rank, inner, unroll: what the arrays' `ReductionPlan` says.
         name: of the kernel function.
 
-    Raises ValueError for an unknown reducer, and what `elementwise` raises.
+    Raises ValueError for an unknown reducer, NotImplementedError for one that the dtype lacks, and what `elementwise`
+    raises.
 
     >>> import polyad
     >>> from polyad.codegen import OPENCL_C, Operand
@@ -125,8 +135,7 @@ def reduction(
     >>> reduction(x * y, "sum", OPENCL_C).lanes
     8
     """
-    if reducer not in COMBINED_BY:
-        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    check_reducer(reducer, expression.dtype)
     device = device or DeviceDescription()
     leaves = Leaves.of([expression])
     dtype = expression.dtype

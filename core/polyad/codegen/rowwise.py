@@ -59,9 +59,9 @@ from .frame import (
 )
 from .hardware import CPU, DeviceDescription
 from .reduction import (
-    COMBINED_BY,
     SEGMENT,
     UNROLLED,
+    check_reducer,
     combined_by,
     folded,
     identity,
@@ -138,12 +138,13 @@ def rowwise(
     leaves = Leaves.of([*(stage.expression for stage in stages), *elements, *rows])
     results = [expression.dtype for expression in (*elements, *rows)]
     parameters = Parameters.of(dialect, results, leaves)
-    shape = _Shape(dialect, lanes, across, group, kept_rank - 1, reduced_rank - 1, inner)
+    shape = _Shape(dialect, lanes, across, unroll if across else 1, group, kept_rank - 1, reduced_rank - 1, inner)
     text = _Text(shape, leaves, results)
     for passing, after in _passes(stages):
         text.reduce([(n, stages[n]) for n in passing], unroll)
         for n in after:
-            text.give(n, text.at_row(stages[n].expression), stages[n])
+            for u in range(shape.copies):
+                text.give(n, text.at_row(stages[n].expression, u), stages[n], u)
     if elements:
         text.write_elements(elements)
     text.write_rows(rows, len(elements))
@@ -171,13 +172,13 @@ def rowwise_lanes(
 
 def rowwise_unroll(stages: Sequence[Stage]) -> int:
     """How many vectors a step may take: several if that helps any stage."""
-    return max([unroll_for(stage.expression) for stage in stages if stage.reducer], default=1)
+    return UNROLLED if any(stage.reducer for stage in stages) else 1
 
 
 def _check(stages: Sequence[Stage], results: Sequence[Expression]) -> None:
     for n, stage in enumerate(stages):
-        if stage.reducer is not None and stage.reducer not in COMBINED_BY:
-            raise ArgumentError(f"codegen: no reduction {stage.reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+        if stage.reducer is not None:
+            check_reducer(stage.reducer, stage.expression.dtype)
         _check_reads(stage.expression, stages[:n], f"stage {n}")
     for expression in results:
         _check_reads(expression, stages, "a result")
@@ -200,7 +201,7 @@ def _check_reads(expression: Expression, stages: Sequence[Stage], reader: str) -
 
 
 def _passes(stages: Sequence[Stage]) -> list[tuple[list[int], list[int]]]:
-    """The stages' numbers by passes over the row: those that reduce in it, then those that map what is there by then."""
+    """The stages' numbers by passes over the row: those that reduce in it, then those that map what there is then."""
     levels: list[int] = []
     for stage in stages:
         read = [levels[leaf.position] for leaf in leaves_of(stage.expression) if isinstance(leaf, RowValue)]
@@ -238,15 +239,24 @@ def _constant(expressions: Sequence[Expression]) -> Iterator[Expression]:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The shape of a kernel, and where in the geometry things are; *kept* and *reduced* count outer dimensions."""
+    """The shape of a kernel, and where in the geometry things are.
+
+    *kept* and *reduced* count outer dimensions, *copies* the vectors that lie side by side across the rows.
+    """
 
     dialect: Dialect
     lanes: int
     across: bool
+    copies: int
     group: int
     kept: int
     reduced: int
     inner: Strides | None
+
+    @property
+    def count(self) -> str:
+        """How many lanes of a vector hold elements."""
+        return "m" if self.copies == 1 else str(self.lanes)
 
     def base(self, n: int) -> int:
         """Where array *n* begins."""
@@ -256,11 +266,15 @@ class _Shape:
         """The stride of array *n* along vectors."""
         return f"{'k' if self.across else 'r'}{n}" if self.inner is None else str(self.inner[n])
 
-    def element(self, n: int, ahead: int = 0) -> str:
-        """Where in array *n* the current element is, or the one *ahead* of it along the row."""
+    def beside(self, n: int, u: int) -> str:
+        """How far from the first vector copy *u* is."""
+        return f" + {u * self.lanes} * {self.near(n)}" if u and self.across else ""
+
+    def element(self, n: int, u: int = 0) -> str:
+        """Where in array *n* the current element is, or the first of vector *u* of a step."""
         if self.across:
-            return f"p{n} + j * r{n}"
-        place = f"(j + {ahead})" if ahead else "j"
+            return f"p{n} + j * r{n}{self.beside(n, u)}"
+        place = f"(j + {u * self.lanes})" if u else "j"
         return {"0": f"p{n}", "1": f"p{n} + {place}"}.get(self.near(n), f"p{n} + {place} * {self.near(n)}")
 
 
@@ -273,65 +287,70 @@ class _Text:
         self.results = len(results)
         self.writer = Writer(shape.dialect, shape.lanes)
         declare_scalars(self.writer, leaves.scalars)
-        self.lifted, self.known = self.writer.lines, dict(self.writer.known)
+        self.lifted = self.writer.lines
+        # By copy: what loops know, and what is known once a row.
+        self.known = [dict(self.writer.known) for _ in range(shape.copies)]
         # What is computed once a row is a number, unless each lane has a row of its own.
-        self.row, self.row_known = self.writer, dict(self.known)
+        self.row, self.row_known = self.writer, [dict(known) for known in self.known]
         self.single = shape.across or shape.lanes == 1
         if not self.single:
             self.row = Writer(shape.dialect, 1, self.writer.functions, prefix="u")
             declare_scalars(self.row, leaves.scalars)
             self.lifted = [*self.lifted, *self.row.lines]
-            self.row_known = dict(self.row.known)
+            self.row_known = [dict(self.row.known)]
         self.shared: list[str] = []
         self.lines: list[str] = []
 
     # ------------------------------------------------------------------------------------------------ a row's values
 
-    def at_row(self, expression: Expression) -> Names:
-        """The variables of an expression that has one value a row."""
+    def at_row(self, expression: Expression, u: int) -> Names:
+        """The variables of an expression that has one value a row, for copy *u*."""
         row, shape = self.row, self.shape
-        row.lines, row.known = [], dict(self.row_known)
+        row.lines, row.known = [], dict(self.row_known[u])
         for leaf in leaves_of(expression):
             if isinstance(leaf, (Operand, Place)):
                 n = self.arrays[leaf]
                 near = shape.near(n) if shape.across else "0"
-                row.known[leaf] = load_operand(row, leaf, self._pointer(n), _at(leaf, f"q{n}"), near, "m")
+                row.known[leaf] = load_operand(
+                    row, leaf, self._pointer(n), _at(leaf, f"q{n}{shape.beside(n, u)}"), near, shape.count
+                )
         names = row.value(expression)
         self.lines += row.lines
         return names
 
-    def give(self, n: int, names: Names, stage: Stage) -> None:
-        """Let stage *n* have the value *names*, of the dtype of its expression."""
-        self.row.lines, self.row.known = [], dict(self.row_known)
+    def give(self, n: int, names: Names, stage: Stage, u: int) -> None:
+        """Let stage *n* have the value *names*, of the dtype of its expression, in copy *u*."""
+        self.row.lines, self.row.known = [], dict(self.row_known[u])
         value = self.row.value(cast(Local(names, stage.expression.dtype), stage.dtype))
         self.lines += self.row.lines
-        self.row_known[RowValue(n, stage.dtype)] = value
+        self.row_known[u][RowValue(n, stage.dtype)] = value
 
     def _lift(self, expressions: Sequence[Expression]) -> None:
         """Compute what does not change along the row before the loop."""
-        for node in _constant(expressions):
-            if node in self.known:
-                continue
-            names = self.row_known[node] = self.at_row(node)
-            if not self.single:
-                self.writer.lines = []
-                vector = self.writer.type_of(node.dtype)
-                names = tuple([self.writer.declare(node.dtype, f"({vector})({each})") for each in names])
-                self.lines += self.writer.lines
-            self.known[node] = names
+        for u, (known, row_known) in enumerate(zip(self.known, self.row_known, strict=True)):
+            for node in _constant(expressions):
+                if node in known:
+                    continue
+                names = row_known[node] = self.at_row(node, u)
+                if not self.single:
+                    self.writer.lines = []
+                    vector = self.writer.type_of(node.dtype)
+                    names = tuple([self.writer.declare(node.dtype, f"({vector})({each})") for each in names])
+                    self.lines += self.writer.lines
+                known[node] = names
 
     # ------------------------------------------------------------------------------------------------ loops
 
     def _pointer(self, n: int) -> str:
         return f"in{n - self.results}" if n >= self.results else f"out{n}"
 
-    def _load(self, expressions: Sequence[Expression], ahead: int, count: str) -> None:
-        """Begin the body of a loop: variables with the operands' elements."""
-        self.writer.lines, self.writer.known = [], dict(self.known)
+    def _load(self, expressions: Sequence[Expression], u: int, count: str) -> None:
+        """Begin the body of a loop: variables with the operands' elements, those of vector *u* of a step."""
+        self.writer.lines, self.writer.known = [], dict(self.known[u if self.shape.across else 0])
         for leaf in sorted(set(leaves_of(*expressions)) & set(self.arrays), key=lambda leaf: self.arrays[leaf]):
             assert isinstance(leaf, (Operand, Place))
             n = self.arrays[leaf]
-            place = _at(leaf, self.shape.element(n, ahead))
+            place = _at(leaf, self.shape.element(n, u))
             self.writer.known[leaf] = load_operand(
                 self.writer, leaf, self._pointer(n), place, self.shape.near(n), count
             )
@@ -410,13 +429,13 @@ class _Text:
         writer, shape = self.writer, self.shape
         expressions = [stage.expression for _, stage in stages]
         self._lift(expressions)
-        if shape.across or len(stages) > 2 or any(unroll_for(each) == 1 for each in expressions):
+        if not shape.across and (len(stages) > 2 or any(unroll_for(each) == 1 for each in expressions)):
             unroll = 1
         sums = [_Sum(n, stage, writer, unroll) for n, stage in stages]
         self.lines += [line for each in sums for line in each.start("total")]
 
         def taken(u: int, count: str) -> list[str]:
-            self._load(expressions, u * shape.lanes, count)
+            self._load(expressions, u, count)
             lines: list[str] = []
             for each in sums:
                 values = writer.value(each.stage.expression)
@@ -433,18 +452,23 @@ class _Text:
 
         arrays = sorted(self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays))
         whole = [line for u in range(unroll) for line in taken(u, str(shape.lanes))] if unroll > 1 else []
-        rest = taken(0, "m")
+        rest = whole if shape.copies > 1 else taken(0, "m")
         before = [line for each in sums for line in each.start("block")]
         writer.lines = []
-        after = [
-            line for each in sums for u in range(unroll) for line in each.add(writer, each.totals[u], each.blocks[u])
-        ]
-        self._walk(arrays, rest, whole, shape.lanes * unroll, before, after)
+        after = []
         for each in sums:
+            for total, block in zip(each.totals, each.blocks, strict=True):
+                after += each.add(writer, total, block)
+        self._walk(arrays, rest, () if shape.across else whole, shape.lanes * unroll, before, after)
+        for each in sums:
+            if shape.across:
+                for u, total in enumerate(each.totals):
+                    self.give(each.position, tuple(total), each.stage, u)
+                continue
             for u in range(1, unroll):
                 writer.lines = []
                 self.lines += each.add(writer, each.totals[0], each.totals[u])
-            self.give(each.position, self._reduced(each), each.stage)
+            self.give(each.position, self._reduced(each), each.stage, 0)
 
     def _reduced(self, each: _Sum) -> Names:
         """The variables with what all lanes, and all instances of the group, add up to."""
@@ -488,24 +512,30 @@ class _Text:
     def write_elements(self, elements: Sequence[Expression]) -> None:
         """A pass over the row that writes results number 0 and on."""
         self._lift(elements)
-        self._load(elements, 0, "m")
         writer, shape = self.writer, self.shape
-        values = [writer.value(expression) for expression in elements]
-        for n, (expression, value) in enumerate(zip(elements, values, strict=True)):
-            place = _at(Operand(n, expression.dtype), shape.element(n))
-            writer.lines += writer.store(expression.dtype, value, f"out{n} + {place}", shape.near(n), "m")
+        lines = []
+        for u in range(shape.copies):
+            self._load(elements, u, shape.count)
+            values = [writer.value(expression) for expression in elements]
+            for n, (expression, value) in enumerate(zip(elements, values, strict=True)):
+                place = _at(Operand(n, expression.dtype), shape.element(n, u))
+                stored = writer.store(expression.dtype, value, f"out{n} + {place}", shape.near(n), shape.count)
+                writer.lines += stored
+            lines += writer.lines
         read = {self.arrays[leaf] for leaf in set(leaves_of(*elements)) & set(self.arrays)}
-        self._walk([*range(len(elements)), *sorted(read)], writer.lines)
+        self._walk([*range(len(elements)), *sorted(read)], lines)
 
     def write_rows(self, rows: Sequence[Expression], first: int) -> None:
         """Write results number *first* and on, a value a row."""
         if rows and self.shape.group > 1:
             self.lines.append("if (member == 0) {")
+        shape = self.shape
         for n, expression in enumerate(rows, first):
-            value = self.at_row(expression)
-            place = _at(Operand(n, expression.dtype), f"q{n}")
-            apart = self.shape.near(n) if self.shape.across else "1"
-            self.lines += self.row.store(expression.dtype, value, f"out{n} + {place}", apart, "m")
+            for u in range(shape.copies):
+                value = self.at_row(expression, u)
+                place = _at(Operand(n, expression.dtype), f"q{n}{shape.beside(n, u)}")
+                apart = shape.near(n) if shape.across else "1"
+                self.lines += self.row.store(expression.dtype, value, f"out{n} + {place}", apart, shape.count)
         if rows and self.shape.group > 1:
             self.lines.append("}")
 
@@ -516,12 +546,12 @@ class _Text:
         lines = []
         if shape.group > 1:
             lines.append(f"const int member = {shape.dialect.member};")
-        blocks = shape.lanes if shape.across else 1
+        blocks = shape.lanes * shape.copies if shape.across else 1
         if shape.kept:
             lines.append(f"{wide} row = unit / g.at[1]; const {wide} column = (unit - row * g.at[1]) * {blocks};")
         else:
             lines.append(f"const {wide} column = unit * {blocks};")
-        if shape.across and shape.lanes > 1:
+        if shape.across and shape.lanes > 1 and shape.copies == 1:
             lines.append(f"const int m = g.at[2] - column < {shape.lanes} ? (int)(g.at[2] - column) : {shape.lanes};")
         for n in arrays:
             base = shape.base(n)
@@ -581,7 +611,7 @@ class RowwisePlan:
         group: how many instances share a row; they must be launched as a group.
         kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
         inner: the arrays' strides along the vectors, all 0 or 1, if the kernel may rely on them; None: any.
-        unroll: vectors a step.
+        unroll: vectors a step, or, across, side by side.
         instances: how many to launch, a multiple of *group*; none if there are no rows.
         geometry: the kernel's last argument.
         splits: whether rows are so few and long that passes of their own, which share a row out, had better do it. The
@@ -657,15 +687,15 @@ def rowwise_plan(
         across = across and count >= device.workers // 8
         if not across and places >= _SHARED_ROW:
             group = device.local_size
-    units = count // columns * -(-columns // lanes) if across else count
+    if inner is None or (columns % (UNROLLED * lanes) if across else length < UNROLLED * lanes):
+        unroll = 1
+    units = count // columns * -(-columns // (lanes * unroll)) if across else count
     if count * places >= 8 * SEGMENT:
         if device.kind == CPU:
             splits = units < 2 * device.compute_units and units % device.compute_units != 0
         else:
             busy = units * group < device.compute_units * device.local_size // _FEW_GROUPS
             splits = busy and places >= 8 * SEGMENT
-    if across or inner is None or length < UNROLLED * lanes:
-        unroll = 1
     kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
     pad_kept, pad_reduced = (0,) * (kept_rank - len(kept_sizes)), (0,) * (reduced_rank - len(reduced_sizes))
     numbers = [units, units // (count // columns), columns, length, places]

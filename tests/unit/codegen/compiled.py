@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import functools
 import re
 import shutil
 import subprocess
@@ -57,27 +58,33 @@ def launch(
     numbers: Sequence[Any],
     geometry: bytes,
     instances: int,
+    shared: bool = False,
 ) -> None:
-    """Run *source*; *arrays* are whole memories, the results' changed in place."""  # fmt: skip
+    """Run *source*; *arrays* are whole memories, the results' changed in place, all the same one if it is *shared*."""
     dialect, device = target
     values = [np.dtype(dtype.name).type(number) for dtype, number in zip(source.scalars, numbers, strict=True)]
     if dialect is OPENCL_C:
-        _launch_opencl(source, device, arrays, values, geometry, instances)
+        _launch_opencl(source, device, arrays, values, geometry, instances, shared)
     elif dialect is CUDA_C:
         _launch_cuda(source, folder, arrays, values, geometry, instances)
     else:
         call_entry(compiled_c(source.text, folder)[source.entry], arrays, values, geometry, instances)
 
 
+_LIBRARIES: dict[str, ctypes.CDLL] = {}
+
+
 def compiled_c(text: str, folder: Path) -> ctypes.CDLL:
     """*text* as a library of the host."""
+    if text in _LIBRARIES:
+        return _LIBRARIES[text]
     number = len(list(folder.glob("*.so")))  # a library that is loaded must not be overwritten
     path, library = folder / f"kernel{number}.c", folder / f"kernel{number}.so"
     path.write_text(text)
     assert CC is not None
     flags = ["-O1", "-fwrapv", "-Wall", "-Werror=implicit", "-Wno-unused-function", "-Wno-unused-variable"]
     subprocess.run([CC, *flags, "-shared", "-fPIC", "-o", library, path, "-lm"], check=True)
-    return ctypes.CDLL(str(library))
+    return _LIBRARIES.setdefault(text, ctypes.CDLL(str(library)))
 
 
 def cuda_on_host(source: codegen.KernelSource) -> str:
@@ -95,11 +102,13 @@ def cuda_on_host(source: codegen.KernelSource) -> str:
     return (
         CUDA_ON_HOST
         + source.text.replace('extern "C" ', "")
-        + "static void *const *host_arrays; static const void *const *host_numbers; static const Geometry *host_geometry;\n"
-        f"static void host_body(void) {{ {source.name}({', '.join(given)}, *host_geometry); }}\n"
-        "void launch(void *const *arrays, const void *const *numbers, const Geometry *geometry, int blocks, int threads,"
-        " int order)\n{\n    host_arrays = arrays; host_numbers = numbers; host_geometry = geometry;\n"
-        "    host_launch(host_body, blocks, threads, order);\n}\n"
+        + "static void *const *host_arrays; static const void *const *host_numbers;\n"
+        + "static const Geometry *host_geometry;\n"
+        + f"static void host_body(void) {{ {source.name}({', '.join(given)}, *host_geometry); }}\n"
+        + "void launch(void *const *arrays, const void *const *numbers, const Geometry *geometry, int blocks, "
+        + "int threads, int order)\n"
+        + "{\n    host_arrays = arrays; host_numbers = numbers; host_geometry = geometry;\n"
+        + "    host_launch(host_body, blocks, threads, order);\n}\n"
     )
 
 
@@ -130,18 +139,39 @@ def call_entry(entry: Any, arrays: Any, values: Any, geometry: bytes, workers: i
         entry(_pointers(arrays), _pointers(numbers), geometry, worker, workers)
 
 
-def _launch_opencl(source: Any, device: Any, arrays: Any, values: Any, geometry: bytes, instances: int) -> None:
+@functools.cache
+def _context(device: Any) -> Any:
     import pyopencl as cl
 
-    context = cl.Context([device])
+    return cl.Context([device])
+
+
+@functools.cache
+def _program(device: Any, text: str) -> tuple[Any, Any]:
+    import pyopencl as cl
+
+    return _context(device), cl.Program(_context(device), text).build(["-w"])
+
+
+def _launch_opencl(
+    source: Any, device: Any, arrays: Any, values: Any, geometry: bytes, instances: int, shared: bool
+) -> None:
+    import pyopencl as cl
+
+    context, program = _program(device, source.text)
     queue = cl.CommandQueue(context)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-    buffers = [cl.Buffer(context, flags, hostbuf=array) for array in arrays]
-    kernel = cl.Kernel(cl.Program(context, source.text).build(["-w"]), source.name)
+    buffers = [
+        cl.Buffer(context, flags, hostbuf=array) if array.size else cl.Buffer(context, cl.mem_flags.READ_WRITE, 8)
+        for array in arrays[: 1 if shared else None]
+    ]
+    buffers += [buffers[0]] * (len(arrays) - len(buffers))
+    kernel = cl.Kernel(program, source.name)
     kernel.set_args(*buffers, *values, geometry)
     cl.enqueue_nd_range_kernel(queue, kernel, (-(-instances // source.group) * source.group,), (source.group,))
     for array, buffer in zip(arrays, buffers, strict=True):
-        cl.enqueue_copy(queue, array, buffer)
+        if array.size:
+            cl.enqueue_copy(queue, array, buffer)
     queue.finish()
 
 
@@ -225,29 +255,36 @@ def run_rowwise(
     stages: Sequence[Stage],
     elements: Sequence[codegen.Expression],
     rows: Sequence[codegen.Expression],
-    arrays: Sequence[np.ndarray],
+    arrays: Sequence[Any],
     dims: tuple[int, ...],
     target: Any,
     folder: Path,
     numbers: Sequence[Any] = (),
     outs: Sequence[np.ndarray] | None = None,
+    shared: bool = False,
     change: Any = None,
     description: DeviceDescription | None = None,
 ) -> list[np.ndarray]:
     """What *elements* and *rows* give, of *arrays* that broadcast; rows keep the reduced *dims* as 1.
 
-    *change* is done to the source's text.
+    A place is given as strides. The results lie in the memory of the operands if it is *shared*; *change* is done to
+    the source's text.
     """
     from polyad.interop.numpy import numpy_dtype
 
     dialect, device = target[0], description or description_for(target[0])
-    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    held = [array for array in arrays if isinstance(array, np.ndarray)]
+    shape = np.broadcast_shapes(*(array.shape for array in held))
     kept = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
     if outs is None:
         outs = [np.zeros(shape, numpy_dtype(each.dtype)) for each in elements]
         outs += [np.zeros(kept, numpy_dtype(each.dtype)) for each in rows]
-    spread = [codegen.broadcast_strides(array.shape, strides_of(array), shape) for array in (*outs, *arrays)]
-    memories, offsets = zip(*[memory_of(array) for array in (*outs, *arrays)], strict=True)
+    spread = [
+        codegen.broadcast_strides(array.shape, strides_of(array), shape) if isinstance(array, np.ndarray) else array
+        for array in (*outs, *arrays)
+    ]
+    offsets = [memory_of(array)[1] if isinstance(array, np.ndarray) else 0 for array in (*outs, *arrays)]
+    memories = [memory_of(array)[0] for array in (*outs, *held)]
     lanes = codegen.rowwise_lanes(stages, elements, rows, dialect, device)
     plan = codegen.rowwise_plan(
         lanes, device, shape, dims, spread, offsets, elements=len(elements), rows=len(rows),
@@ -264,5 +301,5 @@ def run_rowwise(
         changed = change(source.text)
         assert changed != source.text, "nothing was changed"
         source = dataclasses.replace(source, text=changed)
-    launch(source, target, folder, memories, numbers, plan.geometry, plan.instances)
+    launch(source, target, folder, memories, numbers, plan.geometry, plan.instances, shared)
     return list(outs)
