@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..codegen import Expression, Operand, RowValue, Stage
-from ..codegen.expression import leaves_of, substituted
+from ..codegen import Expression, Operand, Place, RowValue, Stage
+from ..codegen.expression import inside, leaves_of, substituted
 from ..dtypes import DType
 from ..layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
 from .steps import Read, Step
@@ -116,6 +116,67 @@ class Rows:
                 self.results[slot] = result
                 self.stages.append(Stage(expression, step.reducer, dtype))
         return True
+
+    def lift(self) -> None:
+        """Have what is computed of a row's values, and of operands that do not change along it, computed once a row."""
+        still = {
+            position
+            for position, read in enumerate(self.reads)
+            if not any(read.layout.strides[dim] for dim in self.dims if self.shape[dim] > 1)
+        }
+        stages: list[Stage] = []
+        renumbered: dict[Expression, Expression] = {}
+        known: dict[Expression, Expression] = {}
+
+        def lifted(expression: Expression) -> Expression:
+            for node in _fixed_parts(expression, still):
+                if node not in known:
+                    known[node] = RowValue(len(stages), node.dtype)
+                    stages.append(Stage(node, None, node.dtype))
+            return substituted([expression], known)[0]
+
+        for position, stage in enumerate(self.stages):
+            (expression,) = substituted([stage.expression], renumbered)
+            if stage.reducer is not None:
+                expression = lifted(expression)
+            renumbered[RowValue(position, stage.dtype)] = RowValue(len(stages), stage.dtype)
+            stages.append(Stage(expression, stage.reducer, stage.dtype))
+        self.elements = [
+            (lifted(substituted([expression], renumbered)[0]), result) for expression, result in self.elements
+        ]
+        for slot, at in self.stage_of.items():
+            now = renumbered[RowValue(at, self.stages[at].dtype)]
+            assert isinstance(now, RowValue)
+            self.stage_of[slot] = now.position
+        self.stages = stages
+
+
+def _fixed_parts(expression: Expression, still: set[int]) -> list[Expression]:
+    """The largest parts of *expression* that have one value a row, but for those that are only read or a number."""
+    fixed: dict[Expression, bool] = {}
+    waiting = [expression]
+    while waiting:
+        node = waiting[-1]
+        missing = [each for each in inside(node) if each not in fixed]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        varies = isinstance(node, Place) or (isinstance(node, Operand) and node.position not in still)
+        fixed[node] = not varies and all(fixed[each] for each in inside(node))
+    found: list[Expression] = []
+    seen: set[Expression] = set()
+    waiting = [expression]
+    while waiting:
+        node = waiting.pop()
+        if node in seen or not inside(node):
+            continue
+        seen.add(node)
+        if not fixed[node]:
+            waiting += inside(node)
+        elif any(isinstance(leaf, (Operand, RowValue)) for leaf in leaves_of(node)):
+            found.append(node)
+    return found
 
 
 def grouped(steps: Sequence[Step], reads: Sequence[Read]) -> list[Step | Rows]:

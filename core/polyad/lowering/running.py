@@ -144,6 +144,7 @@ class StepsKernel:
 
         Of the values that rows have, those in the slots *wanted* are written.
         """
+        rows.lift()
         written = [slot for slot in rows.stage_of if slot in wanted]
         values = [RowValue(rows.stage_of[slot], rows.results[slot][1]) for slot in written]
         every = [*(s.expression for s in rows.stages), *(each for each, _ in rows.elements), *values]

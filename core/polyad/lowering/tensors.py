@@ -95,6 +95,7 @@ class Lowering(Level):
     """
 
     name = "lowering"
+    differentiates = False
 
     def __init__(self, op: Op, device: Device, any_layout: bool) -> None:
         super().__init__(op.title)
