@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
-from polyad.errors import KernelFailure
+from polyad.errors import CompilerFailure, KernelFailure
 
 from . import folder
 from .discovery import POCL, missing_tool, unwritable_cache
@@ -79,7 +79,7 @@ class Programs:
             ) as file:
                 file.write(source)
             why = missing_tool(device.handle) or unwritable_cache(device.handle.platform)
-            raise KernelFailure(
+            raise CompilerFailure(
                 f"{what}: the driver of {device} does not compile the kernel",
                 notes={"driver": device.description, "source": file.name, "log": _log_of(error)},
                 fix=why or "update the driver; if it is new, report source, log and driver to polyad",

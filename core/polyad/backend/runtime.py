@@ -50,7 +50,7 @@ class Runtime(ABC):
         """The kernel of *source*; *what* names it in errors. Families keep it, for this process.
 
         What an earlier process compiled is to be kept on disk: by source, options, compiler and device. Raises
-        RuntimeError (KernelFailure) with the compiler's words.
+        `polyad.errors.CompilerFailure` with the compiler's words; core then does without the kernel, and says so once.
         """
 
     @abstractmethod

@@ -9,9 +9,9 @@ from ..backend.interface import Signature, TensorType
 from ..backend.runtime import Runtime
 from ..codegen.kernels import PointwiseKernel
 from ..codegen.kernels.pointwise import LAYOUTS
+from ..dispatch.plan import body_kernel
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..dispatch.views import layout_of
-from ..state import state
 from ..tensor import Tensor
 from .numbers import Guards, Read
 from .running import StepsKernel
@@ -92,6 +92,7 @@ class LoweredKernel:
         self._build = build or (_pointwise if any_layout else _steps)
         self._arrays = [position for position, entry in enumerate(types) if isinstance(entry, TensorType)]
         self._single = not op.outputs
+        self._composed = body_kernel(op, types, runtime.backend)
         self._variants: dict[Any, list[Variant]] = {}
 
     @property
@@ -143,11 +144,11 @@ class LoweredKernel:
         found = next((variant for variant in known if variant[0].hold(args)), None)
         if found is None:
             if len(known) == _VARIANTS:
-                return self._composed(args, out)
+                return self._composed(*args, out=out)
             try:
                 found = self.add_variant(args, outs)
             except NotLowered:
-                return self._composed(args, out)
+                return self._composed(*args, out=out)
         _, scalars, run = found
         arrays = [args[position] for position in self._arrays]
         numbers = [read(args) for read in scalars]
@@ -159,22 +160,3 @@ class LoweredKernel:
             for target, result in zip(outs, (results,) if self._single else results, strict=True):
                 self._runtime.backend.copy(target, result)
         return out
-
-    def _composed(self, args: Sequence[Any], out: Any) -> Any:
-        """The body itself, on tensors over the arrays."""
-        operands = [
-            Tensor._of(value, entry) if isinstance(entry, TensorType) else value
-            for value, entry in zip(args, self._types, strict=False)
-        ]
-        modes, recording = state.modes, state.grad_enabled
-        state.modes, state.grad_enabled = (), False
-        try:
-            result = self._op.body(*operands, *args[len(operands) :])  # type: ignore[misc]
-        finally:
-            state.modes, state.grad_enabled = modes, recording
-        results = [each._array for each in ((result,) if self._single else result)]
-        if out is not None:
-            for target, computed in zip((out,) if self._single else out, results, strict=True):
-                self._runtime.backend.copy(target, computed)
-            return out
-        return results[0] if self._single else tuple(results)

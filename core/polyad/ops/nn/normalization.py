@@ -1,7 +1,8 @@
 """Normalisation: elements shifted and scaled to mean 0 and variance 1, over a batch or over features.
 
 Each op returns mean and (biased) variance too: the backward op reads them, and batch normalisation tracks them. Where a
-backward op is to be differentiated it computes them from the input again, on which they depend. Float16 and bfloat16 are normalised in float32.
+backward op may itself be differentiated, it computes them from the input again, since they depend on it. Float16 and
+bfloat16 are normalised in float32.
 
 Sources: batch normalisation, Ioffe and Szegedy 2015; layer normalisation, Ba, Kiros and Hinton 2016; group
 normalisation, Wu and He 2018; root mean square normalisation, Zhang and Sennrich 2019.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyad.backend.runtime import Launch, Runtime
 from polyad.codegen import CPU, C, DeviceDescription, KernelSource
-from polyad.errors import KernelFailure
+from polyad.errors import CompilerFailure
 from polyad.files.compiled import CompiledFolder
 from polyad.layout import Layout, Shape, Strides
 
@@ -82,7 +82,7 @@ class CRuntime(Runtime):
             except OSError as error:
                 done = subprocess.CompletedProcess(command, -1, "", str(error))
             if done.returncode or not out.exists():
-                raise KernelFailure(
+                raise CompilerFailure(
                     f"{what}: the C compiler does not compile the kernel",
                     notes={"command": shlex.join(command[:-2]), "exit status": done.returncode, "log": done.stderr},
                     fix="set CC to a C99 compiler; if it is one, report source, log and compiler to polyad",
