@@ -17,7 +17,7 @@ geometry. The simplest use is a single op; a fused chain of ops is the same call
 """
 
 from .collapse import broadcast_strides, by_memory, collapse, result_strides
-from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
+from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect, bfloat_functions
 from .elementwise import ElementwisePlan, elementwise, elementwise_plan
 from .expression import Apply, Expression, Literal, Operand, Place, RowValue, Scalar, apply, cast, where
 from .formulas import FORMULAS
@@ -30,8 +30,7 @@ from .writer import has_formula
 __all__ = [
     "C", "CPU", "CUDA_C", "DIALECTS", "FORMULAS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect",
     "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "RowValue",
-    "RowwisePlan", "Scalar", "Stage", "apply",
-    "broadcast_strides", "by_memory", "cast", "collapse", "elementwise", "elementwise_plan", "has_formula",
-    "padded_rank", "reduction", "reduction_plan", "result_strides",
+    "RowwisePlan", "Scalar", "Stage", "apply", "bfloat_functions", "broadcast_strides", "by_memory", "cast", "collapse",
+    "elementwise", "elementwise_plan", "has_formula", "padded_rank", "reduction", "reduction_plan", "result_strides",
     "rowwise", "rowwise_lanes", "rowwise_plan", "rowwise_unroll", "where",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ class KernelSource:
 
 def lanes_for(expressions: Sequence[Expression], dialect: Dialect, device: DeviceDescription) -> int:
     """How many elements a vector of the device has, by the widest dtype that occurs."""
-    if not dialect.vectors or device.kind != CPU:
+    if not dialect.vector or device.kind != CPU:
         return 1
     widest = max(computed_in(dtype).itemsize for dtype in dtypes_of(*expressions))
     return max(1, min(MAX_LANES, device.vector_bytes // widest))
