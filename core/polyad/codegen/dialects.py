@@ -73,7 +73,11 @@ class Dialect:
         bits, floats: the bits of a float as a *word*, and back.
         loads, stores: how dtypes come from memory at a place and go there, where that is more than an assignment;
             bfloat16, which is rounded by functions that are written for every language, is not among them.
-        flags: what the compiler must be told.
+        loop: before a loop whose steps do not depend on each other, in a language whose compiler makes vectors of it.
+        accumulated: what follows it for an accumulator ``{place}`` that ``{name}`` combines.
+        combination: the declaration of ``{name}``, which combines two accumulators of a ``{type}`` by ``{value}`` and
+            begins with ``{nothing}``; their names in *value* are those in *combined*.
+        flags: what the compiler must be told; fast: what makes its code fast and changes last bits at most.
     """
 
     name: str
@@ -100,7 +104,12 @@ class Dialect:
     suffixes: Mapping[DType, str] = field(default_factory=dict)
     vector: str = ""
     packed: str = ""
+    loop: str = ""
+    accumulated: str = ""
+    combination: str = ""
+    combined: tuple[str, str] = ("", "")
     flags: tuple[str, ...] = ()
+    fast: tuple[str, ...] = ()
 
     def lanes_of(self, type_name: str, lanes: int) -> str:
         """The type of *lanes* lanes of *type_name*."""
@@ -110,6 +119,26 @@ class Dialect:
         """*pattern* with its parts, for so many lanes."""
         return pattern.format(n="" if lanes == 1 else lanes, **parts)
 
+
+_VECTOR_MATH = """\
+#ifdef POLYAD_VECTOR_MATH
+#define ONE(name) __attribute__((simd("notinbranch"))) float name##f(float); \\
+    __attribute__((simd("notinbranch"))) double name(double);
+#define TWO(name) __attribute__((simd("notinbranch"))) float name##f(float, float); \\
+    __attribute__((simd("notinbranch"))) double name(double, double);
+ONE(exp) ONE(exp2) ONE(expm1) ONE(log) ONE(log1p) ONE(log2) ONE(log10) ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos)
+ONE(atan) ONE(sinh) ONE(cosh) ONE(tanh) ONE(asinh) ONE(acosh) ONE(atanh) ONE(erf) ONE(erfc)
+TWO(pow) TWO(atan2) TWO(hypot)
+#undef ONE
+#undef TWO
+#endif
+"""
+"""What tells GCC that the math functions exist for vectors: with the flags `VECTOR_MATH`."""
+
+VECTOR_MATH = ("-DPOLYAD_VECTOR_MATH", "-lmvec")
+"""Flags for C where the library has the math functions for vectors, good to four units in the last place: glibc from
+2.35 on x86-64, with GCC.
+"""
 
 _C_TYPES = {
     dtypes.bool_: "unsigned char",
@@ -139,13 +168,20 @@ _PLAIN_C: dict[str, Any] = {
 C = Dialect(
     **_PLAIN_C,
     name="C",
-    prologue="#include <math.h>\n" + _HALF.replace("<function>", "static inline "),
+    prologue="#include <math.h>\n" + _VECTOR_MATH + _HALF.replace("<function>", "static inline "),
     kernel="",
     function="static inline ",
     worker="worker",
     workers="workers",
     instance=("worker", "workers"),
+    loop="#pragma omp simd",
+    accumulated=" reduction({name} : {place})",
+    combination=(
+        "#pragma omp declare reduction({name} : {type} : omp_out = {value}) initializer(omp_priv = {nothing})\n"
+    ),
+    combined=("omp_out", "omp_in"),
     flags=("-fwrapv",),
+    fast=("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"),
 )
 
 OPENCL_C = Dialect(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..dtypes import FLOATING, DType, int64
 from ..errors import ArgumentError, DTypeError
+from ..layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
 from .hardware import CPU, DeviceDescription
@@ -212,6 +213,11 @@ def kernel_source(
 def factor(dtype: DType) -> int:
     """How many numbers in memory an element is."""
     return 2 if dtype.is_complex else 1
+
+
+def independent(dialect: Dialect, inner: Strides | None, accumulated: str = "") -> list[str]:
+    """What stands before a loop over elements whose strides are known, so that a compiler makes vectors of it."""
+    return [dialect.loop + accumulated] if dialect.loop and inner is not None else []
 
 
 def neighbouring(dialect: Dialect) -> list[str]:

@@ -50,6 +50,7 @@ from .frame import (
     Parameters,
     declare_scalars,
     factor,
+    independent,
     interleaved,
     kernel_source,
     lanes_for,
@@ -61,6 +62,8 @@ from .hardware import CPU, DeviceDescription
 from .reduction import (
     SEGMENT,
     UNROLLED,
+    accumulating,
+    beside,
     check_reducer,
     combined_by,
     folded,
@@ -363,9 +366,10 @@ class _Text:
         step: int = 1,
         before: Sequence[str] = (),
         after: Sequence[str] = (),
+        loop: Sequence[str] = (),
     ) -> None:
         """A pass over the row: *whole* takes *step* elements, *rest* one or a vector of them; a segment begins with
-        *before* and ends with *after*.
+        *before* and ends with *after*, and before a loop over single elements stands *loop*.
         """
         shape = self.shape
         wide, lanes, segmented = shape.dialect.wide, shape.lanes, bool(before)
@@ -407,16 +411,18 @@ class _Text:
                 ]
             else:
                 lines += ["{", f"const {wide} first = 0, last = g.at[3];"]
-            lines += [*before, f"{wide} j = first;"]
+            lines += before
+            if whole or lanes > 1:
+                lines.append(f"{wide} j = first;")
             if whole:
                 lines += [f"for (; j + {step} <= last; j += {step}) {{", *whole, "}"]
-            if shape.across:
+            if lanes == 1:
+                lines += [*loop, f"for ({wide} j = first; j < last; ++j) {{", *rest, "}"]
+            elif shape.across:
                 lines += ["for (; j < last; ++j) {", *rest, "}"]
             else:
                 lines.append(f"for (; j < last; j += {lanes}) {{")
-                if lanes > 1:
-                    lines.append(f"const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
-                lines += [*rest, "}"]
+                lines += [f"const int m = last - j < {lanes} ? (int)(last - j) : {lanes};", *rest, "}"]
             lines += [*after, "}", "}", *["}" for _ in sizes]]
         self.lines += lines
 
@@ -459,7 +465,11 @@ class _Text:
         for each in sums:
             for total, block in zip(each.totals, each.blocks, strict=True):
                 after += each.add(writer, total, block)
-        self._walk(arrays, rest, () if shape.across else whole, shape.lanes * unroll, before, after)
+        loop: list[str] = []
+        if shape.lanes == 1 and not shape.across and not any(each.dtype.is_complex for each in sums):
+            clauses = [accumulating(writer, each.reducer, each.dtype, each.blocks[0]) for each in sums]
+            loop = independent(shape.dialect, shape.inner, "".join(clauses))
+        self._walk(arrays, rest, () if shape.across else whole, shape.lanes * unroll, before, after, loop)
         for each in sums:
             if shape.across:
                 for u, total in enumerate(each.totals):
@@ -522,8 +532,9 @@ class _Text:
                 stored = writer.store(expression.dtype, value, f"out{n} + {place}", shape.near(n), shape.count)
                 writer.lines += stored
             lines += writer.lines
+        loop = independent(shape.dialect, shape.inner)
         read = {self.arrays[leaf] for leaf in set(leaves_of(*elements)) & set(self.arrays)}
-        self._walk([*range(len(elements)), *sorted(read)], lines)
+        self._walk([*range(len(elements)), *sorted(read)], lines, loop=() if shape.across else loop)
 
     def write_rows(self, rows: Sequence[Expression], first: int) -> None:
         """Write results number *first* and on, a value a row."""
@@ -681,13 +692,13 @@ def rowwise_plan(
     )
     group, inner, splits = 1, None, False
     if device.kind == CPU:
-        if count * places >= MIN_CHUNK:
-            inner = _dense(kept if across else reduced, lanes, elements, results, across)
+        inner = _dense(kept if across else reduced, lanes, elements, results, across, count * places)
     else:
         across = across and count >= device.workers // 8
         if not across and places >= _SHARED_ROW:
             group = device.local_size
-    if inner is None or (columns % (UNROLLED * lanes) if across else length < UNROLLED * lanes):
+    unroll = beside(lanes, unroll, across)
+    if inner is None or (columns % (unroll * lanes) if across else length < unroll * lanes):
         unroll = 1
     units = count // columns * -(-columns // (lanes * unroll)) if across else count
     if count * places >= 8 * SEGMENT:
@@ -711,9 +722,11 @@ def rowwise_plan(
     return RowwisePlan(across, group, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
 
 
-def _dense(steps: Sequence[Strides], lanes: int, elements: int, results: int, across: bool) -> Strides | None:
+def _dense(
+    steps: Sequence[Strides], lanes: int, elements: int, results: int, across: bool, places: int
+) -> Strides | None:
     """The inner strides, if a kernel for just these is worth having; results for rows matter only *across*."""
     if across:
-        return known_inner(steps, lanes, results)
-    found = known_inner([*steps[:elements], *steps[results:]], lanes, elements)
+        return known_inner(steps, lanes, results, places)
+    found = known_inner([*steps[:elements], *steps[results:]], lanes, elements, places)
     return found and (*found[:elements], *(0 for _ in range(results - elements)), *found[elements:])
