@@ -36,7 +36,7 @@ from polyad.codegen import (
 from polyad.codegen.expression import leaves_of
 from polyad.interop.numpy import numpy_dtype
 
-from .compiled import needs_compiler, run_rowwise, targets
+from .compiled import fast_flags, needs_compiler, run_rowwise, targets
 
 RNG = np.random.default_rng(0)
 EPS = 2.0**-24
@@ -201,6 +201,26 @@ def _some(name: str, target: Any) -> list[Any]:
 def test_stages_and_what_reads_them(target, name: str, tmp_path: Path) -> None:
     for shape, dims in _some(name, target):
         _check(CASES[name], _arrays(name, shape, dims), dims, target, tmp_path)
+
+
+@needs_compiler
+def test_vectors_of_the_compiler(tmp_path: Path) -> None:
+    """C with the flags that make it fast: tails, segments, every stage."""
+    for name, shape, dims in (
+        ("softmax", (7, 803), (1,)),
+        ("layer_norm", (5, 2100), (1,)),
+        ("variance", (6, 96), (0,)),
+        ("logsumexp", (9, 130), (0,)),
+    ):
+        _check(CASES[name], _arrays(name, shape, dims), dims, (C, fast_flags()), tmp_path)
+    x = RNG.standard_normal((3, 70)).astype(np.float32)
+    x[1, 13] = math.nan
+    stages = [Stage(Operand(0, polyad.float32), reducer, polyad.float32) for reducer in ("amax", "amin", "prod")]
+    rows = [RowValue(n, polyad.float32) for n in range(3)]
+    got = run_rowwise(stages, [], rows, [x], (1,), (C, fast_flags()), tmp_path)
+    assert np.array_equal(got[0], x.max(1, keepdims=True), equal_nan=True)
+    assert np.array_equal(got[1], x.min(1, keepdims=True), equal_nan=True)
+    assert np.allclose(got[2], x.prod(1, keepdims=True), rtol=1e-4, equal_nan=True)
 
 
 @pytest.mark.parametrize("target", [each for each in targets() if each.values[0][0] is OPENCL_C])
