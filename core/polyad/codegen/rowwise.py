@@ -63,7 +63,6 @@ from .reduction import (
     SEGMENT,
     UNROLLED,
     accumulating,
-    beside,
     check_reducer,
     combined_by,
     folded,
@@ -76,6 +75,9 @@ from .writer import Writer, computed_in
 
 _SHARED_ROW = 64
 """Places from which a row is worth a group of instances."""
+
+_WIDTH = 64
+"""Rows side by side that are walked together where there are no vectors."""
 
 _FEW_GROUPS = 4
 """Of how many multiprocessors, one is busy at least where rows are not split."""
@@ -141,7 +143,8 @@ def rowwise(
     leaves = Leaves.of([*(stage.expression for stage in stages), *elements, *rows])
     results = [expression.dtype for expression in (*elements, *rows)]
     parameters = Parameters.of(dialect, results, leaves)
-    shape = _Shape(dialect, lanes, across, unroll if across else 1, group, kept_rank - 1, reduced_rank - 1, inner)
+    copies, width = (1, 1) if not across else (unroll, 1) if lanes > 1 else (1, unroll)
+    shape = _Shape(dialect, lanes, across, copies, width, group, kept_rank - 1, reduced_rank - 1, inner)
     text = _Text(shape, leaves, results)
     for passing, after in _passes(stages):
         text.reduce([(n, stages[n]) for n in passing], unroll)
@@ -244,13 +247,16 @@ def _constant(expressions: Sequence[Expression]) -> Iterator[Expression]:
 class _Shape:
     """The shape of a kernel, and where in the geometry things are.
 
-    *kept* and *reduced* count outer dimensions, *copies* the vectors that lie side by side across the rows.
+    *kept* and *reduced* count outer dimensions, *copies* the vectors that lie side by side across the rows. In a
+    language without vectors it is *width* rows that lie side by side, counted by ``c`` in loops inside of those along
+    them; what is known of a row is then an array.
     """
 
     dialect: Dialect
     lanes: int
     across: bool
     copies: int
+    width: int
     group: int
     kept: int
     reduced: int
@@ -270,8 +276,16 @@ class _Shape:
         return f"{'k' if self.across else 'r'}{n}" if self.inner is None else str(self.inner[n])
 
     def beside(self, n: int, u: int) -> str:
-        """How far from the first vector copy *u* is."""
+        """How far from the first vector copy *u* is, or row c from the first row."""
+        if self.width > 1:
+            return f" + c * {self.near(n)}"
         return f" + {u * self.lanes} * {self.near(n)}" if u and self.across else ""
+
+    def each(self, lines: Sequence[str]) -> list[str]:
+        """*lines* for each of the rows side by side."""
+        if self.width == 1 or not lines:
+            return list(lines)
+        return [*independent(self.dialect, self.inner), "for (int c = 0; c < m; ++c) {", *lines, "}"]
 
     def element(self, n: int, u: int = 0) -> str:
         """Where in array *n* the current element is, or the first of vector *u* of a step."""
@@ -303,6 +317,7 @@ class _Text:
             self.row_known = [dict(self.row.known)]
         self.shared: list[str] = []
         self.lines: list[str] = []
+        self._arrays = 0
 
     # ------------------------------------------------------------------------------------------------ a row's values
 
@@ -317,16 +332,26 @@ class _Text:
                 row.known[leaf] = load_operand(
                     row, leaf, self._pointer(n), _at(leaf, f"q{n}{shape.beside(n, u)}"), near, shape.count
                 )
-        names = row.value(expression)
-        self.lines += row.lines
-        return names
+        return self._kept(row.value(expression), expression.dtype)
+
+    def _kept(self, names: Names, dtype: DType) -> Names:
+        """The variables *names* of *dtype*, which `row` has written, where they can be read later."""
+        row, shape = self.row, self.shape
+        if shape.width == 1 or not row.lines:
+            self.lines += row.lines
+            return names
+        arrays = [f"kept{self._arrays + part}" for part in range(len(names))]
+        self._arrays += len(names)
+        self.lines += [f"{row.type_of(dtype)} {array}[{shape.width}];" for array in arrays]
+        stored = [f"{array}[c] = {name};" for array, name in zip(arrays, names, strict=True)]
+        self.lines += shape.each([*row.lines, *stored])
+        return tuple([f"{array}[c]" for array in arrays])
 
     def give(self, n: int, names: Names, stage: Stage, u: int) -> None:
         """Let stage *n* have the value *names*, of the dtype of its expression, in copy *u*."""
         self.row.lines, self.row.known = [], dict(self.row_known[u])
         value = self.row.value(cast(Local(names, stage.expression.dtype), stage.dtype))
-        self.lines += self.row.lines
-        self.row_known[u][RowValue(n, stage.dtype)] = value
+        self.row_known[u][RowValue(n, stage.dtype)] = self._kept(value, stage.dtype)
 
     def _lift(self, expressions: Sequence[Expression]) -> None:
         """Compute what does not change along the row before the loop."""
@@ -435,10 +460,12 @@ class _Text:
         writer, shape = self.writer, self.shape
         expressions = [stage.expression for _, stage in stages]
         self._lift(expressions)
-        if not shape.across and (len(stages) > 2 or any(unroll_for(each) == 1 for each in expressions)):
+        if shape.width > 1 or (
+            not shape.across and (len(stages) > 2 or any(unroll_for(each) == 1 for each in expressions))
+        ):
             unroll = 1
-        sums = [_Sum(n, stage, writer, unroll) for n, stage in stages]
-        self.lines += [line for each in sums for line in each.start("total")]
+        sums = [_Sum(n, stage, writer, unroll, shape) for n, stage in stages]
+        self.lines += [line for each in sums for line in each.start(each.totals)]
 
         def taken(u: int, count: str) -> list[str]:
             self._load(expressions, u, count)
@@ -459,7 +486,7 @@ class _Text:
         arrays = sorted(self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays))
         whole = [line for u in range(unroll) for line in taken(u, str(shape.lanes))] if unroll > 1 else []
         rest = whole if shape.copies > 1 else taken(0, "m")
-        before = [line for each in sums for line in each.start("block")]
+        before = [line for each in sums for line in each.start(each.blocks)]
         writer.lines = []
         after = []
         for each in sums:
@@ -469,6 +496,7 @@ class _Text:
         if shape.lanes == 1 and not shape.across and not any(each.dtype.is_complex for each in sums):
             clauses = [accumulating(writer, each.reducer, each.dtype, each.blocks[0]) for each in sums]
             loop = independent(shape.dialect, shape.inner, "".join(clauses))
+        rest, after = shape.each(rest), shape.each(after)
         self._walk(arrays, rest, () if shape.across else whole, shape.lanes * unroll, before, after, loop)
         for each in sums:
             if shape.across:
@@ -534,7 +562,7 @@ class _Text:
             lines += writer.lines
         loop = independent(shape.dialect, shape.inner)
         read = {self.arrays[leaf] for leaf in set(leaves_of(*elements)) & set(self.arrays)}
-        self._walk([*range(len(elements)), *sorted(read)], lines, loop=() if shape.across else loop)
+        self._walk([*range(len(elements)), *sorted(read)], shape.each(lines), loop=() if shape.across else loop)
 
     def write_rows(self, rows: Sequence[Expression], first: int) -> None:
         """Write results number *first* and on, a value a row."""
@@ -546,7 +574,9 @@ class _Text:
                 value = self.at_row(expression, u)
                 place = _at(Operand(n, expression.dtype), f"q{n}{shape.beside(n, u)}")
                 apart = shape.near(n) if shape.across else "1"
-                self.lines += self.row.store(expression.dtype, value, f"out{n} + {place}", apart, shape.count)
+                self.row.lines = []
+                stored = self.row.store(expression.dtype, value, f"out{n} + {place}", apart, shape.count)
+                self.lines += shape.each(stored)
         if rows and self.shape.group > 1:
             self.lines.append("}")
 
@@ -557,13 +587,13 @@ class _Text:
         lines = []
         if shape.group > 1:
             lines.append(f"const int member = {shape.dialect.member};")
-        blocks = shape.lanes * shape.copies if shape.across else 1
+        blocks = shape.lanes * shape.copies * shape.width if shape.across else 1
         if shape.kept:
             lines.append(f"{wide} row = unit / g.at[1]; const {wide} column = (unit - row * g.at[1]) * {blocks};")
         else:
             lines.append(f"const {wide} column = unit * {blocks};")
-        if shape.across and shape.lanes > 1 and shape.copies == 1:
-            lines.append(f"const int m = g.at[2] - column < {shape.lanes} ? (int)(g.at[2] - column) : {shape.lanes};")
+        if shape.across and blocks > 1 and shape.copies == 1:
+            lines.append(f"const int m = g.at[2] - column < {blocks} ? (int)(g.at[2] - column) : {blocks};")
         for n in arrays:
             base = shape.base(n)
             lines.append(f"const {wide} k{n} = g.at[{base + 1}], r{n} = g.at[{base + 2 + shape.kept}];")
@@ -578,25 +608,29 @@ class _Text:
 class _Sum:
     """The accumulators of a stage: for every vector of a step, a total and the block that will join it."""
 
-    def __init__(self, position: int, stage: Stage, writer: Writer, unroll: int) -> None:
+    def __init__(self, position: int, stage: Stage, writer: Writer, unroll: int, shape: _Shape) -> None:
         assert stage.reducer is not None
+        self.shape = shape
         self.position, self.stage, self.reducer, self.dtype = position, stage, stage.reducer, stage.expression.dtype
         parts = factor(self.dtype)
         self.nothing = [writer.constant(identity(self.reducer, self.dtype), self.dtype)]
         self.nothing += [writer.constant(0, self.dtype)] * (parts - 1)
         self.type = writer.type_of(self.dtype)
         self.totals, self.blocks = (
-            [[f"{what}{position}_{part}_{u}" for part in range(parts)] for u in range(unroll)]
+            [
+                [f"{what}{position}_{part}_{u}{'[c]' if shape.width > 1 else ''}" for part in range(parts)]
+                for u in range(unroll)
+            ]
             for what in ("total", "block")
         )
 
-    def start(self, what: str) -> list[str]:
+    def start(self, places: Sequence[Sequence[str]]) -> list[str]:
         """The declarations of the totals or the blocks."""
-        return [
-            f"{self.type} {name} = {zero};"
-            for names in (self.totals if what == "total" else self.blocks)
-            for name, zero in zip(names, self.nothing, strict=True)
-        ]
+        pairs = [pair for names in places for pair in zip(names, self.nothing, strict=True)]
+        if self.shape.width == 1:
+            return [f"{self.type} {name} = {zero};" for name, zero in pairs]
+        declared = [f"{self.type} {name.replace('[c]', f'[{self.shape.width}]')};" for name, _ in pairs]
+        return [*declared, *self.shape.each([f"{name} = {zero};" for name, zero in pairs])]
 
     def add(self, writer: Writer, into: Sequence[str], others: Sequence[str]) -> list[str]:
         """What *writer* has written, then statements that add *others* to *into*."""
@@ -622,7 +656,7 @@ class RowwisePlan:
         group: how many instances share a row; they must be launched as a group.
         kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
         inner: the arrays' strides along the vectors, all 0 or 1, if the kernel may rely on them; None: any.
-        unroll: vectors a step, or, across, side by side.
+        unroll: vectors a step, or, across, vectors or rows side by side.
         instances: how many to launch, a multiple of *group*; none if there are no rows.
         geometry: the kernel's last argument.
         splits: whether rows are so few and long that passes of their own, which share a row out, had better do it. The
@@ -697,8 +731,9 @@ def rowwise_plan(
         across = across and count >= device.workers // 8
         if not across and places >= _SHARED_ROW:
             group = device.local_size
-    unroll = beside(lanes, unroll, across)
-    if inner is None or (columns % (unroll * lanes) if across else length < unroll * lanes):
+    if lanes == 1 and device.kind == CPU:
+        unroll = _WIDTH if across else 1
+    elif inner is None or (columns % (unroll * lanes) if across else length < unroll * lanes):
         unroll = 1
     units = count // columns * -(-columns // (lanes * unroll)) if across else count
     if count * places >= 8 * SEGMENT:
