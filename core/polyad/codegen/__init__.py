@@ -11,6 +11,7 @@
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     reduction.py        kernels that make many elements few
     rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
+    row_statements.py   their statements
 
 Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
 geometry. The simplest use is a single op; a fused chain of ops is the same call with a larger expression.
