@@ -39,14 +39,14 @@ from .complex_numbers import LOWERED
 from .dialects import Dialect
 from .elementwise import known_inner
 from .expression import Apply, Expression, Local, Operand, apply, cast
-from .formulas import is_cheap
+from .formulas import formula, is_cheap
 from .frame import (
-    MIN_CHUNK,
     KernelSource,
     Leaves,
     Parameters,
     declare_scalars,
     factor,
+    independent,
     kernel_source,
     lanes_for,
     load_operand,
@@ -64,6 +64,9 @@ UNROLLED = 4
 
 _FEW = 8
 """Ops on an element that hide no latency."""
+
+_LINE = 16
+"""Elements side by side that are loaded together where there are no vectors."""
 
 _BAND, _TALL = 16, 1 << 21
 """Rows of which columns are reduced before they join the total, and the elements from which each such band is a split:
@@ -229,10 +232,16 @@ def reduction(
         lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
         lines.append("        }")
     lines += [f"        {line}" for line in starting[unroll:]]
-    lines.append(f"        {wide} j = first;")
     if across:
-        lines += ["        for (; j < last; ++j) {", *(f"            {line}" for line in whole or rest), "        }"]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in whole or rest), "        }"]
+    elif lanes == 1 and parts == 1:
+        clause = accumulating(writer, reducer, dtype, blocks[0])
+        lines += [f"        {line}" for line in independent(dialect, inner, clause)]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in rest), "        }"]
     else:
+        lines.append(f"        {wide} j = first;")
         if whole:
             lines.append(f"        for (; j + {lanes * unroll} <= last; j += {lanes * unroll}) {{")
             lines += [*(f"            {line}" for line in whole), "        }"]
@@ -262,6 +271,28 @@ def reduction(
     lines.append("}")
     width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
     return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
+
+
+def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str]) -> str:
+    """What says before a loop that it accumulates in *names*; nothing if the language does not say it.
+
+    Complex numbers are not for it: their two accumulators depend on each other.
+    """
+    dialect = writer.dialect
+    if not dialect.loop:
+        return ""
+    own = computed_in(dtype)
+    spelled = f"{reducer}_{dtype.name}"
+    template = formula(COMBINED_BY[reducer], letter_of(dtype))
+    assert template is not None
+    writer.functions.setdefault(
+        spelled,
+        dialect.combination.format(
+            name=spelled, type=dialect.types[own], value=writer.filled(template, dtype, *dialect.combined),
+            nothing=writer.constant(identity(reducer, dtype), dtype),
+        ),
+    )  # fmt: skip
+    return "".join(dialect.accumulated.format(name=spelled, place=name) for name in names)
 
 
 def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
@@ -329,6 +360,11 @@ def unroll_for(expression: Expression) -> int:
                 return 1
             waiting.extend(node.arguments)
     return UNROLLED
+
+
+def beside(lanes: int, unroll: int, across: bool) -> int:
+    """How many vectors a step takes where *unroll* help: in a language without, none along, and across a cache line."""
+    return unroll if lanes > 1 else _LINE if across else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,8 +441,10 @@ def reduction_plan(
     if not across and chunk < length:
         chunk = -(-chunk // lanes) * lanes
     inner = None
-    if device.kind == CPU and results * length * lines >= MIN_CHUNK:
-        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across))
+    if device.kind == CPU:
+        places = results * length * lines
+        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across), places)
+    unroll = beside(lanes, unroll, across)
     if inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
         unroll = 1
     inner = inner and inner[int(across) :]
