@@ -100,7 +100,7 @@ def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
     return x.to(dtype)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "x"})
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -157,7 +157,7 @@ def check_order(op: str, name: str, order: Any) -> None:
         )
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_norm(
     A: Tensor,
     ord: Any = "fro",
@@ -221,7 +221,7 @@ def _extreme(op: str, name: str, A: Tensor, values: Tensor, dim: int, largest: b
     return _amax(values, (dim,), False) if largest else _amin(values, (dim,), False)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def norm(
     A: Tensor,
     ord: Any = None,

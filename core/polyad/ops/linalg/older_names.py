@@ -96,7 +96,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     return power("matrix_power", "input", input, n)
 
 
-@function()
+@function(also={"input": "b"})
 def triangular_solve(
     b: Tensor,
     A: Tensor,
@@ -153,7 +153,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return factored if get_infos else factored[:2]
 
 
-@function()
+@function(also={"input": "b"})
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """X of A X = b from A's LU factors: PyTorch's older form of `polyad.linalg.lu_solve`.
 
@@ -202,7 +202,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
     return return_types.svd(U, S, adjoint(Vh))
 
 
-@function()
+@function(also={"input2": "tau"})
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The columns of a product of Householder reflections: `polyad.linalg.householder_product`.
 
@@ -216,7 +216,7 @@ def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     return factorizations._linalg_householder_product(input, tau)
 
 
-@function()
+@function(also={"input2": "tau", "input3": "other"})
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
