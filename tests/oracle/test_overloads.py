@@ -31,6 +31,22 @@ DIFFERS: dict[str, str] = {
     "logit": "eps above 1/2 leaves no range to clamp to",
     "special.logit": "eps above 1/2 leaves no range to clamp to",
     "Tensor.logit": "eps above 1/2 leaves no range to clamp to",
+    **dict.fromkeys(
+        (
+            "ctc_loss",
+            "hinge_embedding_loss",
+            "kl_div",
+            "margin_ranking_loss",
+            "poisson_nll_loss",
+            "triplet_margin_loss",
+        ),
+        "losses of elements do not broadcast, and numbers that stand for no reduction are refused",
+    ),
+    "grid_sampler": "numbers that stand for no mode are refused",
+    "batch_norm": "an eps of 0 is refused in training",
+    "embedding": "padding_idx must name a row",
+    "feature_alpha_dropout_": "integers are refused",
+    "feature_dropout_": "a tensor without channels is refused",
     "tensordot": "a bool is no count of dimensions",
     "histogramdd": "a range that is not used, since the edges are given, is checked",
     "to": "a bool is no dtype",
@@ -52,7 +68,10 @@ def _without_values(path: str) -> bool:
     return (
         is_random(name)
         or is_random(name.removesuffix("_"))
-        or any(part in name for part in ("empty", "resize", "gumbel", "geometric", "normal_", "cauchy"))
+        or any(
+            part in name
+            for part in ("empty", "resize", "gumbel", "geometric", "normal_", "cauchy", "dropout", "lowrank")
+        )
     )
 
 

@@ -28,10 +28,9 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     return Q
 
 
-def _check_counts(op: str, q: int, niter: int, A: Tensor) -> None:
-    for name, count in (("q", q), ("niter", niter)):
-        if count < 0:
-            raise ArgumentError(f"{op}: {name} is {count}", operands={"A": A}, fix="pass 0 or more")
+def _check_count(op: str, q: int, A: Tensor) -> None:
+    if q < 0:
+        raise ArgumentError(f"{op}: q is {q}", operands={"A": A}, fix="pass 0 or more")
 
 
 @function(method=False)
@@ -39,7 +38,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """Nearly the *q* largest singular values of A (*, m, n), or of A - M, with their vectors: (U, S, V), and A is
     nearly U diag(S) V^H.
 
-    Random directions find the space; each of *niter* steps brings it closer. Raises ValueError for negative numbers,
+    Random directions find the space; each of *niter* steps brings it closer. Raises ValueError for a negative *q*,
     RuntimeError for what is no matrix and for other dtypes than `polyad.linalg` takes.
 
     >>> import polyad
@@ -50,7 +49,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """
     matrices("svd_lowrank", A, "A")
     q, niter = 6 if q is None else q, 2 if niter is None else niter
-    _check_counts("svd_lowrank", q, niter, A)
+    _check_count("svd_lowrank", q, A)
     A = A if M is None else A - M
     if A.shape[-2] < A.shape[-1]:
         V, S, U = svd_lowrank(A.mH, q, niter)
@@ -65,7 +64,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     """Nearly the *q* main components of the rows of A (*, m, n): `svd_lowrank` of A, less its mean row with *center*.
 
     The columns of V are the components, and S**2 / (m - 1) their variances. *q* is at most min(m, n); by default 6, or
-    that. Raises ValueError for another q or a negative *niter*, and as `svd_lowrank`.
+    that. Raises ValueError for another q, and as `svd_lowrank`.
 
     >>> import polyad
     >>> rows = polyad.tensor([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
@@ -77,7 +76,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     matrices("pca_lowrank", A, "A")
     most = min(A.shape[-2:])
     q = min(6, most) if q is None else q
-    _check_counts("pca_lowrank", q, niter, A)
+    _check_count("pca_lowrank", q, A)
     if q > most:
         raise ArgumentError(f"pca_lowrank: q is {q}, and A has {most} components", operands={"A": A}, fix="pass fewer")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)

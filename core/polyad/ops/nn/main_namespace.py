@@ -1,8 +1,9 @@
 """Functions of layers as PyTorch's main namespace has them: `polyad.batch_norm`, `polyad.embedding`, ...
 
 Their names are those of `polyad.nn.functional`, their parameters come in another order, and an int says how a loss is
-reduced. Programs that were written against PyTorch's C++ functions call these; new ones call `polyad.nn.functional`,
-where everything is explained. The functions of both namespaces that agree (`polyad.conv2d`, ...) are one function.
+reduced: by default it is not, as PyTorch has it, whose own schemas say "mean". Programs that were written against
+PyTorch's C++ functions call these; new ones call `polyad.nn.functional`, where everything is explained. The functions
+of both namespaces that agree (`polyad.conv2d`, ...) are one function.
 """
 
 from __future__ import annotations
@@ -191,9 +192,9 @@ def binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
-    """`polyad.nn.functional.binary_cross_entropy_with_logits`; *reduction* is 0 (none), 1 (mean) or 2 (sum).
+    """`polyad.nn.functional.binary_cross_entropy_with_logits`; *reduction* is 0 (none, the default), 1 (mean), 2 (sum).
 
     >>> import polyad
     >>> polyad.binary_cross_entropy_with_logits(polyad.tensor([0.0, 0.0]), polyad.tensor([0.0, 1.0]), reduction=2)
@@ -205,9 +206,9 @@ def binary_cross_entropy_with_logits(
 
 @function(method=False)
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """`polyad.nn.functional.cosine_embedding_loss`; *reduction* is 0 (none), 1 (mean) or 2 (sum).
+    """`polyad.nn.functional.cosine_embedding_loss`; *reduction* is 0 (none, the default), 1 (mean) or 2 (sum).
 
     >>> import polyad
     >>> x, y = polyad.tensor([[1.0, 0.0]]), polyad.tensor([[0.0, 1.0]])
@@ -225,10 +226,10 @@ def ctc_loss(
     input_lengths: Any,
     target_lengths: Any,
     blank: int = 0,
-    reduction: int = 1,
+    reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """`polyad.nn.functional.ctc_loss`; *reduction* is 0 (none), 1 (mean) or 2 (sum).
+    """`polyad.nn.functional.ctc_loss`; *reduction* is 0 (none, the default), 1 (mean) or 2 (sum).
 
     >>> import polyad
     >>> log_probs = polyad.full((1, 1, 2), 0.5).log()
@@ -240,8 +241,8 @@ def ctc_loss(
 
 
 @function(method=False)
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
-    """`polyad.nn.functional.hinge_embedding_loss`; *reduction* is 0 (none), 1 (mean) or 2 (sum).
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
+    """`polyad.nn.functional.hinge_embedding_loss`; *reduction* is 0 (none, the default), 1 (mean) or 2 (sum).
 
     >>> import polyad
     >>> polyad.hinge_embedding_loss(polyad.tensor([0.25, 0.25]), polyad.tensor([1, -1]), reduction=0)
@@ -252,8 +253,8 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
 
 
 @function(method=False)
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
-    """`polyad.nn.functional.kl_div`; *reduction* is 0 (none), 1 (mean over elements) or 2 (sum).
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
+    """`polyad.nn.functional.kl_div`; *reduction* is 0 (none, the default), 1 (mean over elements) or 2 (sum).
 
     >>> import polyad
     >>> polyad.kl_div(polyad.tensor([-1.0]), polyad.tensor([1.0]), 2)
@@ -265,9 +266,9 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: boo
 
 @function(method=False)
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """`polyad.nn.functional.margin_ranking_loss`; *reduction* is 0 (none), 1 (mean) or 2 (sum).
+    """`polyad.nn.functional.margin_ranking_loss`; *reduction* is 0 (none, the default), 1 (mean) or 2 (sum).
 
     >>> import polyad
     >>> polyad.margin_ranking_loss(polyad.tensor([1.0]), polyad.tensor([3.0]), polyad.tensor([1]), 0.0, 2)
@@ -298,14 +299,14 @@ def triplet_margin_loss(
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
-    """`polyad.nn.functional.triplet_margin_loss`; *reduction* is 0 (none), 1 (mean) or 2 (sum).
+    """`polyad.nn.functional.triplet_margin_loss`; *reduction* is 0 (none, the default), 1 (mean) or 2 (sum).
 
     >>> import polyad
     >>> x = polyad.tensor([[0.0, 0.0]])
     >>> polyad.triplet_margin_loss(x, x, x)
-    tensor(1.)
+    tensor([1.])
     """
     how = _named("triplet_margin_loss", "reduction", BY_NUMBER, reduction)
     return ranking.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=how)
