@@ -507,6 +507,25 @@ def _rank_of_lstsq(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcom
     return np.array_equal(ours.results[2].values, rank) and not np.array_equal(theirs.results[2].values, rank)
 
 
+LIMITS = frozenset({"zeta", "gammainc", "gammaincc", "igamma", "igammac", "polygamma"})
+
+
+def _limit_of_gamma_functions(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind not in ("value", "written") or call.name not in LIMITS or mismatch.places is None:
+        return False
+    operands = [value for value in leaves(call.args) if isinstance(value, (Given, int, float))]
+    values = [wide(one.values) if isinstance(one, Given) else np.asarray(float(one)) for one in operands]
+    with np.errstate(all="ignore"):
+        nothing = np.isnan(values[0])
+        for one in values[1:]:
+            nothing = nothing | np.isnan(one)
+        if call.name in ("zeta", "polygamma"):
+            nothing = nothing | np.isneginf(values[1])
+        left, right = (wide(outcome.results[0].values) for outcome in (ours, theirs))
+        told = (nothing & np.isnan(left)) | (np.isnan(right) & ~np.isnan(left))
+    return bool(np.all(told | ~mismatch.places))
+
+
 def _pole_of_polygamma(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind not in ("value", "written") or call.name != "polygamma" or mismatch.places is None:
         return False
@@ -911,6 +930,12 @@ DIFFERENCES = [
                 contiguous(_floats(5, 1)),
             ),
         ),
+    ),
+    Difference(
+        "zeta, gammainc and polygamma of nan and infinity",
+        "nan is not known to be any number, and a limit that exists is the value: as SciPy has most of them",
+        _limit_of_gamma_functions,
+        Call("special.zeta", (contiguous(np.array([2.0])), contiguous(np.array([np.inf])))),
     ),
     Difference(
         "polygamma at its poles",
