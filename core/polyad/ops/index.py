@@ -864,7 +864,7 @@ ger kron outer
     "queries": """
 dense_dim dim_order is_complex is_floating_point is_inference is_ipu is_maia is_meta is_mkldnn is_mps is_mtia
 is_nested is_quantized is_same_size is_set_to is_shared is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu
-sparse_dim to_dense
+sparse_dim to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
 """,
     "random.inplace": """
 bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_

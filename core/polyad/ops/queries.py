@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
 from ..dtypes import DType
-from ..errors import ArgumentTypeError, ShapeError
+from ..errors import ArgumentTypeError, NotSupported, ShapeError
 from ..memory_formats import MemoryFormat
 from ..storage import InferenceView
 from ..tensor import Tensor, check_tensor
@@ -185,6 +185,19 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | No
     True
     """
     return check_tensor(self, "to_dense", "self").to(dtype=dtype)
+
+
+def _refuse_sparse(name: str) -> None:
+    def refused(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotSupported(f"{name}: tensors are dense", operands={"self": self}, fix="use the tensor as it is")
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = "Not in polyad: tensors are dense. Raises NotImplementedError."
+    method()(refused)
+
+
+for _name in ("to_sparse", "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr"):
+    _refuse_sparse(_name)
 
 
 @method()
