@@ -507,6 +507,20 @@ def _rank_of_lstsq(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcom
     return np.array_equal(ours.results[2].values, rank) and not np.array_equal(theirs.results[2].values, rank)
 
 
+def _stands_for_nothing(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "refused" and re.search(r"(reduction|_mode) is -?\d+", _message(ours.error)) is not None
+
+
+def _dropout_in_place(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    given = call.givens()
+    nothing = bool(given) and (given[0].values.size == 0 or given[0].dtype.category < FLOATING)
+    return mismatch.kind in ("refused", "exception") and call.name.endswith("dropout_") and nothing
+
+
+def _out_of_narrow_copy(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind in ("value", "written") and call.name == "narrow_copy" and call.form == "out"
+
+
 LIMITS = frozenset({"zeta", "gammainc", "gammaincc", "igamma", "igammac", "polygamma"})
 
 
@@ -929,6 +943,29 @@ DIFFERENCES = [
                 ),
                 contiguous(_floats(5, 1)),
             ),
+        ),
+    ),
+    Difference(
+        "numbers that stand for no reduction and no mode",
+        "PyTorch takes each for some",
+        _stands_for_nothing,
+        Call("kl_div", (contiguous(_floats(2)), contiguous(_floats(2)), 7)),
+    ),
+    Difference(
+        "in-place dropout of integers and of nothing",
+        "is refused where other dropout is, and where other writes are",
+        _dropout_in_place,
+        Call("alpha_dropout_", (contiguous(np.array([1, 2])), 1.0, True)),
+    ),
+    Difference(
+        "narrow_copy(out=)",
+        "PyTorch writes as if out had no gaps",
+        _out_of_narrow_copy,
+        Call(
+            "narrow_copy",
+            (contiguous(_floats(3, 4)), 0, 0, 2),
+            {"out": transposed(_floats(2, 4))},
+            form="out",
         ),
     ),
     Difference(

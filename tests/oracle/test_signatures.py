@@ -23,6 +23,10 @@ UNUSED = frozenset({"layout", "pin_memory", "names", "self"})
 
 LACKING: dict[str, str] = {
     "argsort": "out: undocumented",
+    "expand_copy": "implicit: for PyTorch's own use",
+    "split_copy": "out: a list",
+    "split_with_sizes_copy": "out: a list",
+    "unbind_copy": "out: a list",
     "linalg.lu_factor": "its documentation writes a type before the name",
     "nn.functional.hardshrink": "out: undocumented",
     "hardshrink": "out: undocumented",

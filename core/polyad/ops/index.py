@@ -449,7 +449,7 @@ nn.functional.fold nn.functional.unfold
 nn.functional.affine_grid nn.functional.grid_sample
 """,
     "nn.interpolate": """
-nn.functional.interpolate
+nn.functional.interpolate nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
 """,
     "nn.linear": """
 bilinear linear nn.functional.bilinear nn.functional.linear

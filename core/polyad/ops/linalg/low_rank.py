@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...dispatch.op import function
-from ...errors import ArgumentError
+from ...errors import ArgumentError, ShapeError
 from ...tensor import Tensor
 from ..random.sampling import randn
 from .factorizations import qr
@@ -28,18 +28,13 @@ def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     return Q
 
 
-def _check_count(op: str, q: int, A: Tensor) -> None:
-    if q < 0:
-        raise ArgumentError(f"{op}: q is {q}", operands={"A": A}, fix="pass 0 or more")
-
-
 @function(method=False)
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Factors:
     """Nearly the *q* largest singular values of A (*, m, n), or of A - M, with their vectors: (U, S, V), and A is
     nearly U diag(S) V^H.
 
-    Random directions find the space; each of *niter* steps brings it closer. Raises ValueError for a negative *q*,
-    RuntimeError for what is no matrix and for other dtypes than `polyad.linalg` takes.
+    Random directions find the space; each of *niter* steps brings it closer. Raises RuntimeError for a negative *q*,
+    for what is no matrix and for other dtypes than `polyad.linalg` takes.
 
     >>> import polyad
     >>> x = polyad.arange(6.0)
@@ -49,7 +44,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """
     matrices("svd_lowrank", A, "A")
     q, niter = 6 if q is None else q, 2 if niter is None else niter
-    _check_count("svd_lowrank", q, A)
+    if q < 0:
+        raise ShapeError(f"svd_lowrank: q is {q}", operands={"A": A}, fix="pass 0 or more")
     A = A if M is None else A - M
     if A.shape[-2] < A.shape[-1]:
         V, S, U = svd_lowrank(A.mH, q, niter)
@@ -76,7 +72,8 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     matrices("pca_lowrank", A, "A")
     most = min(A.shape[-2:])
     q = min(6, most) if q is None else q
-    _check_count("pca_lowrank", q, A)
-    if q > most:
-        raise ArgumentError(f"pca_lowrank: q is {q}, and A has {most} components", operands={"A": A}, fix="pass fewer")
+    if not 0 <= q <= most:
+        raise ArgumentError(
+            f"pca_lowrank: q is {q}, and A has {most} components", operands={"A": A}, fix=f"pass 0 to {most}"
+        )
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)

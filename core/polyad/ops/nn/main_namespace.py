@@ -93,7 +93,7 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     >>> polyad.feature_dropout_(polyad.ones(1, 2), 1.0, True)
     tensor([[0., 0.]])
     """
-    return dropouts.of_channels("feature_dropout_", input, p, train, True)
+    return dropouts.of_channels("feature_dropout", input, p, train, True)
 
 
 # ------------------------------------------------------------------------------------------------- embeddings

@@ -12,19 +12,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import function
+from ...dtypes import DType
+from ...errors import wrong_type
 from ...memory_formats import contiguous_format
 from ...tensor import Tensor, check_tensor
 from ..indexing.slicing import narrow, select, unfold
 from ..pointwise.complex_numbers import view_as_complex, view_as_real
 from .diagonals import diagonal
-from .reshape import expand, permute, squeeze, t, transpose, unsqueeze, view
+from .reshape import expand, permute, reshape, squeeze, t, transpose, unsqueeze, view
 from .splitting import split, split_with_sizes, unbind
 from .strided import as_strided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from ...dtypes import DType
 
 
 def _itself(input: Tensor) -> Tensor:
@@ -44,10 +44,15 @@ def _split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tupl
 
 
 def _viewed(input: Tensor, size: Any = None, dtype: DType | None = None) -> Tensor:
-    return view(input, dtype=dtype) if size is None else view(input, size)
+    if isinstance(size, DType):
+        size, dtype = None, size
+    return view(input, dtype=dtype) if size is None else reshape(input, size)
 
 
 def _sliced(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    for name, number in (("dim", dim), ("start", start), ("end", end), ("step", step)):
+        if isinstance(number, bool):
+            raise wrong_type("slice_copy", name, number, "an int")
     result: Tensor = input.movedim(dim, 0)[start:end:step].movedim(0, dim)
     return result
 

@@ -38,7 +38,7 @@ SAMPLES = [
     copy("unbind", (2, 4), reference=tuple, count=2),
     copy("unfold", (3, 6), 1, 3, 2, reference=windows),
     copy("unsqueeze", (3, 4), 1, reference=np.expand_dims),
-    replace(copy("view", (3, 4), (2, 6), reference=np.reshape), layouts=False),
+    copy("view", (3, 4), (2, 6), reference=np.reshape),
     Sample(
         op="view_as_complex_copy",
         inputs=lambda make: (make((3, 2)),),
