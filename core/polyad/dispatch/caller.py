@@ -23,7 +23,7 @@ from .arguments import CHECKS, explained
 from .modes import through_modes
 from .names import ASKED, MISSING, renamed
 from .out import write_out, wrote_directly
-from .plan import describe_failure, find_plan
+from .plan import find_plan, instead
 from .views import apply_view
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _TENSOR = """\
     try:
         array = plan.kernel({arguments})
     except Exception as error:
-        raise describe_failure(op, ({values}), error) from error
+        array = instead(op, ({values}), error)
 """
 
 _ONE = """\
@@ -87,7 +87,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "NO_MODES": NO_MODES, "INFERENCE": INFERENCE,
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
-        "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
+        "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
     if not op.other_names:
