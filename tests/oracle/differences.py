@@ -742,6 +742,20 @@ DIFFERENCES = [
         ),
     ),
     Difference(
+        "the gradient of ctc_loss",
+        "is that of the loss; PyTorch's is of log_softmax and loss together, whatever made the input",
+        lambda call, mismatch, ours, theirs: mismatch.kind == "gradient" and call.name == "ctc_loss",
+        Call(
+            "nn.functional.ctc_loss",
+            (
+                contiguous(np.log(_floats(2, 1, 3) / 3)),
+                contiguous(np.array([[1]])),
+                contiguous(np.array([2])),
+                contiguous(np.array([1])),
+            ),
+        ).with_gradients(),
+    ),
+    Difference(
         "losses of several dtypes",
         "all operands are promoted together; PyTorch promotes them in pairs, and rounds on the way",
         _mixed_losses,
