@@ -153,7 +153,7 @@ def batch_norm(
 
     >>> import polyad
     >>> x = polyad.tensor([[1.0], [3.0]])
-    >>> polyad.batch_norm(x, None, None, None, None, True, 0.1, 0.0, False)
+    >>> polyad.batch_norm(x, None, None, None, None, True, 0.1, 1e-12, False)
     tensor([[-1.],
             [ 1.]])
     """
