@@ -39,6 +39,7 @@ from .errors import (
     NotSupported,
     OutOfMemory,
     ShapeError,
+    safe_repr,
     wrong_type,
 )
 from .history.hooks import RemovableHandle, register
@@ -110,7 +111,8 @@ class Tensor(TensorMethods):
             if hasattr(value, "__index__"):
                 return zeros(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
-                f"{function}: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+                f"{function}: {safe_repr(value)} is neither a size nor a sequence",
+                fix="use polyad.tensor to hold one number",
             )
         return PUBLIC["tensor"].call(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
 
@@ -202,7 +204,7 @@ class Tensor(TensorMethods):
             return
         if not isinstance(value, bool):
             raise ArgumentTypeError(
-                f"requires_grad: {value!r} is no bool", operands={"self": self}, fix="set True or False"
+                f"requires_grad: {safe_repr(value)} is no bool", operands={"self": self}, fix="set True or False"
             )
         if not self.is_leaf:
             if not value:
@@ -588,7 +590,7 @@ class Tensor(TensorMethods):
             return format(self.item(), spec)
         if spec:
             raise ArgumentTypeError(
-                f"format: only a 0-d tensor takes a format such as {spec!r}",
+                f"format: only a 0-d tensor takes a format such as {safe_repr(spec)}",
                 operands={"self": self},
                 fix="format tensor.item(), or the numbers of tensor.tolist()",
             )

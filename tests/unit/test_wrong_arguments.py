@@ -24,7 +24,7 @@ import polyad
 from polyad import Tensor
 from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import DType, float32, int64
-from polyad.errors import PolyadError
+from polyad.errors import PolyadError, safe_repr
 from polyad_conformance.calls import draw, has_arrays, kwargs_of
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families
@@ -37,7 +37,16 @@ class Nothing:
         return "Nothing()"
 
 
-ANYTHING: tuple[Any, ...] = (None, "text", ["text"], Nothing(), {}, [], int, 1.5, 1j, float("nan"), float("inf"))
+class Unspeakable:
+    """An object that cannot be shown: no message may need its `repr`."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("it cannot be shown")
+
+
+ANYTHING: tuple[Any, ...] = (
+    None, "text", ["text"], Nothing(), Unspeakable(), {}, [], int, 1.5, 1j, float("nan"), float("inf")
+)  # fmt: skip
 """Wrong for some parameter, and for most."""
 
 NUMBERS: tuple[Any, ...] = (
@@ -99,7 +108,7 @@ def made(value: Any) -> Any:
 
 
 def _told(value: Any) -> str:
-    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else safe_repr(value)
 
 
 def tensors_of(*values: Any) -> list[Tensor]:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ..dispatch.arguments import explaining
-from ..errors import ArgumentError, AutogradError, wrong_type
+from ..errors import ArgumentError, AutogradError, safe_repr, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
 from ..state import state, user_line
@@ -119,7 +119,7 @@ def register_multi_grad_hook(
     >>> handle.remove()
     """
     if mode not in ("all", "any"):
-        raise ArgumentError(f"register_multi_grad_hook: mode is {mode!r}", fix='pass "all" or "any"')
+        raise ArgumentError(f"register_multi_grad_hook: mode is {safe_repr(mode)}", fix='pass "all" or "any"')
     tensors = tuple(tensors)
     for position, tensor in enumerate(tensors):
         if not check_tensor(tensor, "register_multi_grad_hook", f"tensors[{position}]").requires_grad:

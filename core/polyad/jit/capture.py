@@ -19,7 +19,7 @@ from typing import Any
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, safe_repr
 from ..state import state, user_line, warn_user
 from ..tensor import DETACH, Tensor
 from .graph import Constant, Graph, Node, Value, argument_name
@@ -179,7 +179,7 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     """
     if not callable(function):
         raise ArgumentTypeError(
-            f"capture: {function!r} cannot be called", fix="pass a function or a module, then its inputs"
+            f"capture: {safe_repr(function)} cannot be called", fix="pass a function or a module, then its inputs"
         )
     given = (example_inputs, example_kwargs)
     if not any(isinstance(leaf, Tensor) for _, leaf in leaves(given)):

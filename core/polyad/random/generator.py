@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..device import Device
 from ..dispatch.catalogue import PUBLIC
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -66,7 +66,7 @@ class Generator:
         try:
             number = seed.__index__()
         except (AttributeError, TypeError):
-            raise ArgumentTypeError(f"manual_seed: seed is {seed!r}, not an int", fix="pass an int") from None
+            raise ArgumentTypeError(f"manual_seed: seed is {safe_repr(seed)}, not an int", fix="pass an int") from None
         if not -(2**63) <= number < 2**64:
             raise ArgumentError(f"manual_seed: seed {number} is outside [-2**63, 2**64)", fix="pass a smaller number")
         with self._lock:

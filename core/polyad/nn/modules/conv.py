@@ -12,7 +12,7 @@ from typing import ClassVar
 from ...device import Device
 from ...dispatch.arguments import explaining
 from ...dtypes import DType
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, safe_repr
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -70,7 +70,7 @@ class ConvNd(Module):
                 )
         if padding_mode not in _PADDING_MODES:
             raise ArgumentError(
-                f"{name}: unknown padding_mode {padding_mode!r}", fix=f"use one of {', '.join(_PADDING_MODES)}"
+                f"{name}: unknown padding_mode {safe_repr(padding_mode)}", fix=f"use one of {', '.join(_PADDING_MODES)}"
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -79,7 +79,9 @@ class ConvNd(Module):
         self.dilation = self._sizes("dilation", dilation)
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
-                raise ArgumentError(f"{name}: unknown padding {padding!r}", fix="use 'same', 'valid' or numbers")
+                raise ArgumentError(
+                    f"{name}: unknown padding {safe_repr(padding)}", fix="use 'same', 'valid' or numbers"
+                )
             if padding == "same" and any(step != 1 for step in self.stride):
                 raise ArgumentError(
                     f"{name}: padding='same' needs a stride of 1",

@@ -8,7 +8,7 @@ from typing import Any
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
 from ...dtypes import int64
-from ...errors import ArgumentTypeError, OutOfMemory, ShapeError
+from ...errors import ArgumentTypeError, OutOfMemory, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.factories import _arange, _full
@@ -86,7 +86,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """
     check_rank("combinations", 1, input=input)
     if isinstance(r, bool) or not isinstance(r, int):
-        raise ArgumentTypeError(f"combinations: r is {r!r}, not an int", operands={"input": input}, fix="pass an int")
+        raise ArgumentTypeError(
+            f"combinations: r is {safe_repr(r)}, not an int", operands={"input": input}, fix="pass an int"
+        )
     if r < 0:
         raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
     type_ = input._type

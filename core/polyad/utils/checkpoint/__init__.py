@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ...dispatch.arguments import explaining
-from ...errors import ArgumentError, ArgumentTypeError, wrong_type
+from ...errors import ArgumentError, ArgumentTypeError, safe_repr, wrong_type
 from ...state import state
 from .frames import CheckpointError, Frame
 from .reentrant import run_reentrant
@@ -79,9 +79,13 @@ def checkpoint(
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if not callable(function):
-        raise ArgumentTypeError(f"checkpoint: {function!r} cannot be called", fix="pass a function or a module first")
+        raise ArgumentTypeError(
+            f"checkpoint: {safe_repr(function)} cannot be called", fix="pass a function or a module first"
+        )
     if determinism_check not in ("default", "none"):
-        raise ArgumentError(f"checkpoint: determinism_check is {determinism_check!r}", fix='pass "default" or "none"')
+        raise ArgumentError(
+            f"checkpoint: determinism_check is {safe_repr(determinism_check)}", fix='pass "default" or "none"'
+        )
     if use_reentrant:
         if kwargs:
             raise ArgumentError(

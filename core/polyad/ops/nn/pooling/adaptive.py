@@ -15,7 +15,7 @@ from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import Contraction, opaque
 from ....dtypes import int64
-from ....errors import ArgumentTypeError, DTypeError, ShapeError
+from ....errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_room, check_tensor
 from ...declaring.windows import Sizes, batched
@@ -148,7 +148,7 @@ def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, 
         several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
         error = ShapeError if len(given) != count else ArgumentTypeError
         raise error(
-            f"{op}: output_size is {output_size!r}, neither an int nor {several}",
+            f"{op}: output_size is {safe_repr(output_size)}, neither an int nor {several}",
             operands={"input": input},
             fix="write a size, or a size for each spatial dimension; None keeps a size",
         )

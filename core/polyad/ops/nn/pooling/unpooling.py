@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....dispatch.op import function
 from ....dtypes import int64
-from ....errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ....errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ....tensor import Tensor, check_tensor
 from ...declaring.windows import Sizes, batched, per_axis, unbatched
 from .geometry import check_real, finished
@@ -30,7 +30,7 @@ def _wanted_size(op: str, count: int, have: Sizes, kernel: Sizes, stride: Sizes,
         return usual
     if not isinstance(given, (tuple, list)) or not all(isinstance(size, int) for size in given):
         raise ArgumentTypeError(
-            f"{op}: output_size is {given!r}, not a tuple of ints", fix="give a size for each dimension"
+            f"{op}: output_size is {safe_repr(given)}, not a tuple of ints", fix="give a size for each dimension"
         )
     if len(given) == count + 2:
         given = given[2:]
