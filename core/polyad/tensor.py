@@ -345,13 +345,14 @@ class Tensor(TensorMethods):
 
     def _dimension(self, dim: int, function: str) -> int:
         """*dim* from 0 on, of a tensor that has any."""
+        place = normalize_dim(dim, self.ndim, function)
         if not self._array.shape:
             raise IndexOutOfRange(
-                f"{function}: a 0-d tensor has no dimension {dim}",
+                f"{function}: a 0-d tensor has no dimension {place}",
                 operands={"self": self},
                 fix=f"leave dim out: {function}() is ()",
             )
-        return normalize_dim(dim, self.ndim, function)
+        return place
 
     def dim(self) -> int:
         """The number of dimensions."""

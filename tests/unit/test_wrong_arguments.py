@@ -44,21 +44,35 @@ class Unspeakable:
         raise RuntimeError("it cannot be shown")
 
 
+class Liar:
+    """An object that says it is an array, and is none."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+DEEP: list[Any] = []
+"""A list in a list in a list, deeper than Python's stack."""
+for _ in range(2000):
+    DEEP = [DEEP]
+
+
 ANYTHING: tuple[Any, ...] = (
-    None, "text", ["text"], Nothing(), Unspeakable(), {}, [], int, 1.5, 1j, float("nan"), float("inf")
+    None, "text", ["text"], Nothing(), Unspeakable(), [Unspeakable()], Liar(), DEEP, {}, [], int, 1.5, 1j,
+    float("nan"), float("inf"),
 )  # fmt: skip
 """Wrong for some parameter, and for most."""
 
 NUMBERS: tuple[Any, ...] = (
-    *ANYTHING, True, -1, -9, 0, 7, 2**40, 2**62, 10**30, [1, 2], [-1, -2], [2**40, 2**40], (1,) * 6, [1.5], [None],
-    np.arange(3.0), np.zeros((0,)),
+    *ANYTHING, True, -1, -9, 0, 7, 2**40, 2**62, 2**64, 10**30, 10**400, [1, 2], [-1, -2], [2**40, 2**40], (1,) * 6, [1.5], [None],
+    np.arange(3.0), np.ones((2, 3)), np.zeros((0,)),
 )  # fmt: skip
 """In the place of what is no tensor."""
 
 WRITING = frozenset({"inplace", "max_norm"})
 """Parameters that ask for an input to be written to."""
 
-SKIPPED = frozenset({"self", "device", "layout", "pin_memory", "generator"})
+SKIPPED = frozenset({"self"})
 """Parameters of which wrong values are tested elsewhere."""
 
 
@@ -86,7 +100,7 @@ def wrong_values(value: Any) -> Iterator[Any]:
     """What is put in the place of *value*."""
     if isinstance(value, np.ndarray):
         yield from tensors_instead(value)
-        yield from (*ANYTHING, 2**62, [1, 2])
+        yield from (*ANYTHING, 2**62, 10**400, [1, 2])
     elif isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         yield from ANYTHING
         for item in (None, "text", Nothing(), 1.5, np.zeros((0, 3)), np.zeros((), np.complex64)):
@@ -102,7 +116,7 @@ def wrong_values(value: Any) -> Iterator[Any]:
 
 def made(value: Any) -> Any:
     """*value* with tensors for arrays."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and value is not DEEP:
         return [made(item) for item in value]
     return polyad.tensor(value) if isinstance(value, np.ndarray) else value
 
@@ -113,7 +127,7 @@ def _told(value: Any) -> str:
 
 def tensors_of(*values: Any) -> list[Tensor]:
     """The tensors among *values*."""
-    parts = [tensors_of(*one) if isinstance(one, (list, tuple)) else [one] for one in values]
+    parts = [tensors_of(*one) if isinstance(one, (list, tuple)) and one is not DEEP else [one] for one in values]
     return [one for part in parts for one in part if isinstance(one, Tensor)]
 
 
@@ -168,7 +182,7 @@ def little_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-FOR_INTEGERS: tuple[Any, ...] = (float("nan"), float("inf"), 1.5, 1j, 2**62, 10**30)
+FOR_INTEGERS: tuple[Any, ...] = (float("nan"), float("inf"), 1.5, 1j, 2**62, 2**64, 10**30, 10**400)
 """Numbers that no integer tensor can hold, or that leave its range."""
 
 
