@@ -105,7 +105,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     'high'
     >>> polyad.set_float32_matmul_precision("highest")
     """
-    if precision not in PRECISIONS:
+    if not isinstance(precision, str) or precision not in PRECISIONS:
         raise SettingError(
             f"set_float32_matmul_precision: {safe_repr(precision)} is no precision",
             fix=f"pass one of {', '.join(PRECISIONS)}",

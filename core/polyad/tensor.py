@@ -698,7 +698,10 @@ class Tensor(TensorMethods):
     ) -> Tensor:
         """A tensor of *data* with this tensor's dtype and device unless others are given."""
         return PUBLIC["tensor"].call(  # type: ignore[no-any-return]
-            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+            data,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+            requires_grad=requires_grad,
         )
 
 

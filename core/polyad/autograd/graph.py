@@ -70,9 +70,11 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """
     if not isinstance(tensor, Iterable):
         raise wrong_type("increment_version", "tensor", tensor, "a tensor or a sequence of tensors")
-    for value in [tensor] if isinstance(tensor, Tensor) else tensor:
-        checked = check_tensor(value, "increment_version", "tensor")
-        (checked._storage or checked._make_storage()).bump("increment_version", user_line())
+    several = [tensor] if isinstance(tensor, Tensor) else list(tensor)
+    for value in several:
+        check_tensor(value, "increment_version", "tensor")
+    for value in several:
+        (value._storage or value._make_storage()).bump("increment_version", user_line())
 
 
 class MultiGradHandle:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from .. import dtypes
 from ..dtypes import DType
 from ..errors import (
+    ArgumentError,
     ArgumentTypeError,
     DataError,
     IndexOutOfRange,
@@ -103,7 +104,7 @@ _GENERIC: dict[str, tuple[str, Fits]] = {
     "Callable": ("a function", callable),
     "Iterable": ("an iterable", _answers(iter)),
     "Sized": ("something of a length", _answers(len)),
-    "Sequence": ("a sequence", lambda value: hasattr(value, "__len__") and hasattr(value, "__getitem__")),
+    "Sequence": ("a sequence", lambda value: hasattr(type(value), "__len__") and hasattr(type(value), "__getitem__")),
 }
 """The same for annotations with anything in brackets."""
 
@@ -252,6 +253,8 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         )
     if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
         return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
+    if isinstance(error, RecursionError):
+        return nested_too_deep(function, operands)
     if isinstance(error, OverflowError):
         return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
@@ -266,6 +269,15 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     problem = error_class(told, operands=operands, fix=fix)
     problem.untold = error  # type: ignore[attr-defined]
     return problem
+
+
+def nested_too_deep(function: str, operands: Mapping[str, Any]) -> ArgumentError:
+    """The error for arguments that Python's stack is not deep enough for."""
+    return ArgumentError(
+        f"{function}: an argument is nested too deep, or contains itself",
+        operands=operands,
+        fix="give lists, tuples and dicts that are nested less deep",
+    )
 
 
 def explaining(function: F) -> F:

@@ -35,7 +35,7 @@ from ..history.node import record, record_many
 from ..state import state
 from ..storage import INFERENCE, InferenceView
 from ..tensor import Tensor
-from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
+from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nested_too_deep
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
@@ -407,6 +407,15 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             operands=operands,
             fix="use a number that the dtype can hold, or convert the tensor first",
         )
+    dimensions = max((value.ndim for value in values if isinstance(value, Tensor)), default=0)
+    if dimensions >= MANY_DIMENSIONS and "dimension" in str(error):
+        return ShapeError(
+            f"{op.title}: the device has no kernel for {dimensions} dimensions: {error}",
+            operands=operands,
+            fix="join dimensions first, for example with flatten()",
+        )
+    if isinstance(error, RecursionError):
+        return nested_too_deep(op.title, operands)
     if isinstance(error, IndexError):
         return IndexOutOfRange(
             f"{op.title}: {error}", operands=operands, fix="check the index tensor against the indexed dimension"
@@ -425,6 +434,9 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     problem.failed_kernel = op.title, said  # type: ignore[attr-defined]
     return problem
 
+
+MANY_DIMENSIONS = 32
+"""Of so many, libraries below kernels have less to offer: NumPy's own limit is 32 in places, and 64 in others."""
 
 _DRIVERS = (
     "these are the device's words, or its driver's: see whether other programs can use the device and start this one "

@@ -82,7 +82,7 @@ def name_of(func: Callable[..., Any]) -> str:
 
 def check_randomness(op: str, randomness: Any) -> None:
     """Raise RuntimeError unless *randomness* is in `RANDOMNESS`."""
-    if randomness not in RANDOMNESS:
+    if not isinstance(randomness, str) or randomness not in RANDOMNESS:
         raise OptionError(f"{op}: randomness is {safe_repr(randomness)}", fix="pass 'error', 'different' or 'same'")
 
 

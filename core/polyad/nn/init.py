@@ -72,7 +72,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
                 "calculate_gain: the negative slope must be a number", operands={"param": param}, fix="pass a float"
             )
         return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity not in _GAINS:
+    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
         raise ArgumentError(
             f"calculate_gain: unknown nonlinearity {safe_repr(nonlinearity)}",
             fix=f"use leaky_relu or one of {', '.join(_GAINS)}",
@@ -206,7 +206,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    if mode not in ("fan_in", "fan_out"):
+    if not isinstance(mode, str) or mode not in ("fan_in", "fan_out"):
         raise ArgumentError(f"init: unknown mode {safe_repr(mode)}", fix="use fan_in or fan_out")
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 

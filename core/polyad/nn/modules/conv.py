@@ -68,7 +68,7 @@ class ConvNd(Module):
                     operands={argument: channels, "groups": groups},
                     fix=f"choose groups among the divisors of {argument}",
                 )
-        if padding_mode not in _PADDING_MODES:
+        if not isinstance(padding_mode, str) or padding_mode not in _PADDING_MODES:
             raise ArgumentError(
                 f"{name}: unknown padding_mode {safe_repr(padding_mode)}", fix=f"use one of {', '.join(_PADDING_MODES)}"
             )

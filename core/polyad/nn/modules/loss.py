@@ -33,7 +33,7 @@ class Loss(Module):
         super().__init__()
         if size_average is not None or reduce is not None:
             reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        if reduction not in REDUCTIONS:
+        if not isinstance(reduction, str) or reduction not in REDUCTIONS:
             raise ArgumentError(
                 f"{type(self).__name__}: unknown reduction {safe_repr(reduction)}",
                 fix=f"use one of {', '.join(REDUCTIONS)}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...errors import ArgumentError, NotSupported, ShapeError
 from ...tensor import Tensor
@@ -38,6 +39,7 @@ class Embedding(Module):
     padding_idx: int | None
     weight: Parameter
 
+    @explaining
     def __init__(
         self,
         num_embeddings: int,

@@ -255,7 +255,7 @@ def norm(
                 fix="say which dimensions: dim=-1 for vectors, dim=(-2, -1) for matrices",
             )
         pair = dim if dim is not None else tuple(range(A.ndim))
-        if isinstance(pair, int):
+        if not isinstance(pair, (tuple, list)):
             pair = (pair,)
         if len(pair) == 2 or isinstance(ord, str):
             if len(pair) != 2:

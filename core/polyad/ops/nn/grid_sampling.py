@@ -344,7 +344,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if len(size) not in (4, 5):
         raise NotSupported(
-            f"affine_grid: size {tuple(size)} has {len(size)} numbers, not 4 or 5",
+            f"affine_grid: size {safe_repr(tuple(size))} has {len(size)} numbers, not 4 or 5",
             operands=operands,
             fix="give (N, C, H, W) or (N, C, D, H, W)",
         )

@@ -82,6 +82,8 @@ def checkpoint(
         raise ArgumentTypeError(
             f"checkpoint: {safe_repr(function)} cannot be called", fix="pass a function or a module first"
         )
+    if not callable(context_fn):
+        raise wrong_type("checkpoint", "context_fn", context_fn, "a function")
     if determinism_check not in ("default", "none"):
         raise ArgumentError(
             f"checkpoint: determinism_check is {safe_repr(determinism_check)}", fix='pass "default" or "none"'
