@@ -120,7 +120,7 @@ def register_multi_grad_hook(
     [tensor([2., 2.]), None]
     >>> handle.remove()
     """
-    if mode not in ("all", "any"):
+    if not isinstance(mode, str) or mode not in ("all", "any"):
         raise ArgumentError(f"register_multi_grad_hook: mode is {safe_repr(mode)}", fix='pass "all" or "any"')
     tensors = tuple(tensors)
     for position, tensor in enumerate(tensors):

@@ -217,6 +217,10 @@ DEFECTS = (NameError, ImportError, AssertionError)
 """The exceptions that no arguments bring about."""
 
 
+_OWN_METHOD = re.compile(r"iter\(\) returned non-|__\w+__\(?\)? (returned non-|should return|method not producing)")
+"""Python's and NumPy's words for an object whose special method breaks its promise."""
+
+
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
     """The error to raise for *error*, which left a call of *function*; *error* itself if it says enough."""
     untold = getattr(error, "untold", None)
@@ -255,6 +259,12 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
     if isinstance(error, RecursionError):
         return nested_too_deep(function, operands)
+    if isinstance(error, (TypeError, ValueError)) and _OWN_METHOD.search(str(error)):
+        return ArgumentTypeError(
+            f"{function}: a method of an argument does not give what it should: {error}",
+            operands=operands,
+            fix="mend that method, or pass Python's own numbers and lists",
+        )
     if isinstance(error, OverflowError):
         return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"

@@ -216,7 +216,14 @@ def _unless_gradient(op: Op, plan: Plan) -> Any:
 def _rounding_numbers(
     indirect: Callable[[Op, tuple[Any, ...], bool], Any], places: Places
 ) -> Callable[[Op, tuple[Any, ...], bool], Any]:
-    return lambda op, values, needs_grad: indirect(op, tuple(rounded(values, places)), needs_grad)
+    def call(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
+        try:
+            given = tuple(rounded(values, places))
+        except OverflowError as error:
+            raise describe_failure(op, values, error) from error
+        return indirect(op, given, needs_grad)
+
+    return call
 
 
 def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:

@@ -128,6 +128,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> a
     array([1., 0.])
     """
+    if copy is not None and not isinstance(copy, bool):
+        raise wrong_type("from_dlpack", "copy", copy, "a bool or None")
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__") or not hasattr(ext_tensor, "__dlpack_device__"):

@@ -67,7 +67,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
             _add_anywhere(out, key, values)
     except IndexError as error:
         raise _wrong_index("index_put", array, indices, error) from error
-    except ValueError:
+    except (TypeError, ValueError):  # by a mask, NumPy takes values of at most one dimension
         raise ShapeError(
             f"index_put: values {values.shape} cannot be broadcast to the indexed part {array[key].shape}",
             fix="give a single value, or values of the indexed part's shape",

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...device import Device
-from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr
 from ...tensor import Tensor
@@ -42,7 +41,6 @@ class ConvNd(Module):
     weight: Parameter
     bias: Parameter | None
 
-    @explaining
     def __init__(
         self,
         in_channels: int,

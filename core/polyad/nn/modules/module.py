@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ...errors import ArgumentError, NotSupported, PolyadError, safe_repr
 from ...state import state
@@ -82,6 +83,12 @@ class Module(HookMethods, _state.ExtraState):
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let the constructors of polyad's own layers say what is wrong with their arguments."""
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("polyad.nn.modules.") and "__init__" in cls.__dict__:
+            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.

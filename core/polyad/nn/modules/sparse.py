@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ...device import Device
-from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...errors import ArgumentError, NotSupported, ShapeError
 from ...tensor import Tensor
@@ -39,7 +38,6 @@ class Embedding(Module):
     padding_idx: int | None
     weight: Parameter
 
-    @explaining
     def __init__(
         self,
         num_embeddings: int,

@@ -28,7 +28,7 @@ from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
 from .index_select import _index_add, _index_select
 from .nonzero import _nonzero
-from .operands import _zeros_like
+from .operands import _zeros_like, check_countable
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -188,6 +188,7 @@ def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor
                     operands={"input": input, f"indices[{number}]": index},
                     fix="a mask has the sizes of the dimensions that it indexes",
                 )
+            check_countable(op, index)
             dim += index.ndim
             if dtype is uint8:
                 warn_user(f"{op}: a uint8 tensor is read as a mask, as PyTorch still does; use bool", UserWarning)

@@ -17,7 +17,7 @@ from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError, safe_repr
 from ...history.grad_mode import no_grad
 from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_room, check_tensor
 from ..creation.factories import _full, arange
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_add, _index_select
@@ -145,6 +145,7 @@ def embedding(
             [1., 2.]])
     """
     padding = _check_table("embedding", weight, input, padding_idx)
+    check_room("embedding", (*input._array.shape, weight._array.shape[1]), weight)
     if max_norm is not None:
         _renormalize("embedding", weight, input, max_norm, norm_type)
     return _embedding(weight, input, padding, bool(scale_grad_by_freq))

@@ -34,7 +34,7 @@ from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_
 from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_room, check_tensor
 from ..memory.copying import _copy_strided
 from ..reductions.any_all import anywhere
 
@@ -521,6 +521,7 @@ def bernoulli(
     if p is not None:
         return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(dtype or type_.dtype)
     _floating("bernoulli", type_.dtype)
+    check_room("bernoulli", input._array.shape, input)
     return _chances_of(input.detach(), source).to(dtype or type_.dtype)
 
 

@@ -13,7 +13,7 @@ sublinear memory cost", 2016.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -146,6 +146,8 @@ def checkpoint_sequential(
         raise ArgumentError(
             f"checkpoint_sequential: unknown arguments {', '.join(kwargs)}", fix="leave them out; bind them by lambda"
         )
+    if isinstance(functions, type) or not (hasattr(functions, "children") or isinstance(functions, Iterable)):
+        raise wrong_type("checkpoint_sequential", "functions", functions, "a Sequential or a list of functions")
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
     for position, step in enumerate(steps):
         if not callable(step):

@@ -8,6 +8,7 @@ Where the sizes divide, that is ordinary pooling. Else windows are ranges of var
 from __future__ import annotations
 
 import bisect
+import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, linear_in
@@ -55,6 +56,9 @@ def _range_sum(input: Tensor, starts: Sizes, ends: Sizes, dim: int) -> Tensor:
     from ...creation.factories import tensor
     from ...shaping.joining import cat
 
+    shape = _summed_shape(input._array.shape, starts, ends, dim)
+    if not math.prod(shape):  # the ranges may be long all the same
+        return input.new_empty(shape)
     lengths = [end - start for start, end in zip(starts, ends, strict=True)]
     longest, shortest = max(lengths), min(lengths)
     if len(starts) <= longest:
@@ -103,7 +107,10 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     from ...pointwise.where import _where
 
     # Dimension by dimension, the last first: the first of equal maxima in row-major order remains.
-    check_room("adaptive_max_pool", (*input._array.shape[:2], *size), input)
+    shape = (*input._array.shape[:2], *size)
+    check_room("adaptive_max_pool", shape, input)
+    if not math.prod(shape):  # the windows may be long all the same
+        return input.new_empty(shape), input.new_empty(shape, dtype=int64)
     best, places, pitch = input, None, 1
     for dim in range(input.ndim - 1, 1, -1):
         have = input._array.shape[dim]
