@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .backend import registry
-from .errors import ArgumentTypeError, SettingError, safe_repr
+from .errors import ArgumentTypeError, SettingError, safe_repr, wrong_type
 
 
 @dataclass
@@ -129,6 +129,8 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         raise ArgumentTypeError(
             f"use_deterministic_algorithms: mode is {safe_repr(mode)}, not a bool", fix="pass True or False"
         )
+    if not isinstance(warn_only, (bool, int)):
+        raise wrong_type("use_deterministic_algorithms", "warn_only", warn_only, "a bool")
     _settings.deterministic, _settings.warn_only = mode, bool(warn_only)
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from .generation import exchanged_calls, random_call
 from .judgement import Finding
-from .targets import Call
+from .targets import WRAPPERS, Call
 
 LIMIT = 5.0
 """Seconds of processor time that a call may take: the machine may be busy."""
@@ -167,7 +167,7 @@ def shorter_calls(call: Call) -> Iterator[Call]:
     for place in reversed(range(call.keep, len(call.args))):
         yield replace(call, args=call.args[:place] + call.args[place + 1 :])
     for place in range(len(call.args)):
-        if call.keep > 1 and place == 1:
+        if (call.keep > 1 and place == 1) or (place == 0 and call.target in WRAPPERS):
             continue
         for value in SIMPLER:
             if len(value) < len(call.args[place]) and (place or call.keep != 1 or value.startswith("filled")):

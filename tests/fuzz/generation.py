@@ -38,8 +38,8 @@ ODD = (
     "None", "Tensor", "bad('__repr__')", "[bad('__repr__')]", "bad('__bool__')", "bad('__eq__')", "bad('__hash__')",
     "bad('__len__', '__getitem__')", "lying('__array__', None)", "lying('__index__', 'a')", "lying('__len__', 2**62)",
     "lying('__iter__', 5)", "recursive()", "deep(2000)", "np.ones((2, 3))", "np.zeros(0)", "np.array(['a'])",
-    "np.zeros(2, [('a', int)])", "np.uint64(2**63)", "-1", "2**40", "2**64", "10**400", "nan", "'text'", "'a\\0b'", "{}",
-    "torch.sin", "filled('float32', 2)", "filled('int64', 2, value=2**62)", "filled('float32', *(1,) * 64)",
+    "np.zeros(2, [('a', int)])", "np.uint64(2**63)", "-1", "2**40", "2**64", "10**400", "nan", "'text'", "'a\\0b'",
+    "{}", "torch.sin", "filled('float32', 2)", "filled('int64', 2, value=2**62)", "filled('float32', *(1,) * 64)",
     "torch.empty(0, 2**40, device=device)",
 )  # fmt: skip
 """What every argument is exchanged for in turn."""

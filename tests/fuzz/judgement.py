@@ -86,8 +86,11 @@ def tensors_of(*values: Any) -> list[Tensor]:
 
 def state_of(tensor: Tensor) -> Any:
     """Everything that a refused call must leave as it was."""
-    seen = 0 < tensor.numel() <= LARGEST_CHECKED and tensor.ndim <= 64 and not isinstance(tensor, Wrapped)
-    return tensor.shape, tensor.dtype, tensor._version, seen and tensor.numpy(force=True).tobytes()
+    seen = 0 < tensor.numel() <= LARGEST_CHECKED and not isinstance(tensor, Wrapped)
+    try:
+        return tensor.shape, tensor.dtype, tensor._version, seen and tensor.numpy(force=True).tobytes()
+    except Exception as error:  # a device that computes later says now what it could not do
+        return tensor.shape, tensor.dtype, type(error)
 
 
 def _bytes(*values: Any) -> int:
@@ -176,13 +179,17 @@ def _is_arguments_own(error: BaseException) -> bool:
 
 def of_error(error: BaseException) -> Finding | None:
     """What is wrong with an exception, None if nothing is."""
-    text = str(error)
+    try:
+        text = str(error)
+    except UsersError as users:
+        text, error = str(users), users
     if isinstance(error, UsersError):
         return Finding("raw", f"an error's words need repr(): {text}") if text.startswith("__repr__") else None
     if isinstance(error, PolyadError):
         if isinstance(error, InternalError) or any(words in text for words in _BLAMES_POLYAD):
             return Finding("internal", f"{type(error).__name__}: {text}")
-        if any(words in text for words in _KERNELS_WORDS) and not _ARITY.search(text):
+        later = "\n    noticed " in text  # what a device finds after the call, its driver says
+        if any(words in text for words in _KERNELS_WORDS) and not (later or _ARITY.search(text)):
             return Finding("kernel's words", f"{type(error).__name__}: {text}")
         return None if "\n    fix " in text else Finding("no way out", f"{type(error).__name__}: {text}")
     if isinstance(error, AssertionError) and "polyad.testing" in _modules(error):

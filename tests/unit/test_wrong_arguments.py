@@ -64,8 +64,8 @@ ANYTHING: tuple[Any, ...] = (
 """Wrong for some parameter, and for most."""
 
 NUMBERS: tuple[Any, ...] = (
-    *ANYTHING, True, -1, -9, 0, 7, 2**40, 2**62, 2**64, 10**30, 10**400, [1, 2], [-1, -2], [2**40, 2**40], (1,) * 6, [1.5], [None],
-    np.arange(3.0), np.ones((2, 3)), np.zeros((0,)),
+    *ANYTHING, True, -1, -9, 0, 7, 2**40, 2**62, 2**64, 10**30, 10**400, [1, 2], [-1, -2], [2**40, 2**40], (1,) * 6,
+    [1.5], [None], np.arange(3.0), np.ones((2, 3)), np.zeros((0,)),
 )  # fmt: skip
 """In the place of what is no tensor."""
 

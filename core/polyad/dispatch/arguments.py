@@ -104,7 +104,7 @@ _GENERIC: dict[str, tuple[str, Fits]] = {
     "Callable": ("a function", callable),
     "Iterable": ("an iterable", _answers(iter)),
     "Sized": ("something of a length", _answers(len)),
-    "Sequence": ("a sequence", lambda value: hasattr(type(value), "__len__") and hasattr(type(value), "__getitem__")),
+    "Sequence": ("a sequence", lambda value: _answers(len)(value) and hasattr(type(value), "__getitem__")),
 }
 """The same for annotations with anything in brackets."""
 
@@ -217,7 +217,10 @@ DEFECTS = (NameError, ImportError, AssertionError)
 """The exceptions that no arguments bring about."""
 
 
-_OWN_METHOD = re.compile(r"iter\(\) returned non-|__\w+__\(?\)? (returned non-|should return|method not producing)")
+_OWN_METHOD = re.compile(
+    r"iter\(\) returned non-|iteration over a 0-d array"
+    r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
+)
 """Python's and NumPy's words for an object whose special method breaks its promise."""
 
 

@@ -414,7 +414,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             operands=operands,
             fix="use a number that the dtype can hold, or convert the tensor first",
         )
-    dimensions = max((value.ndim for value in values if isinstance(value, Tensor)), default=0)
+    dimensions = _most_dimensions(values)
     if dimensions >= MANY_DIMENSIONS and "dimension" in str(error):
         return ShapeError(
             f"{op.title}: the device has no kernel for {dimensions} dimensions: {error}",
@@ -449,6 +449,17 @@ _DRIVERS = (
     "these are the device's words, or its driver's: see whether other programs can use the device and start this one "
     "again; if it fails again, report the backend"
 )
+
+
+def _most_dimensions(values: tuple[Any, ...] | list[Any]) -> int:
+    return max(
+        [
+            value.ndim if isinstance(value, Tensor) else _most_dimensions(value)
+            for value in values
+            if isinstance(value, (Tensor, list, tuple))
+        ],
+        default=0,
+    )
 
 
 def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..dispatch.arguments import explaining
 from ..dtypes import float32, float64, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe, wrong_type
 from ..history.grad_mode import enable_grad
 from ..history.hooks import RemovableHandle, register
 from ..layout import has_internal_overlap
@@ -461,6 +461,9 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
 
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:
     """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
+    for name in ("amsgrad", "nesterov", "maximize", "capturable", "differentiable", "foreach", "fused"):
+        if not isinstance(options.get(name), (bool, int, type(None))):
+            raise wrong_type(optimizer, name, options[name], "a bool")
     if options["fused"] and options["foreach"]:
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options["differentiable"]:

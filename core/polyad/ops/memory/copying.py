@@ -225,7 +225,7 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
     elif dtype in (dtypes.float32, dtypes.complex64) and not isinstance(value, bool):
         # Half types take numbers out of their range as infinities.
         limit = dtypes.finfo(dtype).max
-        if any(limit < abs(part) < math.inf for part in (value.real, value.imag)):
+        if any(limit < abs(part) < math.inf for part in (float(value.real), float(value.imag))):
             raise DTypeError(
                 f"{op}: {value} is out of the range of {dtype.name}",
                 fix="use infinity if that is meant, or another dtype",

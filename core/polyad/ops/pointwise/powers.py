@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
@@ -83,7 +84,8 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     >>> polyad.pow(2, polyad.tensor([1, 2, 3]))
     tensor([2, 4, 8])
     """
-    if type(exponent) is int and exponent < 0 and isinstance(input, Tensor) and input._type.dtype.category <= INTEGER:
+    is_integer = isinstance(input, Tensor) and input._type.dtype.category <= INTEGER
+    if is_integer and isinstance(exponent, Integral) and exponent < 0:
         raise DTypeError(
             "pow: integers have no negative integer powers",
             operands={"input": input, "exponent": exponent},
