@@ -192,7 +192,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if op.body is not None:
         lowered = None
         if type(backend).fused is not Backend.fused:  # it runs generated code
-            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
+            lowered = provided.lowered_kernel(op, types, _rounded(op, values, numbers_to_round), backend)
         if lowered is None:
             plan.path = "decomposition"
             plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
@@ -216,14 +216,14 @@ def _unless_gradient(op: Op, plan: Plan) -> Any:
 def _rounding_numbers(
     indirect: Callable[[Op, tuple[Any, ...], bool], Any], places: Places
 ) -> Callable[[Op, tuple[Any, ...], bool], Any]:
-    def call(op: Op, values: tuple[Any, ...], needs_grad: bool) -> Any:
-        try:
-            given = tuple(rounded(values, places))
-        except OverflowError as error:
-            raise describe_failure(op, values, error) from error
-        return indirect(op, given, needs_grad)
+    return lambda op, values, needs_grad: indirect(op, tuple(_rounded(op, values, places)), needs_grad)
 
-    return call
+
+def _rounded(op: Op, values: tuple[Any, ...], places: Places) -> list[Any]:
+    try:
+        return rounded(values, places)
+    except OverflowError as error:  # an int that no float holds
+        raise describe_failure(op, values, error) from error
 
 
 def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
@@ -408,7 +408,7 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
-    if isinstance(error, OverflowError) or any(isinstance(value, int) and value.bit_length() > 63 for value in values):
+    if isinstance(error, OverflowError) or any(map(_is_beyond_int64, values)):
         return DTypeError(
             f"{op.title}: a number is outside the range of the operands' dtype: {error}",
             operands=operands,
@@ -449,6 +449,12 @@ _DRIVERS = (
     "these are the device's words, or its driver's: see whether other programs can use the device and start this one "
     "again; if it fails again, report the backend"
 )
+
+
+def _is_beyond_int64(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_beyond_int64, value))
+    return isinstance(value, int) and value.bit_length() > 63
 
 
 def _most_dimensions(values: tuple[Any, ...] | list[Any]) -> int:

@@ -11,7 +11,7 @@ from polyad.errors import ShapeError
 
 from ...order import arranged
 from ...quiet import thread
-from .index_select import _accumulating, _add_slices, _as_number, _found
+from .index_select import _accumulating, _add_slices, _as_number, _found, taken
 from .masking import _fill
 
 
@@ -36,7 +36,7 @@ def index(array: Any, indices: list[Any]) -> Any:
     try:
         given = [at for at, entry in enumerate(indices) if entry is not None]
         if len(given) == 1 and indices[given[0]].dtype != np.bool_:
-            return array.take(indices[given[0]], given[0])  # faster than subscripts, and row-major
+            return taken(array, indices[given[0]], given[0])  # faster than subscripts, and row-major
         return np.asarray(array[_key(indices)], order="C")
     except IndexError as error:
         raise _wrong_index("index", array, indices, error) from error
