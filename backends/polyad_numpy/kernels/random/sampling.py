@@ -268,7 +268,7 @@ def chances_of(probabilities: Any, generator: Any) -> Any:
     least, most = (
         thread.run(reduce, probabilities, None, initial=0.5) for reduce in (np.minimum.reduce, np.maximum.reduce)
     )
-    if not (least >= 0 and most <= 1):
+    if not (float(least) >= 0 and float(most) <= 1):
         wrong = ~thread.run(_is_probability, probabilities)
         place = np.unravel_index(wrong.argmax(), wrong.shape)
         raise ShapeError(
