@@ -217,6 +217,12 @@ DEFECTS = (NameError, ImportError, AssertionError)
 """The exceptions that no arguments bring about."""
 
 
+_ARITY = re.compile(
+    r"required positional argument|positional arguments? but|unexpected keyword|takes .*\d .*arguments?$"
+    r"|expected (at (most|least) )?\d+ arguments?, got|takes (no|exactly|at most|at least)"
+)
+"""Python's words for a function of the user's that does not take what it is called with."""
+
 _OWN_METHOD = re.compile(
     r"iter\(\) returned non-|iteration over a 0-d array"
     r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
@@ -272,7 +278,7 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
     fix = f"compare the call with help(polyad.{function})"
-    if not re.search(r"required positional argument|positional arguments? but|unexpected keyword", str(error)):
+    if not _ARITY.search(str(error)):
         fix += "; if it is right, report a defect of polyad"
     error_class: type[PolyadError] = OptionError
     if isinstance(error, IndexError):

@@ -43,6 +43,10 @@ class NotLowered(Exception):
     """A body that does more than compute elements from elements, with the op and the line that did it."""
 
 
+MOST_STEPS = 2000
+"""How many results of ops an expression is made of at most: it is compiled as a whole."""
+
+
 class ExpressionTensor(Wrapped):
     """A tensor of a body that is being lowered: its elements are an expression of the operands' elements."""
 
@@ -66,9 +70,13 @@ class Lowering(Level):
         self.guards = Guards()
         self.scalars: list[Read] = []
         self._known: dict[tuple[int, DType], tuple[DeferredNumber, Scalar]] = {}
+        self._steps = 0
 
     def tensor(self, expression: Expression, shape: Shape) -> ExpressionTensor:
         """A tensor of this level with these elements."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise NotLowered(f"a body of more than {MOST_STEPS} steps")
         dtype = expression.dtype
         strides = tuple(stride * dtype.itemsize for stride in contiguous_strides(shape))
         nothing: Any = None  # there is no tensor behind it
