@@ -106,7 +106,8 @@ def assert_close(
         actual                        float32 (2,) on cpu
         expected                      float32 (2,) on cpu
     """
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+    tolerances: dict[str, Any] = {"rtol": rtol, "atol": atol}
+    for name, tolerance in tolerances.items():
         if tolerance is not None and not isinstance(tolerance, Real):
             raise wrong_type("assert_close", name, tolerance, "a number")
     if not (msg is None or isinstance(msg, str) or callable(msg)):

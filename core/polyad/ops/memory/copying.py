@@ -215,6 +215,8 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
     """Raise DTypeError unless the number *value* can be an element of *dtype*:
     an integer's range, a complex number's parts.
     """
+    if not isinstance(value, (int, float, complex)) and hasattr(value, "item"):
+        value = value.item()  # a NumPy number would bring the dtype's limits into its own
     if dtype.category == dtypes.INTEGER and not isinstance(value, (bool, complex)):
         limits = dtypes.iinfo(dtype)
         if not limits.min <= value < limits.max + 1:
@@ -225,7 +227,7 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
     elif dtype in (dtypes.float32, dtypes.complex64) and not isinstance(value, bool):
         # Half types take numbers out of their range as infinities.
         limit = dtypes.finfo(dtype).max
-        if any(limit < abs(part) < math.inf for part in (float(value.real), float(value.imag))):
+        if any(limit < abs(part) < math.inf for part in (value.real, value.imag)):
             raise DTypeError(
                 f"{op}: {value} is out of the range of {dtype.name}",
                 fix="use infinity if that is meant, or another dtype",
