@@ -18,6 +18,7 @@ The process that makes the calls adds "crash" and "hang".
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import warnings
@@ -216,7 +217,7 @@ def _of_result(result: Any) -> Finding | None:
     for tensor in tensors_of(result):
         if isinstance(tensor, Wrapped) or tensor.numel() > LARGEST_CHECKED:
             continue
-        if tensor.ndim > 64 or any(size > 2**40 for size in tensor.shape):
+        if tensor.ndim > 64 or math.prod(size or 1 for size in tensor.shape) > 2**40:
             continue  # NumPy has no such arrays, though empty
         host = tensor._type.backend.to_host(tensor._array)
         if host.dtype != numpy_dtype(tensor.dtype) or tuple(host.shape) != tuple(tensor.shape):
