@@ -10,7 +10,7 @@ from ..layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Literal, Local, Operand, Place, RowValue, Scalar, cast, inside, leaves_of
 from .frame import Leaves, declare_scalars, factor, independent, load_operand
-from .reduction import SEGMENT, accumulating, combined_by, folded, identity, keep_function, unroll_for
+from .reduction import SEGMENT, accumulating, beside, combined_by, folded, identity, keep_function, unroll_for
 from .writer import Writer, computed_in
 
 Names = tuple[str, ...]
@@ -24,7 +24,8 @@ class Stage:
         expression: of operands, places, numbers, and of `RowValue`s of earlier stages.
         reducer: a key of `polyad.codegen.reduction.COMBINED_BY`, for the reduction over the row, in the dtype of the
             expression; None for a value that is computed once a row, from operands that are constant along it.
-        dtype: of the `RowValue`.
+        dtype: of the `RowValue`; half types are computed in float32 and rounded when they are stored, not between
+            stages.
     """
 
     expression: Expression
@@ -97,9 +98,7 @@ class RowShape:
 
     def each(self, lines: Sequence[str]) -> list[str]:
         """*lines* for each of the rows side by side."""
-        if self.width == 1 or not lines:
-            return list(lines)
-        return [*independent(self.dialect, self.inner), "for (int c = 0; c < m; ++c) {", *lines, "}"]
+        return beside(self.dialect, self.inner, self.width, lines)
 
     def element(self, n: int, u: int = 0) -> str:
         """Where in array *n* the current element is, or the first of vector *u* of a step."""

@@ -54,14 +54,11 @@ from .frame import (
     padded_rank,
 )
 from .hardware import CPU, DeviceDescription
-from .reduction import SEGMENT, UNROLLED, check_reducer, nearness
+from .reduction import SEGMENT, UNROLLED, WIDTH, check_reducer, nearness
 from .row_statements import RowShape, RowText, Stage as Stage
 
 _SHARED_ROW = 64
 """Places from which a row is worth a group of instances."""
-
-_WIDTH = 64
-"""Rows side by side that are walked together where there are no vectors."""
 
 _FEW_GROUPS = 4
 """Of how many multiprocessors, one is busy at least where rows are not split."""
@@ -269,7 +266,7 @@ def rowwise_plan(
         if not across and places >= _SHARED_ROW:
             group = device.local_size
     if lanes == 1 and device.kind == CPU:
-        unroll = _WIDTH if across else 1
+        unroll = WIDTH if across else 1
     elif inner is None or (columns % (unroll * lanes) if across else length < unroll * lanes):
         unroll = 1
     units = count // columns * -(-columns // (lanes * unroll)) if across else count
