@@ -523,7 +523,11 @@ def _is_beyond_int64(value: Any) -> bool:
 def _most_dimensions(values: tuple[Any, ...] | list[Any]) -> int:
     return max(
         [
-            value.ndim if isinstance(value, Tensor) else _most_dimensions(value)
+            value.ndim
+            if isinstance(value, Tensor)
+            else len(value)  # a shape
+            if value and isinstance(value[0], int)
+            else _most_dimensions(value)
             for value in values
             if isinstance(value, (Tensor, list, tuple))
         ],
