@@ -5,6 +5,7 @@ arithmetic is declared in polyad/ops/optim/ under the same names; update.py carr
 group. Schedules of learning rates are in lr_scheduler/, averages of models in swa_utils.py.
 """
 
+from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adafactor import Adafactor
 from .adagrad import Adagrad
@@ -38,4 +39,6 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "SparseAdam",
+    "lr_scheduler",
+    "swa_utils",
 ]

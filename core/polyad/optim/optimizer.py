@@ -89,6 +89,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         self._hooks: dict[str, dict[int, Callable[..., Any]]] = {}
+        self._stepped = False  # schedules warn if they are stepped before
         groups: list[Any] = list(params)
         if not groups:
             raise ArgumentError(
@@ -165,7 +166,7 @@ class Optimizer:
 
     def _check_param(self, label: str, param: Tensor) -> None:
         name = type(self).__name__
-        if not param.is_leaf:
+        if not (param.is_leaf or param.retains_grad or self.defaults.get("differentiable")):
             raise ArgumentError(
                 f"{name}: {label} is no leaf but the result of an operation, so a step would train nothing",
                 operands={label: param},
@@ -425,6 +426,7 @@ def _with_hooks(step: Step) -> Step:
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._stepped = True
         if not (self._hooks or thread.watchers) or type(self).step is not call:
             return step(self, *args, **kwargs)
         for hook in self._hooks_of("step_pre"):
@@ -446,6 +448,9 @@ def _with_hooks(step: Step) -> Step:
         return result
 
     return call  # type: ignore[return-value]
+
+
+Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]
 
 
 def _for_param(param: Tensor, entry: str, value: Any) -> Any:

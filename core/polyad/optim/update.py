@@ -151,24 +151,26 @@ def _in_chunks(
     """As `_alone` for each row, with small parameters together and, where there is no kernel, large parameters cut."""
     chunk = rows[0][0]._type.backend.chunk
     scalars = [place for place, operand in enumerate(rows[0]) if operand._type.zero_dim]
-    packs: dict[Any, tuple[list[Row], list[int]]] = {}
+    cuts = plan.out_kernel is None and not any(place in scalars for place in targets)
+    packs: dict[Any, list[Row]] = {}
+    sizes: dict[Any, int] = {}
     for row in rows:
         size = math.prod(row[0]._array.shape)
         if size * 4 > chunk:
-            if plan.out_kernel is None and size > chunk and not any(place in scalars for place in targets):
+            if cuts and size > chunk:
                 _cut(op, plan, row, params, targets, line)
             else:
                 _alone(op, plan, row, params, targets, line)
             continue
-        key = tuple([_number(row[place]) for place in scalars])
-        members, sizes = packs.setdefault(key, ([], []))
-        if sum(sizes) + size > chunk:
-            _pack(op, plan, members, sizes, params, targets, line)
-            members, sizes = packs[key] = ([], [])
-        members.append(row)
-        sizes.append(size)
-    for members, sizes in packs.values():
-        _pack(op, plan, members, sizes, params, targets, line)
+        key = tuple([_number(row[place]) for place in scalars]) if scalars else None
+        total = sizes.get(key, 0) + size
+        if total > chunk:
+            _pack(op, plan, packs.pop(key), params, targets, line)
+            total = size
+        sizes[key] = total
+        packs.setdefault(key, []).append(row)
+    for members in packs.values():
+        _pack(op, plan, members, params, targets, line)
 
 
 def _cut(op: Op, plan: Plan, row: Row, params: tuple[Any, ...], targets: Sequence[int], line: str) -> None:
@@ -244,7 +246,6 @@ def _pack(
     op: Op,
     plan: Plan,
     rows: Sequence[Row],
-    sizes: Sequence[int],
     params: tuple[Any, ...],
     targets: Sequence[int],
     line: str,

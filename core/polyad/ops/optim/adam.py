@@ -5,28 +5,12 @@ Their ops count the step themselves: a ``step`` operand is a 0-d float32 tensor,
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...dispatch.op import composite
 from ...dtypes import DType, float64
 from ...tensor import Tensor
-from .steps import Shape, bias_correction, check_shapes, decay, elementwise, moments, written_over
+from .steps import bias_correction, decay, moments, step
 
 
-def _adam_shape(
-    param: Shape, grad: Shape, exp_avg: Shape, exp_avg_sq: Shape, step: Shape, *params: Any
-) -> tuple[Shape, ...]:
-    check_shapes("adam_step", param, grad=grad, exp_avg=exp_avg, exp_avg_sq=exp_avg_sq)
-    return param, param, param, step
-
-
-@composite(
-    dtype=written_over("adam_step", 0, 2, 3, 4),
-    structure=elementwise,
-    shape=_adam_shape,
-    outputs=("new_param", "new_exp_avg", "new_exp_avg_sq", "new_step"),
-    method=False,
-)
+@step("param", "exp_avg", "exp_avg_sq", "step", scalars=("step",))
 def _adam_step(
     param: Tensor,
     grad: Tensor,
@@ -42,28 +26,13 @@ def _adam_step(
     maximize: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Adam (Kingma and Ba 2015); with *decoupled* weight decay, AdamW (Loshchilov and Hutter 2019)."""
-    param, direction = decay(param, grad, lr, weight_decay, decoupled, maximize)
+    param, grad = decay(param, grad, lr, weight_decay, decoupled, maximize)
     step = step + 1
-    exp_avg, exp_avg_sq = moments(direction, exp_avg, exp_avg_sq, beta1, beta2)
+    exp_avg, exp_avg_sq = moments(grad, exp_avg, exp_avg_sq, beta1, beta2)
     return _descend(param, exp_avg, exp_avg_sq, step, lr, beta1, beta2, eps), exp_avg, exp_avg_sq, step
 
 
-def _amsgrad_shape(
-    param: Shape, grad: Shape, exp_avg: Shape, exp_avg_sq: Shape, max_exp_avg_sq: Shape, step: Shape, *params: Any
-) -> tuple[Shape, ...]:
-    check_shapes(
-        "amsgrad_step", param, grad=grad, exp_avg=exp_avg, exp_avg_sq=exp_avg_sq, max_exp_avg_sq=max_exp_avg_sq
-    )
-    return param, param, param, param, step
-
-
-@composite(
-    dtype=written_over("amsgrad_step", 0, 2, 3, 4, 5),
-    structure=elementwise,
-    shape=_amsgrad_shape,
-    outputs=("new_param", "new_exp_avg", "new_exp_avg_sq", "new_max_exp_avg_sq", "new_step"),
-    method=False,
-)
+@step("param", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step", scalars=("step",))
 def _amsgrad_step(
     param: Tensor,
     grad: Tensor,
@@ -80,9 +49,9 @@ def _amsgrad_step(
     maximize: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Adam whose step never grows again where the second moment shrinks (Reddi et al. 2018)."""
-    param, direction = decay(param, grad, lr, weight_decay, decoupled, maximize)
+    param, grad = decay(param, grad, lr, weight_decay, decoupled, maximize)
     step = step + 1
-    exp_avg, exp_avg_sq = moments(direction, exp_avg, exp_avg_sq, beta1, beta2)
+    exp_avg, exp_avg_sq = moments(grad, exp_avg, exp_avg_sq, beta1, beta2)
     max_exp_avg_sq = max_exp_avg_sq.maximum(exp_avg_sq)
     param = _descend(param, exp_avg, max_exp_avg_sq, step, lr, beta1, beta2, eps)
     return param, exp_avg, exp_avg_sq, max_exp_avg_sq, step

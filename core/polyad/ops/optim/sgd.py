@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...dispatch.op import composite
 from ...tensor import Tensor
-from .steps import Shape, check_shapes, direction, elementwise, written_over
+from .steps import direction, step
 
 
-def _sgd_shape(param: Shape, grad: Shape, *params: Any) -> Shape:
-    check_shapes("sgd_step", param, grad=grad)
-    return param
-
-
-@composite(dtype=written_over("sgd_step", 0), structure=elementwise, shape=_sgd_shape, method=False)
+@step("param")
 def _sgd_step(param: Tensor, grad: Tensor, lr: float, weight_decay: float, maximize: bool) -> Tensor:
     """``param - lr * grad``, with ``weight_decay * param`` added to the gradient; with *maximize* it goes uphill."""
-    _sgd_shape(param._array.shape, grad._array.shape)  # they must be the same, not broadcast
     return param - direction(param, grad, weight_decay, maximize) * lr
 
 
-def _sgd_momentum_shape(param: Shape, grad: Shape, momentum_buffer: Shape, *params: Any) -> tuple[Shape, ...]:
-    check_shapes("sgd_momentum_step", param, grad=grad, momentum_buffer=momentum_buffer)
-    return param, param
-
-
-@composite(
-    dtype=written_over("sgd_momentum_step", 0, 2),
-    structure=elementwise,
-    shape=_sgd_momentum_shape,
-    outputs=("new_param", "new_momentum_buffer"),
-    method=False,
-)
+@step("param", "momentum_buffer")
 def _sgd_momentum_step(
     param: Tensor,
     grad: Tensor,
@@ -45,10 +25,7 @@ def _sgd_momentum_step(
     maximize: bool,
 ) -> tuple[Tensor, Tensor]:
     """Stochastic gradient descent with (Nesterov) momentum (Sutskever et al. 2013)."""
-    direction = direction(param, grad, weight_decay, maximize)
-    momentum_buffer = momentum_buffer * momentum + direction * (1 - dampening)
-    if nesterov:
-        direction = direction + momentum_buffer * momentum
-    else:
-        direction = momentum_buffer
-    return param - direction * lr, momentum_buffer
+    grad = direction(param, grad, weight_decay, maximize)
+    momentum_buffer = momentum_buffer * momentum + grad * (1 - dampening)
+    along = grad + momentum_buffer * momentum if nesterov else momentum_buffer
+    return param - along * lr, momentum_buffer

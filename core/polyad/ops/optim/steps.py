@@ -70,7 +70,8 @@ def step(*written: str, scalars: tuple[str, ...] = (), structure: Structure = el
 
         def shape(*given: Any) -> Any:
             check_shapes(name, given[0], **{operand: given[place] for operand, place in zip(arrays, places)})
-            return given[0] if len(written) == 1 else (given[0],) * len(written)
+            results = tuple([given[operands.index(operand)] for operand in written])
+            return results[0] if len(written) == 1 else results
 
         @functools.wraps(definition)
         def checked(*args: Any) -> Any:
