@@ -27,8 +27,8 @@ class Adagrad(Optimizer):
         initial_accumulator_value: what the sums of squares begin with.
         eps: added to the denominator.
         maximize: go uphill.
-        foreach, fused: hints that change no result: all parameters of a group are stepped together, and the count of
-            steps is on their device.
+        foreach, fused: hints that change no result: the parameters of a group are stepped together, and
+            their count of steps is on their device.
         differentiable: record the step; see `SGD`.
 
     Raises:

@@ -26,8 +26,8 @@ class Adamax(Optimizer):
         eps: added to the denominator.
         weight_decay: strength of the L2 penalty.
         maximize: go uphill.
-        foreach, capturable: hints that change no result: all parameters of a group are stepped together, and the count of
-            steps is on their device.
+        foreach, capturable: hints that change no result: the parameters of a group are stepped together, and
+            their count of steps is on their device.
         differentiable: record the step; see `SGD`.
 
     Raises:

@@ -28,8 +28,8 @@ class NAdam(Optimizer):
         momentum_decay: how slowly the momentum grows to betas[0].
         decoupled_weight_decay: shrink the parameters instead of adding to the gradient.
         maximize: go uphill.
-        foreach, capturable: hints that change no result: all parameters of a group are stepped together, and the count of
-            steps is on their device.
+        foreach, capturable: hints that change no result: the parameters of a group are stepped together, and
+            their count of steps is on their device.
         differentiable: record the step; see `SGD`.
 
     Raises:

@@ -224,7 +224,7 @@ class Optimizer:
         return rows
 
     def _scalars(self, group: dict[str, Any], *names: str) -> list[tuple[Tensor, ...]]:
-        """For each parameter with a gradient its 0-d state of these names, in the order of `_rows`, which comes first."""
+        """For each parameter with a gradient its 0-d state of these names, in the order of `_rows`, which make it."""
         return [
             tuple([self.state[param][name] for name in names]) for param in group["params"] if param._grad is not None
         ]

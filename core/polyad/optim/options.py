@@ -15,7 +15,9 @@ class HintError(PolyadError, RuntimeError):
     """Options that contradict each other."""
 
 
-def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, below: float | None = None, most: float = math.inf) -> None:
+def check_number(
+    optimizer: str, name: str, value: Any, least: float = 0.0, below: float | None = None, most: float = math.inf
+) -> None:
     """Raise unless an option is a number (or a tensor of one element) in [least, below), and at most *most*.
 
     Raises:

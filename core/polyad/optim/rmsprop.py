@@ -34,8 +34,8 @@ class RMSprop(Optimizer):
         momentum: how much of the last step's direction is kept.
         centered: divide by the gradient's standard deviation.
         maximize: go uphill.
-        foreach, capturable: hints that change no result: all parameters of a group are stepped together, and the count of
-            steps is on their device.
+        foreach, capturable: hints that change no result: the parameters of a group are stepped together, and
+            their count of steps is on their device.
         differentiable: record the step; see `SGD`.
 
     Raises:

@@ -27,8 +27,8 @@ class Rprop(Optimizer):
         etas: by how much a step shrinks, and by how much it grows.
         step_sizes: the smallest and the largest step.
         maximize: go uphill.
-        foreach, capturable: hints that change no result: all parameters of a group are stepped together, and the count of
-            steps is on their device.
+        foreach, capturable: hints that change no result: the parameters of a group are stepped together, and
+            their count of steps is on their device.
         differentiable: record the step; see `SGD`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Averages of a model's parameters over training: stochastic weight averaging (Izmailov et al. 2018) and moving averages.
+"""Averages of a model over its training: stochastic weight averaging (Izmailov et al. 2018) and moving averages.
 
 The averaged model is a module of its own; batch normalization needs its statistics computed again for it (`update_bn`).
 """
@@ -177,7 +177,7 @@ class AveragedModel(Module):
         mine, theirs = ([*_averaged(module, self.use_buffers)] for module in (self.module, model))
         if [tuple(tensor.shape) for tensor in mine] != [tuple(tensor.shape) for tensor in theirs]:
             raise ArgumentError(
-                "AveragedModel.update_parameters: the model has other parameters than the averages; nothing was changed",
+                "AveragedModel.update_parameters: other parameters than those of the averages; nothing was changed",
                 notes={"averages": f"{len(mine)} tensors", "model": f"{len(theirs)} tensors"},
                 fix="pass the model of which the averages were made",
             )

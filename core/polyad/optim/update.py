@@ -35,6 +35,9 @@ def update(
     the user's line, for the messages about tensors that were changed in place.
     """
     op = op_of(declared)
+    elementwise = op.structure.dims is not None
+    if elementwise:
+        _check_shapes(op, rows, params)
     if state.modes or state.grad_enabled:
         for row in rows:
             _called(op, row, params, targets)
@@ -48,10 +51,6 @@ def update(
             by_plan[plan] = [row]
         else:
             found.append(row)
-    elementwise = op.structure.dims is not None
-    if elementwise:
-        for members in by_plan.values():
-            _check_shapes(op, members, params)
     for plan, members in by_plan.items():
         if elementwise and members[0][0]._type.backend.chunk and not members[0][0]._type.zero_dim:
             _in_chunks(op, plan, members, params, targets, line)

@@ -67,19 +67,22 @@ def step(*written: str, scalars: tuple[str, ...] = (), structure: Structure = el
         operands = _operands(definition)
         arrays = [operand for operand in operands[1:] if operand not in scalars]
         places = [operands.index(operand) for operand in arrays]
+        over = [operands.index(operand) for operand in written]
 
         def shape(*given: Any) -> Any:
             check_shapes(name, given[0], **{operand: given[place] for operand, place in zip(arrays, places)})
-            results = tuple([given[operands.index(operand)] for operand in written])
-            return results[0] if len(written) == 1 else results
+            return given[over[0]] if len(over) == 1 else tuple([given[at] for at in over])
 
         @functools.wraps(definition)
         def checked(*args: Any) -> Any:
             shape(*[args[place]._array.shape for place in range(len(operands))])  # not broadcast
-            return definition(*args)
+            results = definition(*args)
+            if len(over) == 1:
+                return _of_dtype(results, args[over[0]])
+            return tuple([_of_dtype(result, args[at]) for result, at in zip(results, over, strict=True)])
 
         return composite(
-            dtype=written_over(name, *[operands.index(operand) for operand in written]),
+            dtype=written_over(name, *over),
             structure=structure,
             shape=shape,
             outputs=tuple([f"new_{operand}" for operand in written]) if len(written) > 1 else (),
@@ -111,6 +114,12 @@ def rates(*written: str, gives: tuple[str, ...]) -> Callable[[F], F]:
         )(definition)
 
     return wrap
+
+
+def _of_dtype(result: Tensor, operand: Tensor) -> Tensor:
+    # A 0-d parameter of a half type takes the dtype of rates, which are 0-d too.
+    dtype = operand._type.dtype
+    return result if result._type.dtype is dtype else result.to(dtype)
 
 
 def _operands(definition: Callable[..., Any]) -> list[str]:

@@ -234,7 +234,8 @@ class OneCycleLR(_WithMomentum):
             )
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ArgumentError(
-                f"OneCycleLR: pct_start must be a float between 0 and 1, not {pct_start}", fix="choose another pct_start"
+                f"OneCycleLR: pct_start must be a float between 0 and 1, not {pct_start}",
+                fix="choose another pct_start",
             )
         if anneal_strategy not in ("cos", "linear"):
             raise ArgumentError(

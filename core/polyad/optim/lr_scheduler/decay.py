@@ -31,7 +31,9 @@ class StepLR(Multiplying):
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         if not step_size > 0:
-            raise ArgumentError(f"StepLR: step_size must be at least 1, not {step_size}", fix="choose another step_size")
+            raise ArgumentError(
+                f"StepLR: step_size must be at least 1, not {step_size}", fix="choose another step_size"
+            )
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -187,9 +189,7 @@ class PolynomialLR(Multiplying):
     [0.25]
     """
 
-    def __init__(
-        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)

@@ -68,9 +68,7 @@ class LambdaLR(_ByFunction):
     def get_lr(self) -> list[Any]:
         """The initial rates times the functions' values."""
         self._warn_outside_of_step()
-        return [
-            base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)
-        ]
+        return [base * function(self.last_epoch) for function, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_ByFunction):

@@ -57,7 +57,10 @@ class ReduceLROnPlateau(LRScheduler):
                 f"ReduceLROnPlateau: factor must be below 1, not {factor}", fix="choose another factor, such as 0.1"
             )
         check_optimizer("ReduceLROnPlateau", optimizer)
-        for name, value, allowed in (("mode", mode, ("min", "max")), ("threshold_mode", threshold_mode, ("rel", "abs"))):
+        for name, value, allowed in (
+            ("mode", mode, ("min", "max")),
+            ("threshold_mode", threshold_mode, ("rel", "abs")),
+        ):
             if value not in allowed:
                 raise ArgumentError(
                     f"ReduceLROnPlateau: {name} must be {' or '.join(map(repr, allowed))}, not {value!r}",
@@ -129,4 +132,3 @@ class ReduceLROnPlateau(LRScheduler):
         else:
             limit = best - self.threshold if self.mode == "min" else best + self.threshold
         return value < limit if self.mode == "min" else value > limit
-
