@@ -94,4 +94,7 @@ class ASGD(Optimizer):
         update(_asgd_step, rows, (lambd, group["weight_decay"], group["maximize"]), (0, 2), line)
         # The size and the share are those of the next step.
         options = (float(group["lr"]), lambd, group["alpha"], group["t0"])
-        advance(_asgd_rates, self._scalars(group, "step", "eta", "mu"), options, line)
+        rates = advance(_asgd_rates, self._scalars(group, "step"), options, line)
+        for (eta, mu), (new_eta, new_mu) in zip(self._scalars(group, "eta", "mu"), rates, strict=True):
+            eta.copy_(new_eta)
+            mu.copy_(new_mu)

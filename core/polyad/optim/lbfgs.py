@@ -1,4 +1,4 @@
-"""L-BFGS: steps along an estimate of the inverse Hessian, with a line search (Nocedal and Wright 2006, chapters 3, 7)."""
+"""L-BFGS: Newton's method with an estimated inverse Hessian (Nocedal and Wright 2006, chapters 3 and 7)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...tensor import Tensor
+from ..pointwise.where import where
 from .steps import direction, rates, step, wide
 
 
@@ -24,13 +25,10 @@ def _asgd_step(
     return param, ax + (param - ax) * wide(mu)
 
 
-@rates("step", "eta", "mu", gives=())
-def _asgd_rates(
-    step: Tensor, eta: Tensor, mu: Tensor, lr: float, lambd: float, alpha: float, t0: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The count, the size and the share of the next step."""
+@rates("step", gives=("eta", "mu"))
+def _asgd_rates(step: Tensor, lr: float, lambd: float, alpha: float, t0: float) -> tuple[Tensor, Tensor, Tensor]:
+    """The count, and the size and the share of the next step."""
     step = step + 1
     count = wide(step)
-    new_eta = (count * (lambd * lr) + 1) ** -alpha * lr
-    new_mu = 1 / (count - t0).clamp_min(1)
-    return step, new_eta.to(eta._type.dtype), new_mu.to(mu._type.dtype)
+    past = count - t0
+    return step, lr / (count * (lambd * lr) + 1) ** alpha, 1 / where(past > 1, past, 1.0)

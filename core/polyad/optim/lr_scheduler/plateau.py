@@ -103,7 +103,7 @@ class ReduceLROnPlateau(LRScheduler):
         if groups != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise OptionError(
-                    f"ReduceLROnPlateau.step: min_lr has {len(self.min_lrs)} entries, and the optimizer {groups} groups",
+                    f"ReduceLROnPlateau.step: min_lr has {len(self.min_lrs)} entries, the optimizer {groups} groups",
                     fix="append an entry to scheduler.min_lrs for each group that was added",
                 )
             self.min_lrs = [self.default_min_lr] * groups

@@ -79,7 +79,7 @@ class LRScheduler:
         return {key: value for key, value in self.__dict__.items() if key not in self._unsaved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where *state_dict* was taken; the optimizer's own state is loaded apart. It fits, or nothing is changed.
+        """Go on where *state_dict* was taken; the optimizer has a state of its own. It fits, or nothing is changed.
 
         Raises:
             TypeError: it is no dict.
