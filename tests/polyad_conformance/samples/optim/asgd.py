@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyad.dtypes import float32
+from polyad.dtypes import float32, float64
 
 from ...sample import REAL_FLOATS, ErrorCase, always, same
 from . import largest, rate_samples, samples
