@@ -99,11 +99,11 @@ class Adafactor(Optimizer):
     def _new_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         if param.dim() < 2:
             return {"step": new_step(param), "variance": zeros_like(param)}
-        shape, like = list(param.shape), {"dtype": param.dtype, "device": param.device}
+        shape = list(param.shape)
         return {
             "step": new_step(param),
-            "row_var": zeros([*shape[:-1], 1], **like),
-            "col_var": zeros([*shape[:-2], 1, shape[-1]], **like),
+            "row_var": zeros([*shape[:-1], 1], dtype=param.dtype, device=param.device),
+            "col_var": zeros([*shape[:-2], 1, shape[-1]], dtype=param.dtype, device=param.device),
         }
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
@@ -124,8 +124,8 @@ class Adafactor(Optimizer):
                 group["maximize"],
             )
             if param.dim() < 2:
-                row = (param, param._grad, state["variance"], state["step"])
-                update(_adafactor_vector_step, [row], options, (0, 2, 3), line)
+                vector = (param, param._grad, state["variance"], state["step"])
+                update(_adafactor_vector_step, [vector], options, (0, 2, 3), line)
             else:
-                row = (param, param._grad, state["row_var"], state["col_var"], state["step"])
-                update(_adafactor_step, [row], options, (0, 2, 3, 4), line)
+                matrix = (param, param._grad, state["row_var"], state["col_var"], state["step"])
+                update(_adafactor_step, [matrix], options, (0, 2, 3, 4), line)

@@ -199,7 +199,7 @@ class LBFGS(Optimizer):
             inverses.append(1.0 / curvature)
             state["H_diag"] = curvature / change.dot(change)
         # The recursion of two loops: Nocedal and Wright, algorithm 7.4.
-        direction = -gradient
+        direction: Tensor = -gradient
         shares = []
         for change, step, inverse in zip(reversed(changes), reversed(steps), reversed(inverses), strict=True):
             share = step.dot(direction) * inverse

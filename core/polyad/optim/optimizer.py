@@ -216,10 +216,12 @@ class Optimizer:
             grad = param._grad
             if grad is None:
                 continue
-            state = self.state[param]
-            if names and not state:
-                state.update(self._new_state(param, group))
-            row = (param, grad, *[state[name] for name in names])
+            row: tuple[Tensor, ...] = (param, grad)
+            if names:
+                state = self.state[param]
+                if not state:
+                    state.update(self._new_state(param, group))
+                row = (*row, *[state[name] for name in names])
             rows.append(tuple(map(_real, row)) if param._type.dtype.is_complex else row)
         return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ops.creation.factories import zeros_like
@@ -102,12 +103,11 @@ class RMSprop(Optimizer):
         names = ["square_avg", *["grad_avg"] * centered, *["momentum_buffer"] * (momentum > 0)]
         last = (group["weight_decay"], group["maximize"])
         options = (float(group["lr"]), group["alpha"], group["eps"], *(momentum,) * (momentum > 0), *last)
-        step = _STEPS[centered, momentum > 0]
-        update(step, self._rows(group, *names), options, (0, *range(2, len(names) + 2)), line)
+        update(_STEPS[centered, momentum > 0], self._rows(group, *names), options, (0, *range(2, len(names) + 2)), line)
         advance(_step_count, self._scalars(group, "step"), (), line)
 
 
-_STEPS = {
+_STEPS: dict[tuple[bool, bool], Callable[..., Any]] = {
     (False, False): _rmsprop_step,
     (False, True): _rmsprop_momentum_step,
     (True, False): _rmsprop_centered_step,

@@ -92,8 +92,7 @@ class SGD(Optimizer):
         lr, decay, maximize = float(group["lr"]), group["weight_decay"], group["maximize"]
         momentum, dampening, nesterov = group["momentum"], group["dampening"], group["nesterov"]
         if not momentum:
-            rows = [(param, param._grad) for param in group["params"] if param._grad is not None]
-            update(_sgd_step, rows, (lr, decay, maximize), (0,), line)
+            update(_sgd_step, self._rows(group), (lr, decay, maximize), (0,), line)
             return
         first, others = [], []
         for param in group["params"]:

@@ -81,7 +81,8 @@ def get_swa_avg_fn() -> Average:
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+        mean: Tensor = averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+        return mean
 
     return swa_update
 
@@ -239,8 +240,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device | str | int |
     finally:
         for module, momentum in momenta.items():
             module.momentum = momentum
-        for module, training in modes:
-            module.training = training
+        for part, training in modes:
+            part.training = training
 
 
 class SWALR(LRScheduler):

@@ -270,6 +270,6 @@ def _pack(
         arrays.append(window.flat)
     _compute(op, plan, first, arrays, params, targets)
     for place in targets:
-        window = windows[place]
-        backend.copy_all(columns[place], [arrays[place]] * len(rows) if window is None else window.parts)
+        of_rows = windows[place]
+        backend.copy_all(columns[place], [arrays[place]] * len(rows) if of_rows is None else of_rows.parts)
         _wrote(op, [row[place] for row in rows], line)
