@@ -20,6 +20,7 @@ from ..state import NO_MODES, state
 from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
+from .autocast import cast_call, looks
 from .modes import through_modes
 from .out import write_out, wrote_directly
 from .plan import describe_failure, find_plan
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{plain}{out}    modes_ = state.modes
+{plain}{out}{casts}    modes_ = state.modes
     if modes_:
         return through_modes(op, ({values}))
 """
@@ -38,6 +39,11 @@ def {name}({signature}):
 _OUT = """\
     if out is not None:
         return out if wrote_directly(op, out, ({values})) else write_out(out, op.call({values}))
+"""
+
+_CASTS = """\
+    if state.autocast is not None:
+        return cast_call(op.call, {cast_name!r}, {values})
 """
 
 _TENSOR = """\
@@ -87,10 +93,11 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
+        "cast_call": cast_call,
         "__name__": __name__,
     }  # fmt: skip
 
-    return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
+    return generated(definition, op.signature, filename, scope, lambda: _source(op, definition, scope))
 
 
 def generated(
@@ -132,7 +139,7 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
     return compile_caller()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _source(op: Op, definition: Callable[..., Any]) -> str:
+def _source(op: Op, definition: Callable[..., Any], scope: dict[str, Any]) -> str:
     """The source of *op*'s caller."""
     unpack, keys, arguments, needs = "", [], [], []
     for name, given in op.operands.items():
@@ -168,6 +175,7 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
         signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
         plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
         out=_OUT.format(values=names) if op.takes_out else "",
+        casts=_CASTS.format(cast_name=op.name, values=names) if looks(op.name, scope["compile_caller"]) else "",
         values=names,
         unpack=unpack,
         key=", ".join(keys) if len(keys) == 1 else "(" + ", ".join(keys) + ")",

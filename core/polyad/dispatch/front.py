@@ -20,8 +20,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError
+from ..state import state
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
+from .autocast import cast_call, looks
 from .caller import generated, plain_values
 from .out import write_created, write_out, write_sequence, wrote_directly
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 _BODY = """\
 def {name}({signature}):
-{spread}{names}{values}{dtype}    try:
+{spread}{names}{casts}{values}{dtype}    try:
 {call}
     except Exception as error_:
         problem_ = explained_({name!r}, signature_, {given}, error_)
@@ -42,6 +44,11 @@ def {name}({signature}):
 _NAMES = """\
     if {asked}:
         return renamed_(call_, signature_, names_, {given}, others_)
+"""
+
+_CASTS = """\
+    if state_.autocast is not None{alone}:
+        return cast_call_(call_, {name!r}, {arguments})
 """
 
 _SPREAD = """\
@@ -97,6 +104,7 @@ def front(
         "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
         "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
+        "state_": state, "cast_call_": cast_call,
         "__name__": __name__,
     }  # fmt: skip
 
@@ -110,6 +118,13 @@ def front(
             signature=", ".join(_parts(signature, bool(other_names))),
             spread=_SPREAD.format(name=spread) if spread else "",
             names=_NAMES.format(asked=asked, given=given) if other_names else "",
+            casts=_CASTS.format(
+                name=definition.__name__,
+                alone=" and out is None" if "out" in parameters else "",
+                arguments=arguments,
+            )
+            if looks(definition.__name__, scope["compile_caller"])
+            else "",
             values=plain_values(definition.__name__, signature),
             dtype=_DTYPE_OF_OUT if dtype_of_out else "",
             call=(_OUT if "out" in parameters else "        return definition_({arguments})").format(
