@@ -105,6 +105,8 @@ class GradScaler:
         self._max_skips = max_skips
         self._skips = 0
         self._optimizers: dict[int, tuple[Any, _Stage, list[str]]] = {}
+        self._divided: set[int] = set()  # optimizers whose gradients were divided before the last update, not stepped
+        self._scaled_by: float | None = None  # the scale of the loss that gradients come from
         self.last_skip: list[str] = []
 
     def scale(self, outputs: Any) -> Any:
@@ -115,6 +117,8 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
+            self._scaled_by = self._scale_value
+            self._divided.clear()
             return outputs * self._scale_on(outputs.device)
         if isinstance(outputs, Iterable) and not isinstance(outputs, (str, bytes)):
             scaled = [self.scale(output) for output in outputs]
@@ -141,6 +145,7 @@ class GradScaler:
                 notes={"optimizer": type(optimizer).__name__},
                 fix="call unscale_(), step() and update() in this order, once each, after backward()",
             )
+        self._check_order("unscale_", optimizer)
         names = self._unscale(optimizer)
         self._optimizers[id(optimizer)] = (optimizer, _Stage.UNSCALED, names)
 
@@ -152,7 +157,8 @@ class GradScaler:
             What the optimizer's step returned; None if it was skipped.
 
         Raises:
-            RuntimeError: it was called for the optimizer since the last `update`, or there is a closure.
+            RuntimeError: it was called for the optimizer since the last `update`, there is a closure, or `update` came
+                between the backward pass and this.
             AssertionError: no parameter has a gradient.
         """
         if not self._enabled:
@@ -176,6 +182,7 @@ class GradScaler:
                 fix="call scaler.scale(loss).backward() before",
             )
         if stage is _Stage.READY:
+            self._check_order("step", optimizer)
             names = self._unscale(optimizer)
         if not any(stage is _Stage.STEPPED for _, stage, _ in self._optimizers.values()):
             self.last_skip = []
@@ -218,6 +225,7 @@ class GradScaler:
                     if grown <= 3.4028234663852886e38:
                         self._set_scale(grown)
                     self._growth_tracker = 0
+        self._divided |= {key for key, (_, stage, _) in self._optimizers.items() if stage is _Stage.UNSCALED}
         self._optimizers = {}
         if self._max_skips is not None and self._skips >= self._max_skips:
             skips, self._skips = self._skips, 0
@@ -230,6 +238,23 @@ class GradScaler:
 
     def _known(self, optimizer: Any) -> tuple[Any, _Stage, list[str]]:
         return self._optimizers.get(id(optimizer), (optimizer, _Stage.READY, []))
+
+    def _check_order(self, method: str, optimizer: Any) -> None:
+        """Raise where update() came between the backward pass and the division of its gradients."""
+        wrong = None
+        if id(optimizer) in self._divided:
+            wrong = "update() was called after unscale_() and before step(), so the gradients would be divided twice"
+        elif self._scaled_by is not None and self._scaled_by != self._scale_value:
+            wrong = (
+                f"update() has changed the scale from {self._scaled_by:g} to {self._scale_value:g} since the loss was "
+                "scaled, so the gradients would be divided by the wrong one"
+            )
+        if wrong:
+            raise OrderError(
+                f"GradScaler.{method}: {wrong}",
+                notes={"optimizer": type(optimizer).__name__},
+                fix="call update() once, after all optimizers have been stepped",
+            )
 
     @no_grad()
     def _unscale(self, optimizer: Any) -> list[str]:

@@ -20,7 +20,7 @@ from ..state import NO_MODES, state
 from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .autocast import cast_call, looks
+from .autocast import cast_call, looks, without_casts
 from .modes import through_modes
 from .out import write_out, wrote_directly
 from .plan import describe_failure, find_plan
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{plain}{out}{casts}    modes_ = state.modes
+{plain}{casts}{out}    modes_ = state.modes
     if modes_:
         return through_modes(op, ({values}))
 """
@@ -43,7 +43,12 @@ _OUT = """\
 
 _CASTS = """\
     if state.autocast is not None:
-        return cast_call(op.call, {cast_name!r}, {values})
+{writes}        return cast_call(op.call, {cast_name!r}, {values})
+"""
+
+_WRITES = """\
+        if out is not None:
+            return without_casts(op.call)({values} out=out)
 """
 
 _TENSOR = """\
@@ -93,7 +98,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
-        "cast_call": cast_call,
+        "cast_call": cast_call, "without_casts": without_casts,
         "__name__": __name__,
     }  # fmt: skip
 
@@ -175,7 +180,11 @@ def _source(op: Op, definition: Callable[..., Any], scope: dict[str, Any]) -> st
         signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
         plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
         out=_OUT.format(values=names) if op.takes_out else "",
-        casts=_CASTS.format(cast_name=op.name, values=names) if looks(op.name, scope["compile_caller"]) else "",
+        casts=_CASTS.format(
+            cast_name=op.name, values=names, writes=_WRITES.format(values=names) if op.takes_out else ""
+        )
+        if looks(op.name, scope["compile_caller"])
+        else "",
         values=names,
         unpack=unpack,
         key=", ".join(keys) if len(keys) == 1 else "(" + ", ".join(keys) + ")",

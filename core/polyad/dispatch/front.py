@@ -23,7 +23,7 @@ from ..errors import ArgumentTypeError
 from ..state import state
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
-from .autocast import cast_call, looks
+from .autocast import cast_call, looks, without_casts
 from .caller import generated, plain_values
 from .out import write_created, write_out, write_sequence, wrote_directly
 
@@ -47,8 +47,13 @@ _NAMES = """\
 """
 
 _CASTS = """\
-    if state_.autocast is not None{alone}:
-        return cast_call_(call_, {name!r}, {arguments})
+    if state_.autocast is not None:
+{writes}        return cast_call_(call_, {name!r}, {arguments})
+"""
+
+_WRITES = """\
+        if out is not None:
+            return without_casts_(call_)({arguments}, out=out)
 """
 
 _SPREAD = """\
@@ -104,7 +109,7 @@ def front(
         "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
         "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
-        "state_": state, "cast_call_": cast_call,
+        "state_": state, "cast_call_": cast_call, "without_casts_": without_casts,
         "__name__": __name__,
     }  # fmt: skip
 
@@ -120,7 +125,7 @@ def front(
             names=_NAMES.format(asked=asked, given=given) if other_names else "",
             casts=_CASTS.format(
                 name=definition.__name__,
-                alone=" and out is None" if "out" in parameters else "",
+                writes=_WRITES.format(arguments=arguments) if "out" in parameters else "",
                 arguments=arguments,
             )
             if looks(definition.__name__, scope["compile_caller"])
