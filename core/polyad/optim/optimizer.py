@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
+from ..dispatch.arguments import explaining
 from ..dtypes import float32, float64, get_default_dtype
 from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
 from ..history.grad_mode import enable_grad, set_grad_enabled
@@ -69,6 +70,14 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Tensor, dict[str, Any]]
     param_groups: list[dict[str, Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let steps run their hooks, and polyad's own constructors say what is wrong with their arguments."""
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("polyad.optim.") and "__init__" in cls.__dict__:
+            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         name = type(self).__name__
@@ -180,11 +189,6 @@ class Optimizer:
             )
 
     # ----------------------------------------------------------------------------------------------------------- step
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once, by their gradients.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, PolyadError
+from ..errors import ArgumentError, ArgumentTypeError, PolyadError, wrong_type
 from ..tensor import Tensor
 
 __all__ = ["check_betas", "check_hints", "check_number", "check_numbers", "check_pair"]
@@ -31,6 +31,12 @@ def check_number(
         raise ArgumentTypeError(
             f"{optimizer}: {name} must be a number, not {given}", operands={name: value}, fix=f"pass a float as {name}"
         )
+    try:
+        value = float(value)
+    except OverflowError:
+        raise ArgumentError(
+            f"{optimizer}: {name} is too large for a float", operands={name: value}, fix=f"choose another {name}"
+        ) from None
     if not least <= value <= most or (below is not None and not value < below):
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
         allowed = f"between {least:g} and {most:g}" if most < math.inf else allowed
@@ -39,6 +45,9 @@ def check_number(
 
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:
     """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
+    for name in ("amsgrad", "centered", "nesterov", "maximize", "capturable", "differentiable", "foreach", "fused"):
+        if not isinstance(options.get(name), (bool, int, type(None))):
+            raise wrong_type(optimizer, name, options[name], "a bool")
     if options.get("fused") and options.get("foreach"):
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options.get("differentiable") and options.get("fused"):
