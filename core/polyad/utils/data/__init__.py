@@ -12,7 +12,7 @@ The names and their meaning are PyTorch's. The random order of a loader depends 
 """
 
 from polyad.utils.data.collate import default_collate, default_convert
-from polyad.utils.data.dataloader import DataLoader, get_worker_info
+from polyad.utils.data.dataloader import DataLoader
 from polyad.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -22,6 +22,7 @@ from polyad.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from polyad.utils.data.fetching import SkipSample
 from polyad.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -30,6 +31,7 @@ from polyad.utils.data.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from polyad.utils.data.workers.info import WorkerInfo, get_worker_info
 
 __all__ = [
     "BatchSampler",
@@ -40,11 +42,13 @@ __all__ = [
     "IterableDataset",
     "RandomSampler",
     "Sampler",
+    "SkipSample",
     "SequentialSampler",
     "Subset",
     "SubsetRandomSampler",
     "TensorDataset",
     "WeightedRandomSampler",
+    "WorkerInfo",
     "default_collate",
     "default_convert",
     "get_worker_info",
