@@ -12,10 +12,10 @@ import time
 
 import numpy as np
 import pytest
-import worker_datasets as data
-from fuzz import loaders
 
 import polyad
+import worker_datasets as data
+from fuzz import loaders
 from polyad.utils.data import DataLoader, TensorDataset, get_worker_info
 from polyad.utils.data.workers import transport
 
@@ -137,7 +137,19 @@ def test_persistent_workers_stay_and_take_new_epochs():
 
 
 def test_streams():
-    assert [x for x, _ in DataLoader(data.Stream(), batch_size=None, num_workers=2)] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert [x for x, _ in DataLoader(data.Stream(), batch_size=None, num_workers=2)] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+    ]
     batches = loaded(data.Stream(), batch_size=2, num_workers=2)
     assert [values for values, _ in batches] == [[0, 2], [1, 3], [4, 6], [5, 7], [8, 10], [9]]
     assert len({noise for _, noises in batches for noise in noises}) == 11
@@ -242,7 +254,9 @@ def test_no_shared_memory_is_reported():
 
 
 def test_what_cannot_be_sent_is_named():
-    with pytest.raises(TypeError, match=r"dataset\.parts\['bad'\] cannot be sent(.|\n)*multiprocessing_context=\"fork\""):
+    with pytest.raises(
+        TypeError, match=r"dataset\.parts\['bad'\] cannot be sent(.|\n)*multiprocessing_context=\"fork\""
+    ):
         iter(DataLoader(data.Unpicklable(), num_workers=1))
     with pytest.raises(TypeError, match="collate_fn cannot be sent"):
         iter(DataLoader(data.Squares(), num_workers=1, collate_fn=lambda samples: samples))
@@ -293,11 +307,13 @@ def test_nothing_outlives_what_is_killed(number):
 
 def test_a_program_without_an_entry_point_is_told(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent("""
+    program.write_text(
+        textwrap.dedent("""
         import worker_datasets as data
         from polyad.utils.data import DataLoader
         list(DataLoader(data.Squares(), num_workers=1, multiprocessing_context="spawn"))
-    """))
+    """)
+    )
     result = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60)
     assert result.returncode != 0
     assert "needs its entry point under" in result.stderr

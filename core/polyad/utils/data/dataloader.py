@@ -169,6 +169,8 @@ class DataLoader(Generic[T]):
         It counts the batches that the loop was given, not those that were read ahead. Between epochs it says where the
         next one begins, as far as generators decide that.
         """
+        if self._resumed is not None:
+            return dict(self._resumed)
         epoch = self._epoch
         return Epoch(self, None, probing=True).state() if epoch is None or epoch.ended else epoch.state()
 
@@ -213,7 +215,8 @@ def _check_workers(
 ) -> None:
     if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
         raise errors.ArgumentError(
-            f"DataLoader: num_workers is {num_workers!r}, not an int of at least 0", fix="pass 0 to read in this process"
+            f"DataLoader: num_workers is {num_workers!r}, not an int of at least 0",
+            fix="pass 0 to read in this process",
         )
     if timeout < 0:
         raise errors.ArgumentError(

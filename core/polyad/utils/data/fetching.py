@@ -14,7 +14,7 @@ from typing import Any
 from polyad import errors
 
 from .collate import default_collate, default_convert
-from .dataset import IterableDataset, Subset, TensorDataset
+from .dataset import IterableDataset, Subset, TensorDataset, gathers
 from .seeding import Randomness, mixed
 
 __all__ = ["SKIPPED", "Reader", "SkipSample", "StreamReader", "reader_of"]
@@ -52,7 +52,7 @@ class Reader:
         self._dataset = dataset
         self._collate = collate
         self._batching = batching
-        self._together = _gatherer(dataset) if batching else None
+        self._together = dataset.__getitems__ if batching and gathers(dataset) else None
         drawn = not (_is_plain(dataset) and collate in (default_collate, default_convert))
         self._randomness = Randomness(dataset, collate) if drawn else None
 
@@ -111,8 +111,8 @@ class Reader:
 class StreamReader:
     """Reads batches, or single samples, of a dataset without an index, from one process.
 
-    Generators that the dataset holds start from the epoch's seed, alike in all workers, so that workers that share out a
-    stream by an order that they draw agree on it. The global generators differ between workers.
+    Generators that the dataset holds start from the epoch's seed, alike in all workers, so that workers that share
+    out a stream by an order that they draw agree on it. The global generators differ between workers.
     """
 
     def __init__(
@@ -181,14 +181,6 @@ def note(error: Exception, what: str) -> None:
 
 class StoppedEarly(errors.PolyadError, RuntimeError):
     """A dataset raised StopIteration."""
-
-
-def _gatherer(dataset: Any) -> Callable[[Any], Sequence[Any]] | None:
-    """What reads a whole batch at once, where the dataset has it: a Subset has it only if its dataset has."""
-    inner = dataset
-    while type(inner) is Subset:
-        inner = inner.dataset
-    return getattr(dataset, "__getitems__", None) if getattr(inner, "__getitems__", None) is not None else None
 
 
 def _is_plain(dataset: Any) -> bool:

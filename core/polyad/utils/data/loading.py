@@ -19,6 +19,7 @@ from polyad.interop import generators as of_numpy
 from polyad.random.generator import Generator, default_generator
 
 from .dataset import IterableDataset
+from .distributed import DistributedSampler
 from .fetching import SKIPPED, StreamEnd, reader_of
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from .seeding import draw_seed, held_generators, restorer
@@ -31,7 +32,8 @@ __all__ = ["Epoch", "FromWorkers", "InProcess", "checked_state"]
 
 VERSION = 1
 _PLAIN_SAMPLERS = (
-    BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler, range, list, tuple
+    BatchSampler, DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler,
+    range, list, tuple,
 )  # fmt: skip
 """Samplers that draw from polyad's generators alone."""
 
@@ -52,7 +54,7 @@ class Epoch:
         self._next = 0
         self._ahead: set[int] = set()
         sampler = loader.batch_sampler if loader.batch_sampler is not None else loader.sampler
-        self._held = held_generators(loader.generator, sampler)
+        self._held = held_generators(loader.generator, sampler, but_of=loader.dataset)
         self._begin = _states(self._held, _is_plain(sampler))
         if probing:
             return
@@ -67,7 +69,7 @@ class Epoch:
             # A sampler may draw when it is first asked: so it is asked now, for the first batch.
             tasks = _tasks(loader, sampler, self._next)
             first = list(itertools.islice(tasks, 1))
-        ahead = self._ahead
+        ahead = frozenset(self._ahead)
         self.tasks = (task for task in itertools.chain(first, tasks) if task[0] not in ahead)
         self.to_skip = self._next if isinstance(loader.dataset, IterableDataset) else 0
 

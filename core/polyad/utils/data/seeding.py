@@ -80,10 +80,12 @@ class Randomness:
                 of_numpy.seed_generator(generator, own)
 
 
-def held_generators(*holders: Any) -> list[Any]:
-    """The generators that objects hold, in their attributes and in those of what they hold, in a fixed order."""
+def held_generators(*holders: Any, but_of: Any = None) -> list[Any]:
+    """The generators that objects hold, in their attributes and in those of what they hold, in a fixed order; without
+    those of *but_of*.
+    """
     found: list[Any] = []
-    seen: set[int] = {id(default_generator)}
+    seen: set[int] = {id(default_generator), id(but_of)}
     for holder in holders:
         _collect(holder, found, seen, 0)
     return found
