@@ -382,7 +382,10 @@ def _checkpoint_seeds() -> list[bytes]:
     args = {"data": "digits", "batch_size": 64, "lr": 0.003}
     whole = {"demo": 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 1,
              "history": [entry], "seed": 0, "random": random, "args": args}  # fmt: skip
-    return [_saved(whole)]
+    loader = polyad.utils.data.DataLoader(_digits(), batch_size=64, shuffle=True, generator=shuffling)
+    next(iter(loader))
+    middle = {"loader": loader.state_dict(), "tally": [2.5, 3, 64]}
+    return [_saved(whole), _saved({**whole, "demo": 2, "middle": middle})]
 
 
 @cache

@@ -171,10 +171,26 @@ def test_states_of_other_loaders_are_refused(state, error, words):
 
 
 def test_a_state_with_other_generators_is_refused():
-    fresh = loader(generator=False)
-    fresh.load_state_dict(loader().state_dict())
     with pytest.raises(ValueError, match="1 generators"):
-        iter(fresh)
+        loader(generator=False).load_state_dict(loader().state_dict())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {},
+        {"default": [1, 2], "held": [[1]]},
+        {"default": [1, 2], "held": [[1, 2.5]]},
+        {"default": [1, 2**64], "held": [[1, 2]]},
+        {"default": [1, 2], "held": [[1, 2]], "python": (3, (1, 2), None)},
+        {"default": [1, 2], "held": [[1, 2]], "numpy": {"bit_generator": "MT19937"}},
+        {"default": [1, 2], "held": 3},
+    ],
+)
+def test_generators_that_cannot_be_restored_are_refused(damage):
+    state = loader().state_dict()
+    with pytest.raises((TypeError, ValueError), match="generators"):
+        loader().load_state_dict({**state, "random": damage})
 
 
 def test_a_stream_goes_on_with_as_many_workers():

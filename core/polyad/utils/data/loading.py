@@ -6,6 +6,7 @@ An `Epoch` draws its seed and knows its batches by number and indices. `InProces
 
 from __future__ import annotations
 
+import copy
 import itertools
 import random
 import time
@@ -53,8 +54,8 @@ class Epoch:
         self.ended = False
         self._next = 0
         self._ahead: set[int] = set()
-        sampler = loader.batch_sampler if loader.batch_sampler is not None else loader.sampler
-        self._held = held_generators(loader.generator, sampler, but_of=loader.dataset)
+        sampler = _sampler_of(loader)
+        self._held = _held_by(loader)
         self._begin = _states(self._held, _is_plain(sampler))
         if probing:
             return
@@ -203,10 +204,20 @@ def _tasks(loader: DataLoader[Any], sampler: Any, begin: int) -> Iterator[tuple[
     return itertools.islice(enumerate(sampler), begin, None)
 
 
+def _sampler_of(loader: DataLoader[Any]) -> Any:
+    return loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+
+
+def _held_by(loader: DataLoader[Any]) -> list[Any]:
+    return held_generators(loader.generator, _sampler_of(loader), but_of=loader.dataset)
+
+
 def checked_state(loader: DataLoader[Any], state: Mapping[str, Any]) -> dict[str, Any]:
     """*state*, if the loader can go on from it."""
     wanted = {"version": int, "batches": int, "ahead": list, "random": dict}
     if not isinstance(state, Mapping) or not all(isinstance(state.get(name), cls) for name, cls in wanted.items()):
+        raise errors.wrong_type("DataLoader.load_state_dict", "state_dict", state, "what state_dict() gave")
+    if not (0 <= state["batches"] < 2**62 and all(type(number) is int for number in state["ahead"])):
         raise errors.wrong_type("DataLoader.load_state_dict", "state_dict", state, "what state_dict() gave")
     if state["version"] != VERSION:
         raise errors.ArgumentError(
@@ -221,6 +232,7 @@ def checked_state(loader: DataLoader[Any], state: Mapping[str, Any]) -> dict[str
                 f"and this loader has {name} {value!r}",
                 fix="make the loader as it was, or leave the state out and begin a new epoch",
             )
+    _check_states(state["random"], _held_by(loader))
     return dict(state)
 
 
@@ -254,13 +266,31 @@ def _states(held: list[Any], plain: bool) -> dict[str, Any]:
     return states
 
 
-def _set_states(states: Mapping[str, Any], held: list[Any]) -> None:
-    if len(states["held"]) != len(held):
+def _check_states(states: Mapping[str, Any], held: list[Any]) -> None:
+    """Raise unless *states* can be given to these generators; they stay where they are."""
+    found = states.get("held")
+    if isinstance(found, list) and len(found) != len(held):
         raise errors.ArgumentError(
-            f"DataLoader.load_state_dict: the state is of a loader with {len(states['held'])} generators, "
+            f"DataLoader.load_state_dict: the state is of a loader with {len(found)} generators, "
             f"and this loader has {len(held)}",
             fix="make the loader as it was, with generator= if it had one",
         )
+    try:
+        spare = {"default": Generator(), "python": random.Random(), "numpy": copy.deepcopy(of_numpy.the_global())}
+        for name in spare.keys() & states.keys():
+            _set_state(spare[name], states[name])
+        for generator, state in zip(copy.deepcopy(held), states["held"], strict=True):
+            _set_state(generator, state)
+        if "default" not in states or ("python" in states) != ("numpy" in states):
+            raise ValueError("some are missing")
+    except Exception as error:
+        raise errors.ArgumentTypeError(
+            f"DataLoader.load_state_dict: the state has generators that cannot be restored: {error}",
+            fix="pass what state_dict() gave",
+        ) from error
+
+
+def _set_states(states: Mapping[str, Any], held: list[Any]) -> None:
     for generator, state in zip((default_generator, *held), (states["default"], *states["held"]), strict=True):
         _set_state(generator, state)
     if "python" in states:
@@ -276,8 +306,11 @@ def _state(generator: Any) -> Any:
 
 def _set_state(generator: Any, state: Any) -> None:
     if isinstance(generator, Generator):
+        seed, offset = state
+        if not all(type(part) is int and 0 <= part < 2**64 for part in (seed, offset)):
+            raise TypeError(f"{errors.safe_repr(state)} is no seed and offset")
         with generator._lock:
-            generator._seed, generator._offset = state
+            generator._seed, generator._offset = seed, offset
     elif isinstance(generator, random.Random):
         generator.setstate(state)
     else:
