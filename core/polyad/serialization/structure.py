@@ -31,7 +31,7 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentTypeError, SerializationError
+from ..errors import ArgumentError, ArgumentTypeError, SerializationError
 from ..files import parsed
 from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
@@ -39,7 +39,7 @@ from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
 from .keys import Keys
 
-__all__ = ["LoadDevice", "decode", "encode"]
+__all__ = ["LoadDevice", "contents_of_tensors", "decode", "encode", "named_tensors"]
 
 VERSION = (1, 1)
 DEEPEST = 100
@@ -72,6 +72,40 @@ def encode(value: Any) -> Contents:
     check_size(text.encode("ascii"))
     metadata = {"polyad": text, "polyad.crc32": str(zlib.crc32(text.encode("ascii")))}
     return Contents({name: blob for name, (blob, _) in arrays.items()}, metadata)
+
+
+def named_tensors(value: Any) -> dict[str, Tensor]:
+    """*value*, if it is a dict of tensors by name.
+
+    Raises TypeError otherwise.
+    """
+    if not isinstance(value, dict):
+        raise ArgumentTypeError(
+            f"save: format 'safetensors' holds tensors by name, and the object is {type(value).__name__}",
+            fix="pass a dict, such as model.state_dict(), or leave format out",
+        )
+    for name, tensor in value.items():
+        if type(name) is not str or not isinstance(tensor, Tensor):
+            raise ArgumentTypeError(
+                f"save: format 'safetensors' holds tensors by name, and {_where((name,))} is {type(tensor).__name__}",
+                fix="pass a dict of text to tensors, or leave format out",
+            )
+    if METADATA in value:
+        raise ArgumentError(f"save: no tensor can be called {METADATA!r}", fix="choose another name")
+    return value
+
+
+def contents_of_tensors(tensors: dict[str, Tensor]) -> Contents:
+    """A file of *tensors* as other programs expect it: nothing but them."""
+    blobs = {}
+    for name, tensor in tensors.items():
+        flat = tensor.detach().contiguous()
+        blobs[name] = Blob(tensor.dtype, tuple(tensor.shape), _bytes_of(flat))
+    return Contents(blobs, {"format": "pt"})
+
+
+def _bytes_of(flat: Tensor) -> memoryview:
+    return memoryview(flat._type.backend.to_host(flat._array).reshape(-1).view("u1"))
 
 
 class _Encoder:
@@ -151,9 +185,7 @@ class _Encoder:
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
                 record["requires_grad"] = view.requires_grad
-            host = flat._type.backend.to_host(flat._array).reshape(-1).view("u1")
-            data = memoryview(host)
-            result[name] = Blob(unit, shape, data), str(first.device)
+            result[name] = Blob(unit, shape, _bytes_of(flat)), str(first.device)
         return result
 
 
@@ -252,13 +284,16 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str) -> Any:
+def decode(
+    contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str, mapped: bool = False
+) -> Any:
     """The value that a file holds; every array of a file that polyad did not write, by name.
 
     Args:
         load_device: puts an array where it is wanted.
         flat: makes a 1-d tensor on the CPU of an array's bytes.
         source: what to call the file in errors.
+        mapped: the arrays are mapped memory, whose checksums would need all of it to be read: they are not computed.
 
     Raises:
         SerializationError: whatever is wrong with the contents.
@@ -268,13 +303,19 @@ def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], T
             name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()
         }
         return {name: tensors[name].reshape(contents.blobs[name].shape) for name in tensors}
-    return _Decoder(contents, load_device, flat, source).decode_text(contents.metadata.get("polyad", ""))
+    return _Decoder(contents, load_device, flat, source, mapped).decode_text(contents.metadata.get("polyad", ""))
 
 
 class _Decoder:
     def __init__(
-        self, contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str
+        self,
+        contents: Contents,
+        load_device: LoadDevice,
+        flat: Callable[[Blob], Tensor],
+        source: str,
+        mapped: bool,
     ) -> None:
+        self._mapped = mapped
         self._contents = contents
         self._load_device = load_device
         self._flat = flat
@@ -331,7 +372,7 @@ class _Decoder:
                 blob = Blob(dtype, blob.shape[:-1], blob.data)
             if dtype is not blob.dtype:
                 raise self.damaged(f"gives array {name!r} two dtypes: {about.get('dtype')!r} and {blob.dtype.name!r}")
-            if about.get("crc32") != zlib.crc32(swapped(blob.data, blob.dtype)):
+            if not self._mapped and about.get("crc32") != zlib.crc32(swapped(blob.data, blob.dtype)):
                 raise self.damaged(f"is damaged: the checksum of array {name!r} does not match")
             self._arrays[name] = _checked_bytes(name, blob, self._source)
             self._devices[name] = about["device"]
@@ -428,7 +469,7 @@ def _names_a_device(value: Any) -> bool:
 
 
 def _checked_bytes(name: str, blob: Blob, source: str) -> Blob:
-    if blob.dtype is dtypes.bool_ and blob.data.translate(None, b"\0\1"):
+    if blob.dtype is dtypes.bool_ and bytes(blob.data).translate(None, b"\0\1"):
         raise damaged(source, f"has bool array {name!r} with values that are neither 0 nor 1")
     return blob
 
