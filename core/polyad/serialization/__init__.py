@@ -1,8 +1,18 @@
-"""save and load: nested Python data and tensors in a file, without pickle.
+"""save and load: nested Python data and tensors in a file, without running what a file says.
 
 Loading runs no code that a file could choose, checks everything before it returns anything, and saving never leaves
-half a file. `polyad.serialization.container` describes the bytes (a safetensors file),
-`polyad.serialization.structure` what may be saved.
+half a file.
+
+container.py   the bytes of a file of `save`, which is a safetensors file
+structure.py   what may be saved, and how it is written in that file's metadata
+keys.py        keys of dicts that a file may have
+source.py      a file's bytes: read, or mapped into memory
+shards.py      tensors in several files with an index
+manager.py     checkpoints of a run in a folder
+pytorch.py     PyTorch's files, by
+pickles.py     pickles read as data, and
+zips.py        archives whose members are not packed
+gguf.py        models of llama.cpp
 """
 
 from __future__ import annotations
@@ -28,12 +38,13 @@ from ..ops.creation.factories import empty
 from ..tensor import Tensor
 from .container import Blob, Contents, contents_of, read_container, write_container
 from .gguf import read_gguf
+from .manager import CheckpointManager
 from .pytorch import MAGIC, read_legacy, read_zip
 from .shards import INDEX, checked_limit, read_index, write_shards
 from .source import Source
-from .structure import contents_of_tensors, decode, encode, named_tensors
+from .structure import contents_of_tensors, decode, encode, named_tensors, register_dataclass
 
-__all__ = ["load", "save"]
+__all__ = ["CheckpointManager", "load", "register_dataclass", "save"]
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | None

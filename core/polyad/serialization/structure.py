@@ -5,7 +5,7 @@ tag to payload, where it has not: ``{"tuple": [1, 2]}``. A tensor is ``{"tensor"
 "strides": ..., "offset": ..., "requires_grad": ...}}``: a view of the array of that name. The text goes into the file's
 metadata:
 
-    polyad          {"version": [1, 0], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
+    polyad          {"version": [1, 2], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
     polyad.crc32    the checksum of that text
 
 Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved;
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import dataclasses
 import json
 import math
 import zlib
@@ -35,13 +36,14 @@ from ..errors import ArgumentError, ArgumentTypeError, SerializationError
 from ..files import parsed
 from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
+from ..random.generator import Generator
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
 from .keys import Keys
 
-__all__ = ["LoadDevice", "contents_of_tensors", "decode", "encode", "named_tensors"]
+__all__ = ["LoadDevice", "contents_of_tensors", "decode", "encode", "named_tensors", "register_dataclass"]
 
-VERSION = (1, 1)
+VERSION = (1, 2)
 DEEPEST = 100
 
 Path = tuple[Any, ...]
@@ -116,9 +118,11 @@ class _Encoder:
 
     def encode(self, value: Any, path: Path) -> Any:
         encoder = _ENCODERS.get(type(value))
+        if encoder is None and type(value) in _NAMES:
+            encoder = _encode_dataclass
         if encoder is None:
             raise _unsupported(value, path)
-        if not isinstance(value, list | tuple | dict):
+        if not isinstance(value, list | tuple | dict) and encoder is not _encode_dataclass:
             return encoder(self, value, path)
         if id(value) in self._open or len(path) >= DEEPEST:
             reason = "contains itself" if id(value) in self._open else f"is nested more than {DEEPEST} levels deep"
@@ -231,13 +235,14 @@ def _where(path: Path) -> str:
 _ADVICE = {
     "Module": "save its state_dict(): polyad.save(model.state_dict(), path)",
     "Optimizer": "save its state_dict(): polyad.save(optimizer.state_dict(), path)",
-    "Generator": "save its get_state(), and restore it with set_state()",
 }
 
 
 def _unsupported(value: Any, path: Path) -> ArgumentTypeError:
     names = [cls.__name__ for cls in type(value).__mro__]
     fix = next((advice for name, advice in _ADVICE.items() if name in names), None)
+    if fix is None and dataclasses.is_dataclass(value):
+        fix = "register its class: polyad.serialization.register_dataclass(...)"
     if fix is None and type(value).__module__ == "numpy":
         fix = "convert it with polyad.as_tensor(...), or with .item() if it is one number"
     return ArgumentTypeError(
@@ -260,6 +265,87 @@ def _encode_complex(encoder: _Encoder, value: complex, path: Path) -> Any:
     return {"complex": [encoder.encode(value.real, path), encoder.encode(value.imag, path)]}
 
 
+def _encode_dataclass(encoder: _Encoder, value: Any, path: Path) -> Any:
+    fields = {
+        field.name: encoder.encode(getattr(value, field.name), (*path, field.name))
+        for field in dataclasses.fields(value)
+    }
+    return {"dataclass": {"name": _NAMES[type(value)], "fields": fields}}
+
+
+_CLASSES: dict[str, type] = {}
+_NAMES: dict[type, str] = {}
+
+
+def register_dataclass(cls: type, name: str | None = None) -> type:
+    """Let objects of the dataclass *cls* be saved and loaded; gives *cls*, so that it may stand as a decorator.
+
+    A file holds the *name*, by default module and name of the class, and the fields. Loading takes the class that this
+    program registered by that name, and sets the fields; neither ``__init__`` nor ``__post_init__`` runs.
+
+    Raises:
+        TypeError: *cls* is no dataclass.
+        ValueError: another class has that name.
+
+    >>> import dataclasses, io, polyad
+    >>> from polyad.serialization import register_dataclass
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Settings:
+    ...     lr: float
+    >>> file = io.BytesIO()
+    >>> polyad.save([Settings(0.1)], file)
+    >>> _ = file.seek(0)
+    >>> polyad.load(file)
+    [Settings(lr=0.1)]
+    """
+    if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
+        raise ArgumentTypeError(f"register_dataclass: {cls!r} is no dataclass", fix="decorate it with dataclass first")
+    name = name or f"{cls.__module__}.{cls.__qualname__}"
+    if _CLASSES.get(name, cls).__qualname__ != cls.__qualname__:
+        raise ArgumentError(f"register_dataclass: {name!r} is the name of another class", fix="pass another name")
+    _CLASSES[name], _NAMES[cls] = cls, name
+    return cls
+
+
+def _decode_dataclass(decoder: _Decoder, payload: Any, depth: int) -> Any:
+    fields = payload.get("fields") if isinstance(payload, dict) else None
+    if not isinstance(fields, dict) or not isinstance(payload.get("name"), str):
+        raise decoder.damaged("has a dataclass that is not described as one")
+    cls = _CLASSES.get(payload["name"])
+    if cls is None:
+        raise damaged(
+            decoder._source,
+            f"holds an object of the dataclass {payload['name']!r}, which this program has not registered",
+            fix="import the module that defines it, and call polyad.serialization.register_dataclass(cls) there",
+        )
+    wanted = {field.name for field in dataclasses.fields(cls)}
+    if fields.keys() != wanted:
+        raise damaged(
+            decoder._source,
+            f"holds a {cls.__qualname__} with fields {sorted(fields)}, and the class has {sorted(wanted)}",
+            fix="load it with the version of the class that saved it",
+        )
+    found = object.__new__(cls)
+    for name, tree in fields.items():
+        object.__setattr__(found, name, decoder.decode(tree, depth))
+    return found
+
+
+def _encode_generator(_: _Encoder, value: Generator, __: Path) -> Any:
+    with value._lock:
+        return {"generator": {"device": str(value.device), "seed": value._seed, "offset": value._offset}}
+
+
+def _decode_generator(decoder: _Decoder, payload: Any, _: int) -> Generator:
+    numbers = [payload.get("seed"), payload.get("offset")] if isinstance(payload, dict) else [None]
+    if not all(type(number) is int and 0 <= number < 2**64 for number in numbers):
+        raise decoder.damaged("has a generator without seed and offset")
+    generator = Generator(payload["device"])
+    generator._seed, generator._offset = numbers
+    return generator
+
+
 _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
     type(None): lambda _, value, __: value,
     bool: lambda _, value, __: value,
@@ -275,6 +361,7 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
     Size: lambda _, value, __: {"size": list(value)},
     dtypes.DType: lambda _, value, __: {"dtype": value.name},
     Device: lambda _, value, __: {"device": str(value)},
+    Generator: _encode_generator,
     Tensor: lambda encoder, value, path: {"tensor": encoder.tensor(value, path)},
     Parameter: lambda encoder, value, path: {"parameter": encoder.tensor(value, path)},
     Buffer: lambda encoder, value, path: {"buffer": encoder.tensor(value, path)},
@@ -501,6 +588,8 @@ _DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
     "size": _decode_size,
     "dtype": lambda _, payload, __: _DTYPES[payload],
     "device": lambda _, payload, __: Device(payload),
+    "generator": _decode_generator,
+    "dataclass": _decode_dataclass,
     "tensor": lambda decoder, payload, _: decoder.tensor(payload),
     "parameter": lambda decoder, payload, _: decoder.parameter(payload, Parameter),
     "buffer": lambda decoder, payload, _: decoder.parameter(payload, Buffer),
