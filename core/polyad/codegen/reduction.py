@@ -32,27 +32,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dtypes import BOOL, FLOATING, DType, iinfo
-from ..errors import ArgumentError
+from ..errors import ArgumentError, NotSupported
 from ..layout import Shape, Strides
 from .collapse import by_memory
+from .complex_numbers import LOWERED
 from .dialects import Dialect
-from .elementwise import (
-    MIN_CHUNK,
+from .elementwise import known_inner
+from .expression import Apply, Expression, Local, Operand, apply, cast
+from .formulas import formula, is_cheap
+from .frame import (
     KernelSource,
     Leaves,
+    Parameters,
     declare_scalars,
     factor,
-    geometry_type,
-    known_inner,
+    independent,
+    kernel_source,
     lanes_for,
     load_operand,
     neighbouring,
     padded_rank,
-    parameters,
-    scalar_dtypes,
 )
-from .expression import Apply, Expression, Local, Operand, apply, cast
-from .formulas import is_cheap
 from .hardware import CPU, DeviceDescription
 from .writer import Writer, computed_in, letter_of
 
@@ -64,6 +64,9 @@ UNROLLED = 4
 
 _FEW = 8
 """Ops on an element that hide no latency."""
+
+_LINE = 16
+"""Elements side by side that are loaded together where there are no vectors."""
 
 _BAND, _TALL = 16, 1 << 21
 """Rows of which columns are reduced before they join the total, and the elements from which each such band is a split:
@@ -94,6 +97,14 @@ def identity(reducer: str, dtype: DType) -> bool | int | float:
     return iinfo(dtype).min if reducer == "amax" else iinfo(dtype).max
 
 
+def check_reducer(reducer: str, dtype: DType) -> None:
+    """Raises ValueError for an unknown reducer, NotImplementedError for one that *dtype* does not have."""
+    if reducer not in COMBINED_BY:
+        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    if dtype.is_complex and COMBINED_BY[reducer] not in LOWERED:
+        raise NotSupported(f"codegen: {reducer} of {dtype.name}", fix="reduce the real and imaginary parts")
+
+
 def reduction(
     expression: Expression,
     reducer: str,
@@ -118,7 +129,8 @@ def reduction(
         across, kept_rank, reduced_rank, inner, unroll: what the arrays' `ReductionPlan` says.
         name: of the kernel function.
 
-    Raises ValueError for an unknown reducer, and what `elementwise` raises.
+    Raises ValueError for an unknown reducer, NotImplementedError for one that the dtype lacks, and what `elementwise`
+    raises.
 
     >>> import polyad
     >>> from polyad.codegen import OPENCL_C, Operand
@@ -126,15 +138,13 @@ def reduction(
     >>> reduction(x * y, "sum", OPENCL_C).lanes
     8
     """
-    if reducer not in COMBINED_BY:
-        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    check_reducer(reducer, expression.dtype)
     device = device or DeviceDescription()
     leaves = Leaves.of([expression])
     dtype = expression.dtype
     result = result or dtype
     lanes = lanes_for([expression, cast(expression, result)], dialect, device)
-    scalars = scalar_dtypes(leaves.scalars)
-    listed, arrays = parameters(dialect, [result], leaves.operands, scalars)
+    parameters = Parameters.of(dialect, [result], leaves)
     wide = dialect.wide
     kept, reduced = kept_rank - 1, reduced_rank - 1
     head_size = 9 + kept + reduced
@@ -164,15 +174,15 @@ def reduction(
             writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near[n - 1], count)
         values = writer.value(expression)
         if count == "m" and lanes > 1 and not across:
-            keep = _keep_function(writer, dtype)
+            keep = keep_function(writer, dtype)
             values = tuple(writer.declare(dtype, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
-        combined = _combine(writer, reducer, dtype, blocks[u], values)
+        combined = combined_by(writer, reducer, dtype, blocks[u], values)
         return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
 
     def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
         """Statements that add *others* to *totals*."""
         writer.lines = []
-        combined = _combine(writer, reducer, dtype, totals, others)
+        combined = combined_by(writer, reducer, dtype, totals, others)
         return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
 
     blocks, totals = ([[f"{n}{part}_{u}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total"))
@@ -222,10 +232,16 @@ def reduction(
         lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
         lines.append("        }")
     lines += [f"        {line}" for line in starting[unroll:]]
-    lines.append(f"        {wide} j = first;")
     if across:
-        lines += ["        for (; j < last; ++j) {", *(f"            {line}" for line in whole or rest), "        }"]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in whole or rest), "        }"]
+    elif lanes == 1 and parts == 1:
+        clause = accumulating(writer, reducer, dtype, blocks[0])
+        lines += [f"        {line}" for line in independent(dialect, inner, clause)]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in rest), "        }"]
     else:
+        lines.append(f"        {wide} j = first;")
         if whole:
             lines.append(f"        for (; j + {lanes * unroll} <= last; j += {lanes * unroll}) {{")
             lines += [*(f"            {line}" for line in whole), "        }"]
@@ -239,7 +255,7 @@ def reduction(
         single, found = writer, [tuple(total) for total in totals]
     else:
         single = Writer(dialect, 1, writer.functions, prefix="u")
-        element, text = _fold(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
+        element, text = folded(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
         lines += [f"    {line}" for line in (*fold, *text)]
         found = [element]
     for u, names in enumerate(found):
@@ -253,26 +269,39 @@ def reduction(
         )
         lines += [f"    {line}" for line in (*single.lines, *stored)]
     lines.append("}")
-    source = "".join(
-        [
-            dialect.prologue,
-            geometry_type(dialect, first_operand + len(leaves.operands) * step),
-            *writer.functions.values(),
-            f"{dialect.kernel}void {name}({listed})\n{{\n",
-            *(f"    {line}\n" for line in (*lifted, *lines)),
-            "}\n",
-        ]
-    )
-    return KernelSource(name, source, arrays, scalars, lanes, kept_rank)
+    width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
+    return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
 
 
-def _combine(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str]) -> str:
+    """What says before a loop that it accumulates in *names*; nothing if the language does not say it.
+
+    Complex numbers are not for it: their two accumulators depend on each other.
+    """
+    dialect = writer.dialect
+    if not dialect.loop:
+        return ""
+    own = computed_in(dtype)
+    spelled = f"{reducer}_{dtype.name}"
+    template = formula(COMBINED_BY[reducer], letter_of(dtype))
+    assert template is not None
+    writer.functions.setdefault(
+        spelled,
+        dialect.combination.format(
+            name=spelled, type=dialect.types[own], value=writer.filled(template, dtype, *dialect.combined),
+            nothing=writer.constant(identity(reducer, dtype), dtype),
+        ),
+    )  # fmt: skip
+    return "".join(dialect.accumulated.format(name=spelled, place=name) for name in names)
+
+
+def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
     """The variables that hold the combination of two elements."""
     writer.known = {}
     return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), dtype), Local(tuple(b), dtype)))
 
 
-def _keep_function(writer: Writer, dtype: DType) -> str:
+def keep_function(writer: Writer, dtype: DType) -> str:
     """A function that gives *nothing* in the lanes from *m* on."""
     own = dtype.to_real()
     spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
@@ -290,24 +319,26 @@ def _keep_function(writer: Writer, dtype: DType) -> str:
     return spelled
 
 
-def _fold(
-    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType
+def folded(
+    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType, lane: str = "lane"
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory."""
+    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory, *lane* what
+    the variables are called.
+    """
     element, parts = single.type_of(dtype), len(totals)
     lines = []
     for part, total in enumerate(totals):
-        lines.append(f"{element} lane{part}[{lanes}]; (({packed} *)lane{part})->v = {total};")
-    left = [f"lane{part}[lane]" for part in range(parts)]
-    right = [f"lane{part}[lane + apart]" for part in range(parts)]
-    combined = _combine(single, reducer, dtype, left, right)
+        lines.append(f"{element} {lane}{part}[{lanes}]; (({packed} *){lane}{part})->v = {total};")
+    left = [f"{lane}{part}[at]" for part in range(parts)]
+    right = [f"{lane}{part}[at + apart]" for part in range(parts)]
+    combined = combined_by(single, reducer, dtype, left, right)
     lines.append(f"for (int apart = {lanes // 2}; apart > 0; apart /= 2)")
-    lines.append("    for (int lane = 0; lane < apart; ++lane) {")
+    lines.append("    for (int at = 0; at < apart; ++at) {")
     lines += [f"        {line}" for line in single.lines]
-    lines += [f"        lane{part}[lane] = {text};" for part, text in enumerate(combined)]
+    lines += [f"        {lane}{part}[at] = {text};" for part, text in enumerate(combined)]
     lines.append("    }")
     single.lines = []
-    return tuple(f"lane{part}[0]" for part in range(parts)), lines
+    return tuple(f"{lane}{part}[0]" for part in range(parts)), lines
 
 
 def unroll_for(expression: Expression) -> int:
@@ -329,6 +360,11 @@ def unroll_for(expression: Expression) -> int:
                 return 1
             waiting.extend(node.arguments)
     return UNROLLED
+
+
+def beside(lanes: int, unroll: int, across: bool) -> int:
+    """How many vectors a step takes where *unroll* help: in a language without, none along, and across a cache line."""
+    return unroll if lanes > 1 else _LINE if across else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,8 +432,8 @@ def reduction_plan(
     reduced_sizes, reduced = by_memory(
         tuple([shape[dim] for dim in dims]), [tuple([strides[dim] for dim in dims]) for strides in operands]
     )
-    along = _nearness(reduced, reduced_sizes[-1])
-    across = _nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
+    along = nearness(reduced, reduced_sizes[-1])
+    across = nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
     kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
     results = math.prod(kept_sizes)
     length, lines = reduced_sizes[-1], math.prod(reduced_sizes[:-1])
@@ -405,8 +441,10 @@ def reduction_plan(
     if not across and chunk < length:
         chunk = -(-chunk // lanes) * lanes
     inner = None
-    if device.kind == CPU and results * length * lines >= MIN_CHUNK:
-        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across))
+    if device.kind == CPU:
+        places = results * length * lines
+        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across), places)
+    unroll = beside(lanes, unroll, across)
     if inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
         unroll = 1
     inner = inner and inner[int(across) :]
@@ -439,7 +477,7 @@ def reduction_plan(
     return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
 
 
-def _nearness(strides: Sequence[Strides], length: int) -> float:
+def nearness(strides: Sequence[Strides], length: int) -> float:
     """How well vectors lie along the inner dimension: the operands that lie densely there, if it is long enough."""
     if length == 1:
         return -1

@@ -22,7 +22,7 @@ from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .modes import through_modes
 from .out import write_out, wrote_directly
-from .plan import describe_failure, find_plan
+from .plan import find_plan, instead
 from .views import apply_view
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _TENSOR = """\
     try:
         array = plan.kernel({arguments})
     except Exception as error:
-        raise describe_failure(op, ({values}), error) from error
+        array = instead(op, ({values}), error)
 """
 
 _ONE = """\
@@ -86,7 +86,7 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "NO_MODES": NO_MODES, "INFERENCE": INFERENCE,
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
-        "describe_failure": describe_failure, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
+        "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
 
