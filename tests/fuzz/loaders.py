@@ -80,7 +80,7 @@ def run(number: int) -> list[str]:
             findings.append(f"{what}: does not end by KeyboardInterrupt: {told[-500:]}")
         if _segments() - before:
             findings.append(f"{what}: segments are left: {_segments() - before}")
-        # multiprocessing's own folder, of its fork server's socket, is removed by a process that ends, not by a killed one.
+        # The folder of multiprocessing's fork server is removed by a process that ends, not by a killed one.
         files = [path for path in temporary.rglob("*") if not path.name.startswith(("pymp-", "listener-"))]
         if files:
             findings.append(f"{what}: files are left: {files}")

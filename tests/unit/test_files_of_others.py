@@ -333,7 +333,7 @@ def test_npz(tmp_path):
         assert polyad.load(file)["a"].tolist() == [0, 1, 2]
     with path.open("wb") as file:
         np.savez(file, a=np.array([{}], dtype=object))
-    with pytest.raises(RuntimeError, match="load: .*cannot be read as an archive of arrays"):
+    with pytest.raises(RuntimeError, match=r"load: .*cannot be read as an archive of arrays"):
         polyad.load(path)
 
 

@@ -12,7 +12,8 @@ __all__ = ["add_parser"]
 
 DESCRIPTION = """\
 Train a small convolutional classifier on real handwriting, show how it learns and what it misreads, save a
-checkpoint after each epoch and now and then within it, and check that the saved model predicts what the trained model does.
+checkpoint after each epoch and now and then within it, and check that the saved model predicts what the trained
+model does.
 """
 
 

@@ -1,4 +1,6 @@
-"""What the demo saves after each epoch, and in the middle of long ones: all that a later run needs to go on as if it had not stopped.
+"""What the demo saves after each epoch, and in the middle of long ones.
+
+It is all that a later run needs to go on as if it had not stopped.
 
 A checkpoint is a dict in a file of :func:`polyad.save`, which replaces the old file whole or not at all:
 

@@ -12,6 +12,9 @@ __all__ = [
     "Numbers", "is_generator", "restorer", "seed_generator", "seed_numpy", "set_state", "state_of", "the_global",
 ]  # fmt: skip
 
+_random: Any = np.random
+"""With the functions that its stub leaves out."""
+
 
 class Numbers:
     """A source of its own for the functions of ``numpy.random``."""
@@ -22,12 +25,12 @@ class Numbers:
     @contextmanager
     def drawn(self) -> Iterator[None]:
         """Inside, ``numpy.random`` draws from this source."""
-        before = np.random.get_bit_generator()
-        np.random.set_bit_generator(self._source)
+        before = the_global()
+        _random.set_bit_generator(self._source)
         try:
             yield
         finally:
-            np.random.set_bit_generator(before)
+            _random.set_bit_generator(before)
 
     def seed(self, number: int) -> None:
         """Start the source anew."""
@@ -55,7 +58,7 @@ def seed_generator(generator: Any, number: int) -> None:
 
 def the_global() -> Any:
     """The generator behind ``numpy.random``'s functions."""
-    return np.random.get_bit_generator()
+    return _random.get_bit_generator()
 
 
 def restorer(generator: Any) -> Callable[[], None]:

@@ -72,7 +72,7 @@ def arrays_of(stream: IO[bytes], name: str, op: str = "load") -> dict[str, Tenso
 
 
 def is_archive_of_arrays(stream: IO[bytes]) -> bool:
-    """Whether the zip archive's first member is called as NumPy's are; the stream is at its beginning before and after."""
+    """Whether the zip archive's first member is called as NumPy's are; the stream stays at its beginning."""
     begin = stream.read(30 + LONGEST_NAME)
     stream.seek(0)
     size = int.from_bytes(begin[26:28], "little")

@@ -87,7 +87,8 @@ def _by_groups(values: Array, scales: Array) -> Array:
 def _q2_k(blocks: Array) -> Array:
     scales = blocks[:, :16]
     values = _by_groups(_two_bits(blocks[:, 16:80]).astype(np.float32), _half(blocks, 80) * (scales & 15))
-    return values - np.repeat(_half(blocks, 82) * (scales >> 4), 16, axis=1)
+    result: Array = values - np.repeat(_half(blocks, 82) * (scales >> 4), 16, axis=1)
+    return result
 
 
 def _q3_k(blocks: Array) -> Array:
@@ -118,14 +119,16 @@ def _four_bits(packed: Array) -> Array:
 def _q4_k(blocks: Array) -> Array:
     scales, minima = _scales_and_minima(blocks[:, 4:16])
     values = _by_groups(_four_bits(blocks[:, 16:]).astype(np.float32), _half(blocks, 0) * scales)
-    return values - np.repeat(_half(blocks, 2) * minima, 32, axis=1)
+    result: Array = values - np.repeat(_half(blocks, 2) * minima, 32, axis=1)
+    return result
 
 
 def _q5_k(blocks: Array) -> Array:
     scales, minima = _scales_and_minima(blocks[:, 4:16])
     fifth = np.unpackbits(blocks[:, 16:48, None], axis=2, bitorder="little").transpose(0, 2, 1).reshape(-1, 256) << 4
     values = _by_groups((_four_bits(blocks[:, 48:]) | fifth).astype(np.float32), _half(blocks, 0) * scales)
-    return values - np.repeat(_half(blocks, 2) * minima, 32, axis=1)
+    result: Array = values - np.repeat(_half(blocks, 2) * minima, 32, axis=1)
+    return result
 
 
 def _q6_k(blocks: Array) -> Array:

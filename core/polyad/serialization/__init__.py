@@ -50,9 +50,7 @@ FileLike = str | os.PathLike[str] | IO[bytes]
 MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | None
 
 
-def save(
-    obj: Any, f: FileLike, *, format: str = "polyad", max_shard_size: int | str | None = None
-) -> None:
+def save(obj: Any, f: FileLike, *, format: str = "polyad", max_shard_size: int | str | None = None) -> None:
     """Save *obj* to a file, whole or not at all.
 
     What can be saved: None, bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, `Size`, dtype,

@@ -1,7 +1,7 @@
 """Pickles read as data: a machine that knows the instructions, and builds from a short list of types.
 
-Python's unpickler calls what a file names. This machine calls nothing of that sort: a name in a file is looked up in the
-table that it was given; what is not there is refused.
+Python's unpickler calls what a file names. This machine calls nothing of that sort: a name in a file is looked up in
+the table that it was given; what is not there is refused.
 
 Invariants: no module is imported and no attribute is looked up by a name in the file; there is no recursion; memory is
 accounted for, so that it does not exceed ten times the pickle and a fixed amount.
@@ -40,9 +40,7 @@ _SIZES = {
 }  # fmt: skip
 
 
-def read_pickle(
-    data: memoryview, at: int, names: Mapping[str, Any], stored: Callable[[Any], Any]
-) -> tuple[Any, int]:
+def read_pickle(data: memoryview, at: int, names: Mapping[str, Any], stored: Callable[[Any], Any]) -> tuple[Any, int]:
     """The object of the pickle at byte *at*, and where it ends.
 
     Args:
@@ -214,12 +212,12 @@ def _whole(machine: _Machine, text: str) -> Any:
     return int(text)
 
 
-_STEPS: dict[int, Callable[[_Machine], None]] = {
-    0x80: lambda m: m.bytes(1) and None,  # PROTO
-    0x95: lambda m: m.bytes(8) and None,  # FRAME
+_STEPS: dict[int, Callable[[_Machine], object]] = {
+    0x80: lambda m: m.bytes(1),  # PROTO
+    0x95: lambda m: m.bytes(8),  # FRAME
     ord("("): lambda m: m.push(_MARK),
-    ord("0"): lambda m: m.stack.pop() and None,
-    ord("1"): lambda m: m.pop_to_mark() and None,
+    ord("0"): lambda m: m.stack.pop(),
+    ord("1"): lambda m: m.pop_to_mark(),
     ord("2"): lambda m: m.push(m.stack[-1]),
     ord("N"): lambda m: m.push(None),
     0x88: lambda m: m.push(True),

@@ -326,7 +326,7 @@ def _decode_dataclass(decoder: _Decoder, payload: Any, depth: int) -> Any:
             f"holds a {cls.__qualname__} with fields {sorted(fields)}, and the class has {sorted(wanted)}",
             fix="load it with the version of the class that saved it",
         )
-    found = object.__new__(cls)
+    found: Any = object.__new__(cls)
     for name, tree in fields.items():
         object.__setattr__(found, name, decoder.decode(tree, depth))
     return found
@@ -338,7 +338,7 @@ def _encode_generator(_: _Encoder, value: Generator, __: Path) -> Any:
 
 
 def _decode_generator(decoder: _Decoder, payload: Any, _: int) -> Generator:
-    numbers = [payload.get("seed"), payload.get("offset")] if isinstance(payload, dict) else [None]
+    numbers: list[Any] = [payload.get("seed"), payload.get("offset")] if isinstance(payload, dict) else [None]
     if not all(type(number) is int and 0 <= number < 2**64 for number in numbers):
         raise decoder.damaged("has a generator without seed and offset")
     generator = Generator(payload["device"])

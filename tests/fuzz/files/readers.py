@@ -460,8 +460,8 @@ def _mutated_pickle(random: Random, text: bytes) -> bytes:
             del parts[place]
         else:
             parts[place] = random.choice(
-                (b"(", b"t", b"R", b"b", b"Q", b"e", b"u", b"s", b"0", b"2", b"]", b"}", b")", b"\x85", b"\x93", b"\x81",
-                 b"\x8f", b"\x90", b"\x91", b"h\0", b"q\0", b"\x94", b"cos\nsystem\n", b"cbuiltins\nset\n",
+                (b"(", b"t", b"R", b"b", b"Q", b"e", b"u", b"s", b"0", b"2", b"]", b"}", b")", b"\x85", b"\x93",
+                 b"\x81", b"\x8f", b"\x90", b"\x91", b"h\0", b"q\0", b"\x94", b"cos\nsystem\n", b"cbuiltins\nset\n",
                  b"J\xff\xff\xff\x7f", b"\x8a\x08" + random.randbytes(8), b"G" + random.randbytes(8))
             )  # fmt: skip
     return b"".join(parts)

@@ -230,7 +230,7 @@ def late(loader):
 
 
 def test_a_hanging_worker_is_reported_with_its_stack():
-    with pytest.raises(RuntimeError, match="after 0.5 seconds") as caught:
+    with pytest.raises(RuntimeError, match=r"after 0\.5 seconds") as caught:
         late(DataLoader(data.Hanging(), batch_size=2, num_workers=2))
     [told] = caught.value.__notes__
     assert "worker 0" in told
@@ -240,7 +240,7 @@ def test_a_hanging_worker_is_reported_with_its_stack():
 
 @posix
 def test_a_stopped_worker_is_reported():
-    with pytest.raises(RuntimeError, match="after 0.5 seconds") as caught:
+    with pytest.raises(RuntimeError, match=r"after 0\.5 seconds") as caught:
         late(DataLoader(data.Killed(by=signal.SIGSTOP), batch_size=2, num_workers=1))
     assert "does not even say where it is" in caught.value.__notes__[0]
     assert children() == 0

@@ -76,7 +76,7 @@ def _collated(batch: Sequence[Any], path: str) -> Any:
             for key in first
         }
         return _like(first, joined)
-    if dataclasses.is_dataclass(first):
+    if dataclasses.is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in dataclasses.fields(first) if field.init]
         parts = {name: _collated([getattr(sample, name) for sample in batch], f"{path}.{name}") for name in names}
         return dataclasses.replace(first, **parts)

@@ -177,12 +177,13 @@ class DataLoader(Generic[T]):
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Have the next ``iter()`` go on where `state_dict` was taken, with any number of workers.
 
-        Batches and their random augmentation are those of the interrupted epoch, bit for bit. Of a dataset with an index
-        nothing is read again; a stream is read again from its beginning to that place, with as many workers as before.
+        Batches and their random augmentation are those of the interrupted epoch, bit for bit. Of a dataset with an
+        index nothing is read again; a stream is read again from its beginning to that place, with as many workers as
+        before.
 
         Raises:
-            ValueError: the state is of a loader with another dataset length or another batch size; or, for a stream, another
-                num_workers.
+            ValueError: the state is of a loader with another dataset length, another batch size, other generators; or,
+                for a stream, another num_workers.
             TypeError: it is no such state.
         """
         self._resumed = checked_state(self, state_dict)

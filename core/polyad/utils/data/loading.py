@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from polyad import errors
 from polyad.interop import generators as of_numpy
@@ -99,7 +99,7 @@ class _Iterator:
         self._loader = loader
         self._epoch = epoch
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Self:
         return self
 
     def __len__(self) -> int:
@@ -133,8 +133,8 @@ class InProcess(_Iterator):
 class FromWorkers(_Iterator):
     """Has workers read ahead, each as many batches as ``prefetch_factor`` says.
 
-    Batches go to workers in turn, and the next batch that a worker gets is sent when the loop takes its oldest: so which
-    worker reads what does not depend on how fast they are.
+    Batches go to workers in turn, and the next batch that a worker gets is sent when the loop takes its oldest: so
+    which worker reads what does not depend on how fast they are.
     """
 
     def __init__(self, loader: DataLoader[Any], epoch: Epoch, pool: Pool) -> None:
@@ -228,8 +228,8 @@ def checked_state(loader: DataLoader[Any], state: Mapping[str, Any]) -> dict[str
     for name, value in now.items():
         if state.get(name) != value:
             raise errors.ArgumentError(
-                f"DataLoader.load_state_dict: the state is of a loader with {name} {errors.safe_repr(state.get(name))}, "
-                f"and this loader has {name} {value!r}",
+                f"DataLoader.load_state_dict: the state is of a loader with {name} "
+                f"{errors.safe_repr(state.get(name))}, and this loader has {name} {value!r}",
                 fix="make the loader as it was, or leave the state out and begin a new epoch",
             )
     _check_states(state["random"], _held_by(loader))

@@ -76,8 +76,8 @@ def _check_fork() -> None:
             shared = registry.get(name).info.capabilities.features
             if "shared_host_memory" not in shared:
                 raise WorkerFailure(
-                    f'DataLoader: multiprocessing_context="fork", and this process computes on {name}, whose driver does '
-                    "not work in a forked process",
+                    f'DataLoader: multiprocessing_context="fork", and this process computes on {name}, whose driver '
+                    "does not work in a forked process",
                     fix="leave multiprocessing_context out, which starts workers anew",
                 )
 
@@ -161,8 +161,8 @@ class Pool:
         """What workers answered, at least one answer.
 
         Raises:
-            RuntimeError (WorkerFailure): a worker died, or the clock shows *until*, *timeout* seconds having passed; all
-                workers are ended.
+            RuntimeError (WorkerFailure): a worker died, or the clock shows *until*, *timeout* seconds having passed;
+                all workers are ended.
             What a worker's preparations raised.
         """
         ends = {worker.end: worker for worker in self.workers}
@@ -176,7 +176,7 @@ class Pool:
                 message = receive(worker.end)
             except (EOFError, OSError):
                 raise self._dead(worker) from None
-            answer = message() if message is not None else ("stack", "")
+            answer: Any = message() if message is not None else ("stack", None)
             if answer[0] == "raised":
                 answer = ("raised", answer[1], raised(answer, worker))
                 if answer[1] is None:
@@ -323,7 +323,7 @@ def _unsendable(job: Job) -> tuple[str, Any]:
             parts = [(f"{name}[{errors.safe_repr(key)}]", part) for key, part in value.items()]
         elif isinstance(value, list | tuple):
             parts = [(f"{name}[{position}]", part) for position, part in enumerate(value)]
-        elif not callable(value) or hasattr(type(value), "__call__"):
+        else:
             parts = [(f"{name}.{key}", part) for key, part in getattr(value, "__dict__", {}).items()]
         found = next(((key, part) for key, part in parts if not _is_sendable(part)), None)
         if found is None:

@@ -1,11 +1,12 @@
 """What runs in a worker process.
 
-The main thread reads batches. Another thread reads what the loader sends: so the loader never waits to send, can ask for
-the stack of a worker that does not answer, and its end, by whatever means, ends the worker, even in the midst of a sample.
+The main thread reads batches. Another thread reads what the loader sends: so the loader never waits to send, can ask
+for the stack of a worker that does not answer, and its end, by whatever means, ends the worker, even in the midst of a
+sample.
 
 From the loader: ``("work", Job)`` first; ``("epoch", seed)`` when an epoch begins; ``("batch", ticket, number,
-indices)``; an empty message to ask for the stack. To the loader: ``("batch", ticket, result)``, ``("end", ticket)`` when
-a stream has no more, ``("raised", ticket or None, exception, traceback)``, ``("stack", text)``.
+indices)``; an empty message to ask for the stack. To the loader: ``("batch", ticket, result)``, ``("end", ticket)``
+when a stream has no more, ``("raised", ticket or None, exception, traceback)``, ``("stack", text)``.
 """
 
 from __future__ import annotations

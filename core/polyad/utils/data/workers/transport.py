@@ -68,7 +68,7 @@ class Packed:
         """Send it; raises OSError if nobody is at the other end."""
         connection.send_bytes(self._head)
         if self._segment is not None:
-            reduction.send_handle(connection, self._segment, None)  # type: ignore[arg-type]  # a process id on Windows only
+            reduction.send_handle(connection, self._segment, None)  # a process id on Windows only
 
     def close(self) -> None:
         """Let go of the segment; receivers keep it."""
