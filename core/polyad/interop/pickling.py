@@ -25,8 +25,8 @@ __all__ = ["reduced", "restored"]
 def reduced(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     """See ``Tensor.__reduce_ex__``."""
     type_ = tensor._type
-    host = np.ascontiguousarray(type_.backend.to_host(tensor._array)).reshape(-1).view(np.uint8)
-    data = pickle.PickleBuffer(memoryview(host)) if protocol >= 5 else host.tobytes()
+    host: Any = np.ascontiguousarray(type_.backend.to_host(tensor._array)).reshape(-1).view(np.uint8)
+    data = pickle.PickleBuffer(host) if protocol >= 5 else host.tobytes()
     attributes = tensor.__dict__ or None
     described = (type(tensor), type_.dtype, tuple(tensor.shape), type_.device, tensor.requires_grad)
     return restored, (*described, data), attributes
