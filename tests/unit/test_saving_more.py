@@ -107,6 +107,7 @@ def test_split():
         ({"weight_map": {"a": "/etc/passwd"}}, "no plain name"),
         ({"weight_map": {"a": ".."}}, "no plain name"),
         ({"weight_map": {"a": ""}}, "no plain name"),
+        ({"weight_map": {"a": "\ud800"}}, "no plain name"),
         ({"weight_map": {"a": "m.index.json"}}, "names the index"),
         ({"weight_map": {"a": "part"}}, "holds 'a', and it does not"),
     ],

@@ -26,7 +26,7 @@ from .. import dtypes
 from ..errors import SerializationError
 from ..files.json_text import LONGEST, excess, parsed
 from ..layout import is_addressable
-from .source import Source, damaged
+from .source import Source, damaged, of_each
 
 __all__ = ["Blob", "Contents", "contents_of", "damaged", "header_length", "read_container", "write_container"]
 
@@ -125,7 +125,7 @@ def read_container(stream: IO[bytes], source: str, begin: bytes = b"") -> Conten
     header = bytes(_read_exactly(stream, length - len(begin) + 8, source, "the header", begin[8:]))
     entries, metadata = _checked_header(header, source)
     blobs = {}
-    for name, (dtype, shape, begin_at, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
+    for name, (dtype, shape, begin_at, end) in entries.items():
         data = _read_exactly(stream, end - begin_at, source, f"tensor {name!r}")
         blobs[name] = Blob(dtype, shape, swapped(data, dtype))
     return Contents(blobs, metadata)
@@ -144,11 +144,13 @@ def contents_of(source: Source) -> Contents:
     if source.size != total:
         state = "is truncated" if source.size < total else "has more data than its header says"
         raise damaged(source.name, f"{state}: {source.size} bytes, and {total} are described")
-    blobs = {}
-    for name, (dtype, shape, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
-        data = source.data(8 + length + begin, end - begin, f"tensor {name!r}")
-        blobs[name] = Blob(dtype, shape, swapped(data, dtype))
-    return Contents(blobs, metadata)
+
+    def blob(item: tuple[str, tuple[dtypes.DType, tuple[int, ...], int, int]]) -> Blob:
+        name, (dtype, shape, begin, end) = item
+        return Blob(dtype, shape, swapped(source.data(8 + length + begin, end - begin, f"tensor {name!r}"), dtype))
+
+    blobs = of_each(blob, entries.items(), 0 if source.mapped else total)
+    return Contents(dict(zip(entries, blobs, strict=True)), metadata)
 
 
 def header_length(begin: bytes, source: str) -> int:
@@ -225,7 +227,8 @@ def _checked_entries(
             raise damaged(source, f"gives tensor {name!r} of shape {tuple(shape)} {offsets[1] - offsets[0]} bytes")
         entries[name] = (dtype, tuple(shape), offsets[0], offsets[1])
     expected = 0
-    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
+    entries = dict(sorted(entries.items(), key=lambda entry: entry[1][2:]))
+    for name, (_, _, begin, end) in entries.items():
         if begin != expected:
             overlap = "overlaps another" if begin < expected else "leaves a gap before it"
             raise damaged(source, f"has tensor {name!r} at bytes {begin} to {end}, which {overlap}")

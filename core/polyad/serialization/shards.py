@@ -44,6 +44,15 @@ def checked_limit(size: int | str) -> int:
     )
 
 
+def _is_plain_name(file: str) -> bool:
+    try:
+        os.fsencode(file)
+    except UnicodeError:
+        return False
+    plain = file == os.path.basename(file) and "\\" not in file and "\0" not in file
+    return plain and file not in ("", ".", "..")
+
+
 def split(sizes: Mapping[str, int], limit: int) -> list[list[str]]:
     """Names in groups, in order, of at most *limit* bytes each; a larger one is alone.
 
@@ -98,7 +107,7 @@ def read_index(path: str, load: Callable[[str], dict[str, Any]]) -> dict[str, An
     if len(files) > MOST_FILES:
         raise damaged(path, f"names {len(files):,} files")
     for file in files:
-        if not file or file != os.path.basename(file) or "\\" in file or "\0" in file or file in (".", ".."):
+        if not _is_plain_name(file):
             raise damaged(path, f"names the file {file!r}, which is no plain name in its folder")
         if file.endswith(INDEX):
             raise damaged(path, f"names the index {file!r}")

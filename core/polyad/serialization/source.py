@@ -8,11 +8,18 @@ from __future__ import annotations
 import io
 import mmap
 import os
-from typing import IO, Any
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any, TypeVar
 
 from ..errors import SerializationError
+from ..interop.numpy import room
 
-__all__ = ["Source", "damaged"]
+__all__ = ["Source", "damaged", "of_each"]
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def damaged(source: str, what: str, fix: str | None = None) -> SerializationError:
@@ -20,6 +27,19 @@ def damaged(source: str, what: str, fix: str | None = None) -> SerializationErro
     return SerializationError(
         f"load: {source} {what}", fix=fix or "use another copy: the file is damaged, or polyad.save did not write it"
     )
+
+
+_CAN_READ_AT = hasattr(os, "preadv")
+_LARGE = 1 << 23
+"""Bytes, from which on it is worth it to work on several arrays at a time."""
+
+
+def of_each(compute: Callable[[T], R], items: Iterable[T], size: int) -> list[R]:
+    """*compute* of each item, in several threads where all are large together: it lets go of the interpreter."""
+    if size < _LARGE:
+        return [compute(item) for item in items]
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1), "polyad file") as threads:
+        return list(threads.map(compute, items))
 
 
 class Source:
@@ -37,6 +57,7 @@ class Source:
         self._file = file
         self._memory = None if memory is None else memoryview(memory)
         self.mapped = False
+        self._seeking = threading.Lock()
 
     @classmethod
     def of_file(cls, name: str, file: IO[bytes], mapped: bool) -> Source:
@@ -58,24 +79,35 @@ class Source:
         self._check(at, count, what)
         if self._memory is not None:
             return bytearray(self._memory[at : at + count])
-        assert self._file is not None
         data = bytearray(count)
-        view, done = memoryview(data), 0
-        self._file.seek(at)
-        while done < count:
-            read = self._file.readinto(view[done:])  # type: ignore[attr-defined]
+        self._fill(memoryview(data), at, what)
+        return data
+
+    def _fill(self, view: memoryview, at: int, what: str) -> None:
+        assert self._file is not None
+        done = 0
+        while done < len(view):
+            if _CAN_READ_AT:
+                read = os.preadv(self._file.fileno(), [view[done:]], at + done)
+            else:
+                with self._seeking:
+                    self._file.seek(at + done)
+                    read = self._file.readinto(view[done:])  # type: ignore[attr-defined]
             if not read:
                 raise damaged(self.name, f"ends within {what}")
             done += read
-        return data
 
     def data(self, at: int, count: int, what: str) -> Any:
         """The bytes to make an array of: the mapped memory itself, or a copy."""
-        if not self.mapped:
-            return self.read(at, count, what)
         self._check(at, count, what)
-        assert self._memory is not None
-        return self._memory[at : at + count]
+        if self.mapped:
+            assert self._memory is not None
+            return self._memory[at : at + count]
+        if self._memory is not None:
+            return bytearray(self._memory[at : at + count])
+        view = room(count)
+        self._fill(view, at, what)
+        return view
 
     def stream(self) -> IO[bytes]:
         """The bytes as a file to read."""

@@ -40,6 +40,7 @@ from ..random.generator import Generator
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
 from .keys import Keys
+from .source import of_each
 
 __all__ = ["LoadDevice", "contents_of_tensors", "decode", "encode", "named_tensors", "register_dataclass"]
 
@@ -66,14 +67,22 @@ def encode(value: Any) -> Contents:
     encoder = _Encoder()
     tree = encoder.encode(value, ())
     arrays = encoder.arrays()
+    checksums = _checksums([blob for blob, _ in arrays.values()])
     about = {
-        name: {"dtype": blob.dtype.name, "device": device, "crc32": zlib.crc32(swapped(blob.data, blob.dtype))}
-        for name, (blob, device) in arrays.items()
+        name: {"dtype": blob.dtype.name, "device": device, "crc32": checksum}
+        for (name, (blob, device)), checksum in zip(arrays.items(), checksums, strict=True)
     }
     text = json.dumps({"version": VERSION, "object": tree, "arrays": about}, separators=(",", ":"), allow_nan=False)
     check_size(text.encode("ascii"))
     metadata = {"polyad": text, "polyad.crc32": str(zlib.crc32(text.encode("ascii")))}
     return Contents({name: blob for name, (blob, _) in arrays.items()}, metadata)
+
+
+def _checksums(blobs: list[Blob]) -> list[int]:
+    def checksum(blob: Blob) -> int:
+        return zlib.crc32(swapped(blob.data, blob.dtype))
+
+    return of_each(checksum, blobs, sum(len(blob.data) for blob in blobs))
 
 
 def named_tensors(value: Any) -> dict[str, Tensor]:
@@ -450,6 +459,7 @@ class _Decoder:
         blobs = self._contents.blobs
         if not isinstance(arrays, dict) or arrays.keys() != blobs.keys():
             raise self.damaged("describes other arrays than it holds")
+        checksums = dict(zip(blobs, [] if self._mapped else _checksums(list(blobs.values())), strict=not self._mapped))
         for name, about in arrays.items():
             if not isinstance(about, dict) or not _names_a_device(about.get("device")):
                 raise self.damaged(f"does not describe array {name!r}")
@@ -459,7 +469,7 @@ class _Decoder:
                 blob = Blob(dtype, blob.shape[:-1], blob.data)
             if dtype is not blob.dtype:
                 raise self.damaged(f"gives array {name!r} two dtypes: {about.get('dtype')!r} and {blob.dtype.name!r}")
-            if not self._mapped and about.get("crc32") != zlib.crc32(swapped(blob.data, blob.dtype)):
+            if not self._mapped and about.get("crc32") != checksums[name]:
                 raise self.damaged(f"is damaged: the checksum of array {name!r} does not match")
             self._arrays[name] = _checked_bytes(name, blob, self._source)
             self._devices[name] = about["device"]
