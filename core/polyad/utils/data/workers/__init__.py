@@ -2,6 +2,7 @@
 
 transport.py   messages between processes, their large parts in memory that both see
 process.py     what runs in a worker
+preloaded.py   what a fork server imports
 pool.py        the workers as the loader's process sees them: started, asked, waited for, ended
 failures.py    the errors of workers
 info.py        what a worker knows of itself

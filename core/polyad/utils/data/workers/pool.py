@@ -20,7 +20,7 @@ from polyad import errors
 from polyad.backend import registry
 
 from .failures import UnsendableError, WorkerFailure, WorkerTraceback, death
-from .process import Job, run
+from .process import Job, prepare, run
 from .transport import pack, receive
 
 __all__ = ["Pool", "checked_context"]
@@ -108,6 +108,7 @@ class Pool:
         forked = context.get_start_method() == "fork"
         if forked:
             _check_fork()
+            prepare()
         elif context.get_start_method() == "forkserver":
             _preload(context)
         packed = None if forked else _packed(job)
@@ -295,7 +296,7 @@ def _preload(context: BaseContext) -> None:
 
     server = getattr(forkserver, "_forkserver", None)
     if getattr(server, "_preload_modules", None) == ["__main__"]:
-        context.set_forkserver_preload(["__main__", run.__module__])
+        context.set_forkserver_preload(["__main__", f"{__package__}.preloaded"])
 
 
 def _packed(job: Job) -> Any:

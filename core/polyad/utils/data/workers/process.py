@@ -25,6 +25,7 @@ from typing import Any
 
 import polyad
 from polyad.interop.generators import seed_numpy
+from polyad.utils.data.collate import default_collate
 from polyad.utils.data.fetching import Reader, StreamEnd, StreamReader, reader_of
 from polyad.utils.data.seeding import mixed
 
@@ -32,7 +33,7 @@ from .failures import SharedMemoryFull, WorkerFailure
 from .info import WorkerInfo, set_worker_info
 from .transport import pack, receive
 
-__all__ = ["Job", "run"]
+__all__ = ["Job", "prepare", "run"]
 
 GRACE = 0.2
 """Seconds that a worker has to finish what it does when its loader is gone."""
@@ -62,6 +63,12 @@ def run(connection: Connection, worker: int, job: Job | None) -> None:
         _work(talk, worker, job)
     finally:
         finished.set()
+
+
+def prepare() -> None:
+    """Load what workers need in any case: once, in the process that they are forked from."""
+    default_collate([0])
+    default_collate([polyad.zeros(1)])
 
 
 class _Talk:
