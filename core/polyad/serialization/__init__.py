@@ -32,6 +32,7 @@ from ..errors import (
     SerializationError,
 )
 from ..files import checked_path, opened, replacing
+from ..files.json_text import LONGEST
 from ..interop.npz import arrays_of, is_archive_of_arrays
 from ..interop.numpy import flat_array
 from ..ops.creation.factories import empty
@@ -193,12 +194,15 @@ def _load_whole(source: Source, place: Callable[[Tensor, str], Tensor]) -> Any:
     return read_legacy(source, place, _flat)
 
 
-_LEGACY = b"\x80\x02\x8a\n" + MAGIC.to_bytes(10, "little")[:5]
+_LEGACY = b"\x8a\n" + MAGIC.to_bytes(10, "little")[:5]
+_FRAME = b"\x95"
 
 
 def _is_of_others(begin: bytes) -> bool:
     """Whether a file that begins so is in a format that is no container: their beginnings are no length of a header."""
-    return begin.startswith((b"PK\3\4", b"GGUF", _LEGACY[:9]))
+    if begin[:1] == b"\x80" and begin[1:2] in (b"\2", b"\3", b"\4", b"\5"):
+        return begin[2:9] == _LEGACY or (begin[2:3] == _FRAME and int.from_bytes(begin[:8], "little") > LONGEST)
+    return begin.startswith((b"PK\3\4", b"GGUF"))
 
 
 def _flat(blob: Blob) -> Tensor:

@@ -253,6 +253,51 @@ def test_no_shared_memory_is_reported():
         next(iter(loader))
 
 
+FULL = """
+import sys
+import polyad
+import worker_datasets as data
+from polyad.utils.data import DataLoader
+from polyad.utils.data.workers import transport
+
+if __name__ == "__main__":
+    transport.FOLDER = sys.argv[1]
+    try:
+        list(DataLoader(data.Pictures(), batch_size=8, num_workers=1, multiprocessing_context="fork"))
+    except MemoryError as error:
+        print(error)
+    old = sys.argv[1] + "/old"
+    polyad.save(1, old)
+    try:
+        polyad.save(polyad.zeros(1_000_000), old)
+    except OSError as error:
+        print(error)
+    import os
+    print(polyad.load(old), os.listdir(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts a small tmpfs")
+def test_a_full_dev_shm_and_a_full_disk(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(FULL)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = f"mount -t tmpfs -o size=256k tmpfs {folder} && exec {sys.executable} {program} {folder}"
+    result = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if "unshare" in result.stderr or "mount" in result.stderr:
+        pytest.skip("nothing can be mounted here")
+    assert "no shared memory for a batch of" in result.stdout, result.stderr
+    assert "No space left on device" in result.stdout
+    assert "no space left on device" in result.stdout
+    assert result.stdout.endswith("1 ['old']\n")
+
+
 def test_what_cannot_be_sent_is_named():
     with pytest.raises(
         TypeError, match=r"dataset\.parts\['bad'\] cannot be sent(.|\n)*multiprocessing_context=\"fork\""

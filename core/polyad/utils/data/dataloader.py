@@ -1,9 +1,10 @@
 """The loader: indices from a sampler, samples from a dataset, batches from a collate function.
 
-Samples are read in the calling process, when the loop asks for them and not before.
+Without workers, samples are read in the calling process, when the loop asks for them and not before; with workers, in
+processes that read ahead.
 
-Invariants: what an epoch yields depends on the dataset, the sampler and collate_fn only; all arguments are checked
-when the loader is created, not when the first batch is read.
+Invariants: what an epoch yields depends on the dataset, the sampler, collate_fn and the epoch's seed only, not on who
+reads it; all arguments are checked when the loader is created, not when the first batch is read.
 """
 
 from __future__ import annotations
@@ -40,15 +41,25 @@ class DataLoader(Generic[T]):
         shuffle: a new random order each epoch.
         sampler: which indices, in which order; instead of shuffle.
         batch_sampler: lists of indices; instead of batch_size, shuffle, sampler and drop_last.
-        num_workers: 0; samples are read in this process.
+        num_workers: how many processes read samples ahead; with 0 this process reads them when they are asked for.
         collate_fn: joins a list of samples; default_collate, or default_convert where there is no batching, if None.
+        pin_memory: has no effect: no backend has memory to pin.
         drop_last: leave out a last batch that is smaller.
-        generator: where shuffle's order comes from; the default generator if None.
+        timeout: seconds to wait for the next batch of workers; 0 waits for ever.
+        worker_init_fn: called in each worker with its number, before it reads.
+        multiprocessing_context: how workers are started: "forkserver" (the default where there is such a thing),
+            "spawn", "fork", or what ``multiprocessing.get_context`` gives.
+        generator: where shuffle's order and the epochs' seeds come from; the default generator if None.
+        prefetch_factor: batches that each worker reads ahead, 2 if None.
+        persistent_workers: keep the workers for the next epoch.
+        in_order: batches of workers come in the sampler's order; else as they are ready.
 
     Raises:
         ValueError: arguments that exclude each other or are out of range.
-        TypeError: a collate_fn that cannot be called, or ``len()`` where the length is unknown.
-        NotImplementedError: num_workers above 0.
+        TypeError: a function that cannot be called, or ``len()`` where the length is unknown; by ``iter()``, a dataset
+            or a function that cannot be sent to workers.
+        RuntimeError: by the iterator, a worker that died or did not answer in time. What a dataset raises is raised as
+            it is, with a note of the sample.
 
     >>> import polyad
     >>> from polyad.utils.data import TensorDataset
