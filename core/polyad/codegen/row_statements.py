@@ -10,7 +10,7 @@ from ..layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Literal, Local, Operand, Place, RowValue, Scalar, cast, inside, leaves_of
 from .frame import Leaves, declare_scalars, factor, independent, load_operand
-from .reduction import SEGMENT, accumulating, combined_by, folded, identity, keep_function, unroll_for
+from .reduction import SEGMENT, accumulating, beside, combined_by, folded, identity, keep_function, unroll_for
 from .writer import Writer, computed_in
 
 Names = tuple[str, ...]
@@ -24,12 +24,18 @@ class Stage:
         expression: of operands, places, numbers, and of `RowValue`s of earlier stages.
         reducer: a key of `polyad.codegen.reduction.COMBINED_BY`, for the reduction over the row, in the dtype of the
             expression; None for a value that is computed once a row, from operands that are constant along it.
-        dtype: of the `RowValue`.
+        dtype: of the `RowValue`; half types are computed in float32 and rounded when they are stored, not between
+            stages.
     """
 
     expression: Expression
     reducer: str | None
     dtype: DType
+
+
+def kept_at(dtype: DType) -> Operand:
+    """What stands in an element's expression for what an earlier pass has written to result number 0."""
+    return Operand(-1, dtype)
 
 
 def _constant(expressions: Sequence[Expression]) -> Iterator[Expression]:
@@ -97,9 +103,7 @@ class RowShape:
 
     def each(self, lines: Sequence[str]) -> list[str]:
         """*lines* for each of the rows side by side."""
-        if self.width == 1 or not lines:
-            return list(lines)
-        return [*independent(self.dialect, self.inner), "for (int c = 0; c < m; ++c) {", *lines, "}"]
+        return beside(self.dialect, self.inner, self.width, lines)
 
     def element(self, n: int, u: int = 0) -> str:
         """Where in array *n* the current element is, or the first of vector *u* of a step."""
@@ -267,8 +271,10 @@ class RowText:
 
     # ------------------------------------------------------------------------------------------------ reducing
 
-    def reduce(self, stages: Sequence[tuple[int, Stage]], unroll: int) -> None:
-        """A pass over the row in which all of *stages*, numbered, accumulate."""
+    def reduce(self, stages: Sequence[tuple[int, Stage]], unroll: int, kept: Stage | None = None) -> None:
+        """A pass over the row in which all of *stages*, numbered, accumulate; what *kept* adds up is written to result
+        number 0, where `kept_at` reads it.
+        """
         if not stages:
             return
         writer, shape = self.writer, self.shape
@@ -286,6 +292,11 @@ class RowText:
             lines: list[str] = []
             for each in sums:
                 values = writer.value(each.stage.expression)
+                if each.stage is kept:
+                    place = _at(Operand(0, each.dtype), shape.element(0, u))
+                    stored = writer.store(each.dtype, values, f"out0 + {place}", shape.near(0), count)
+                    lines += [*writer.lines, *stored]
+                    writer.lines = []
                 if count == "m" and shape.lanes > 1 and not shape.across:
                     keep = keep_function(writer, each.dtype)
                     values = tuple(
@@ -297,7 +308,8 @@ class RowText:
                 writer.known = known
             return lines
 
-        arrays = sorted(self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays))
+        read = {self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays)}
+        arrays = sorted(read | {0} if kept else read)
         whole = [line for u in range(unroll) for line in taken(u, str(shape.lanes))] if unroll > 1 else []
         rest = whole if shape.copies > 1 else taken(0, "m")
         before = [line for each in sums for line in each.start(each.blocks)]
@@ -363,6 +375,9 @@ class RowText:
 
     def write_elements(self, elements: Sequence[Expression]) -> None:
         """A pass over the row that writes results number 0 and on."""
+        for leaf in leaves_of(*elements):
+            if leaf == kept_at(leaf.dtype):
+                self.arrays[leaf] = 0
         self._lift(elements)
         writer, shape = self.writer, self.shape
         lines = []
@@ -376,7 +391,7 @@ class RowText:
             lines += writer.lines
         loop = independent(shape.dialect, shape.inner)
         read = {self.arrays[leaf] for leaf in set(leaves_of(*elements)) & set(self.arrays)}
-        self._walk([*range(len(elements)), *sorted(read)], shape.each(lines), loop=() if shape.across else loop)
+        self._walk(sorted(read | set(range(len(elements)))), shape.each(lines), loop=() if shape.across else loop)
 
     def write_rows(self, rows: Sequence[Expression], first: int) -> None:
         """Write results number *first* and on, a value a row."""

@@ -235,7 +235,7 @@ def test_a_group_shares_a_row_and_meets_at_barriers(target, tmp_path: Path) -> N
 
 
 @needs_compiler
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=20, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
 def test_any_shape_strides_and_dims(data) -> None:
     rank = data.draw(st.integers(1, 4))
