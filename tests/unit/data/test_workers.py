@@ -344,7 +344,7 @@ def test_arguments_are_checked(arguments, error, words):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc and /dev/shm")
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", [0, 2])  # kills the loop, a worker
 def test_nothing_outlives_what_is_killed(number):
     """A slice: `python -m fuzz.loaders` does it 200 times."""
     assert loaders.run(number) == []
