@@ -36,6 +36,7 @@ from .errors import (
     DeviceError,
     DTypeError,
     IndexOutOfRange,
+    NoData,
     NotSupported,
     OutOfMemory,
     ShapeError,
@@ -657,20 +658,27 @@ class Tensor(TensorMethods):
             )
         if state.modes:
             return ITEM.through_modes(self)
-        return self._type.backend.to_host(self._array).reshape(()).item()
+        return self._host("item").reshape(()).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
         if state.modes:
             return TOLIST.through_modes(self)
         try:
-            return self._type.backend.to_host(self._array).tolist()
+            return self._host("tolist").tolist()
         except MemoryError as error:
             raise OutOfMemory(
                 f"tolist: there is no memory for {self.numel()} numbers",
                 operands={"self": self},
                 fix="take a part of the tensor",
             ) from error
+
+    def _host(self, function: str) -> Any:
+        """The elements as a NumPy array, for *function*."""
+        try:
+            return self._type.backend.to_host(self._array)
+        except NoData as error:
+            raise error.told_by(function, {"self": self}) from None
 
     def numpy(self, *, force: bool = False) -> Any:
         """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
@@ -740,6 +748,14 @@ def check_tensor(value: Any, op: str, name: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise wrong_type(op, name, value, "a tensor")
     return value
+
+
+def has_data(*tensors: Tensor | None) -> bool:
+    """Whether all *tensors* have elements that may be looked at: those on device "meta" have none.
+
+    What refuses some elements asks this first, so that the call can be evaluated without them.
+    """
+    return all([tensor is None or tensor._type.backend.holds_data for tensor in tensors])
 
 
 def check_room(op: str, shape: tuple[int, ...], like: Tensor) -> None:

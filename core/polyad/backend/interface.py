@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..device import Device
 from ..dtypes import DType
@@ -150,6 +150,9 @@ class Backend(ABC):
     """
 
     info: BackendInfo
+
+    holds_data: ClassVar[bool] = True
+    """Whether arrays have elements: not on device "meta" (`polyad.dispatch.abstract`)."""
 
     @abstractmethod
     def device_count(self) -> int:
