@@ -10,7 +10,7 @@ depends on them (`nonzero`). A body that looks at elements in order to refuse so
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..backend.api_version import API_VERSION
@@ -19,9 +19,9 @@ from ..backend.interface import Backend, Kernel
 from ..device import Device
 from ..dtypes import DType
 from ..errors import NoData, PolyadError
-from ..layout import Shape, Strides, broadcast_strides, contiguous_strides, result_strides
+from ..layout import Shape, Strides, broadcast_strides, contiguous_strides
 from .catalogue import OPS
-from .structure import Pointwise, Random
+from .structure import Laid, Pointwise
 
 if TYPE_CHECKING:
     from .declared import Op
@@ -110,14 +110,21 @@ class AbstractBackend(Backend):
         return 0
 
     def as_kernel(self, name: str) -> Kernel | None:
-        """The kernel that follows from the declaration of primitive *name*; a composite has its body."""
+        """The kernel that follows from the declaration of op *name*; None for a composite that has its body."""
         found = self._kernels.get(name)
         if found is None:
             op = OPS.get(name)
-            if op is None or op.kind != "primitive":
+            if op is None or not _by_rules(op):
                 return None
             found = self._kernels[name] = Kernel(_layouts(op), store=_stored, origin="declaration")
         return found
+
+
+def _by_rules(op: Op) -> bool:
+    """Whether *op* is one kernel by its declaration, as it is wherever code is generated from what is computed element
+    by element.
+    """
+    return op.kind == "primitive" or (op.kind == "composite" and isinstance(op.structure, Pointwise))
 
 
 def _stored(layout: tuple[Shape, Strides | None], dtype: DType) -> AbstractArray:
@@ -125,24 +132,22 @@ def _stored(layout: tuple[Shape, Strides | None], dtype: DType) -> AbstractArray
 
 
 def _layouts(op: Op) -> Callable[..., Any]:
-    """What computes shape and strides of the results of *op* from its operands; strides are None for row-major."""
+    """What computes shape and strides of the results of *op* from its operands, by its rules."""
     count = len(op.operands)
     shape_rule: Callable[..., Any] = op.shape  # type: ignore[assignment]
-    in_order = isinstance(op.structure, (Pointwise, Random))
 
     def kernel(*args: Any) -> Any:
-        operands = args[:count]
+        operands, params = args[:count], args[count:]
         try:
-            shape = shape_rule(*[_shape_of(operand) for operand in operands], *args[count:])
+            shape = shape_rule(*[_shape_of(operand) for operand in operands], *params)
         except PolyadError as error:
             # Told as a kernel tells it: dispatch asks the rule again for the words.
             raise ValueError(error.message) from error
-        if -1 in shape:
+        arrays = list(_arrays(operands))
+        results = [(one, op.strides(one, arrays, *params)) for one in (shape if op.outputs else (shape,))]
+        if any(-1 in one for one, _ in results):
             raise NoData(_SIZE_UNKNOWN, fix=_KEEP_SIZES)
-        arrays = [operand for operand in operands if isinstance(operand, AbstractArray)]
-        if op.outputs:
-            return tuple((one, _strides(one, arrays) if in_order else None) for one in shape)
-        return shape, _strides(shape, arrays) if in_order else None
+        return tuple(results) if op.outputs else results[0]
 
     return kernel
 
@@ -153,10 +158,12 @@ def _shape_of(operand: Any) -> Any:
     return operand.shape if isinstance(operand, AbstractArray) else None
 
 
-def _strides(shape: Shape, arrays: list[AbstractArray]) -> Strides | None:
-    if len(shape) < 2:
-        return None
-    return result_strides(shape, [broadcast_strides(one.shape, one.strides, shape) for one in arrays])
+def _arrays(operands: Iterable[Any]) -> Iterator[Laid]:
+    for one in operands:
+        if isinstance(one, AbstractArray):
+            yield Laid(one.shape, one.strides, one.dtype)
+        elif isinstance(one, (list, tuple)):
+            yield from _arrays(one)
 
 
 _NOTHING_TO_READ = "it reads the elements of a tensor on device 'meta', which has none"

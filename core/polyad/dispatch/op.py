@@ -46,7 +46,7 @@ from .declared import Attribute, Formula, Function as Function, Op as Op, ShapeR
 from .front import NUMPY_NAMES, front
 from .inplace import form_of
 from .promotion import Rule, first
-from .structure import Structure, opaque, shaping
+from .structure import Structure, StridesRule, opaque, shaping
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,15 +100,17 @@ def primitive(
     inplace: bool = False,
     namespace: str = "",
     title: str = "",
+    strides: StridesRule | None = None,
 ) -> Callable[[F], F]:
     """Declare an op that backends bring kernels for.
 
     See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it. It
-    needs a shape rule where none follows from its structure.
+    needs a shape rule where none follows from its structure, and ``strides`` where results lie in memory in another
+    order than what follows from it.
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "primitive", dtype, structure, shape, outputs, keyed, grad_name, namespace, title)
+        op = Op(definition, "primitive", dtype, structure, shape, outputs, keyed, grad_name, namespace, title, strides)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
@@ -125,6 +127,7 @@ def composite(
     method: bool = True,
     inplace: bool = False,
     namespace: str = "",
+    strides: StridesRule | None = None,
 ) -> Callable[[F], F]:
     """Declare an op by its decomposition.
 
@@ -133,7 +136,9 @@ def composite(
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "composite", dtype, structure, shape, outputs, keyed, grad_name, namespace)
+        op = Op(
+            definition, "composite", dtype, structure, shape, outputs, keyed, grad_name, namespace, "", strides
+        )  # fmt: skip
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap

@@ -21,13 +21,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ..errors import IndexOutOfRange
-from ..layout import Shape, broadcast_shapes, reduced_shape
+from ..layout import (
+    Shape,
+    Strides,
+    broadcast_shapes,
+    broadcast_strides,
+    contiguous_strides,
+    reduced_shape,
+    result_strides,
+)
 
 if TYPE_CHECKING:
+    from ..dtypes import DType
     from .declared import Op, ShapeRule
+
+StridesRule = Callable[..., Strides]
+"""``rule(result_shape, operands, *params)``: the strides of a new result, counting elements, from the `Laid` of those
+operands that are tensors."""
 
 Combine = Literal["sum", "mean", "prod", "max", "min", "argmax", "argmin", "any", "all"]
 
@@ -77,6 +90,10 @@ class Structure:
         """The shape rule that follows from the structure; None if none does."""
         return None
 
+    def strides_rule(self) -> StridesRule:
+        """The rule for the order of new results in memory that follows from the structure."""
+        return row_major
+
 
 @dataclass(frozen=True)
 class Pointwise(Structure):
@@ -92,6 +109,9 @@ class Pointwise(Structure):
 
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op)
+
+    def strides_rule(self) -> StridesRule:
+        return as_operands
 
 
 @dataclass(frozen=True)
@@ -166,6 +186,9 @@ class Random(Structure):
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op) if op.operands else None
 
+    def strides_rule(self) -> StridesRule:
+        return as_operands
+
 
 @dataclass(frozen=True)
 class Opaque(Structure):
@@ -191,6 +214,37 @@ def check_structure(op: Op) -> None:
         raise TypeError(f"structure of {op.name}: a reduction has one operand, and says over which dimensions it goes")
     if isinstance(op.structure, Creation) and op.operands:
         raise TypeError(f"structure of {op.name}: a creation has no operands, not {tuple(op.operands)}")
+
+
+# ------------------------------------------------------------------------------------------------------- strides rules
+
+
+class Laid(NamedTuple):
+    """How an operand lies in memory; strides count bytes."""
+
+    shape: Shape
+    strides: Strides
+    dtype: DType
+
+
+def row_major(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """The last dimension innermost, whatever the operands."""
+    return contiguous_strides(shape)
+
+
+def as_operands(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """The order in memory of operands that broadcast to the result, as `polyad.layout.result_strides` says."""
+    if len(shape) < 2:
+        return contiguous_strides(shape)
+    return result_strides(shape, [broadcast_strides(own, strides, shape) for own, strides, _ in operands])
+
+
+def columns(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """Matrices column by column, as LAPACK writes them, where a result has matrices as the first operand has."""
+    if len(shape) < 2 or len(shape) != len(operands[0].shape):
+        return contiguous_strides(shape)
+    *batch, outer, inner = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
+    return (*batch, inner, outer)
 
 
 # --------------------------------------------------------------------------------------------------------- shape rules

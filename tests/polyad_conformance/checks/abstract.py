@@ -37,7 +37,10 @@ def described(one: Any, inputs: list[Any]) -> tuple[Any, ...]:
     """What is compared of a result: which input's memory it shows, None for memory of its own."""
     storage = one._storage
     shares = next((at for at, put in enumerate(inputs) if storage is not None and put._storage is storage), None)
-    return tuple(one.shape), one.dtype, one.stride(), shares, one.storage_offset()
+    shape = tuple(one.shape)
+    # Where there is nothing to step to, the step says nothing.
+    strides = tuple([step if size > 1 else None for size, step in zip(shape, one.stride())]) if 0 not in shape else ()
+    return shape, one.dtype, strides, shares, one.storage_offset()
 
 
 def check_abstract(

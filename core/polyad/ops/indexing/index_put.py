@@ -28,6 +28,7 @@ from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
 from .index_select import _index_add, _index_select
 from .nonzero import _nonzero
+from ..reductions.any_all import anywhere
 from .operands import _zeros_like
 
 if TYPE_CHECKING:
@@ -92,9 +93,9 @@ def _wrapped(index: Tensor, size: int, number: int, dim: int) -> Tensor:
     from ..pointwise.where import _where
 
     index = index.to(int64)
-    wrong = _nonzero((index < -size) | (index >= size))
-    if wrong._array.shape[0]:
-        place = wrong[0].tolist()
+    outside = (index < -size) | (index >= size)
+    if anywhere(outside):
+        place = _nonzero(outside)[0].tolist()
         raise out_of_range("index", f"indices[{number}]", place, index[tuple(place)].item(), size, wraps=True, dim=dim)
     return _where(index < 0, index + size, index)
 

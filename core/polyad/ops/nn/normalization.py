@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...dispatch.forward import by_body
 from ...dispatch.op import alias, composite, function, joint_gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import Last, Rowwise, opaque
+from ...dispatch.structure import Last, Rowwise, opaque, row_major
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
 from ...layout import Shape, normalize_dims, normalize_shape
@@ -132,6 +132,7 @@ def _over_batch(ndim: int) -> tuple[int, ...]:
 @composite(
     dtype=_with_statistics("batch_norm"),
     structure=opaque,
+    strides=row_major,
     shape=_of_channels,
     outputs=("out", "mean", "var"),
     method=False,
@@ -189,7 +190,7 @@ def _first_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(dtype=_by_given, structure=opaque, shape=_first_shape, method=False)
+@composite(dtype=_by_given, structure=opaque, strides=row_major, shape=_first_shape, method=False)
 def _batch_norm_by(
     input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
@@ -298,6 +299,7 @@ def _backward_of_rows(
 @composite(
     dtype=_with_statistics("layer_norm"),
     structure=Rowwise(Last("count")),
+    strides=row_major,
     shape=_of_rows,
     outputs=("out", "mean", "var"),
     method=False,
@@ -516,6 +518,7 @@ def _backward_of_rows_once(grad: Shape, input: Shape, weight: Any, inverse: Shap
 @composite(
     dtype=_with_inverse,
     structure=Rowwise(Last("count")),
+    strides=row_major,
     shape=_of_rows_once,
     outputs=("out", "inverse"),
     method=False,
