@@ -21,7 +21,7 @@ from ..dtypes import DType
 from ..errors import NoData, PolyadError
 from ..layout import Shape, Strides, broadcast_strides, contiguous_strides
 from .catalogue import OPS
-from .structure import Laid, Pointwise
+from .structure import Laid, Pointwise, Random
 
 if TYPE_CHECKING:
     from .declared import Op
@@ -124,7 +124,7 @@ def _by_rules(op: Op) -> bool:
     """Whether *op* is one kernel by its declaration, as it is wherever code is generated from what is computed element
     by element.
     """
-    return op.kind == "primitive" or (op.kind == "composite" and isinstance(op.structure, Pointwise))
+    return op.kind == "primitive" or (isinstance(op.structure, (Pointwise, Random)) and bool(op.operands))
 
 
 def _stored(layout: tuple[Shape, Strides | None], dtype: DType) -> AbstractArray:

@@ -186,9 +186,6 @@ class Random(Structure):
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op) if op.operands else None
 
-    def strides_rule(self) -> StridesRule:
-        return as_operands
-
 
 @dataclass(frozen=True)
 class Opaque(Structure):
@@ -239,9 +236,14 @@ def as_operands(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides
     return result_strides(shape, [broadcast_strides(own, strides, shape) for own, strides, _ in operands])
 
 
+def as_first(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """The order in memory of the first operand."""
+    return as_operands(shape, operands[:1])
+
+
 def columns(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
-    """Matrices column by column, as LAPACK writes them, where a result has matrices as the first operand has."""
-    if len(shape) < 2 or len(shape) != len(operands[0].shape):
+    """Matrices column by column, as LAPACK writes them: results that have as many dimensions as the operands."""
+    if len(shape) < 2 or len(shape) != max([len(one.shape) for one in operands]):
         return contiguous_strides(shape)
     *batch, outer, inner = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
     return (*batch, inner, outer)

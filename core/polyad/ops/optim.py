@@ -18,7 +18,7 @@ from typing import Any
 from ..backend.interface import Signature
 from ..dispatch.op import composite
 from ..dispatch.promotion import Rule, Typing
-from ..dispatch.structure import Pointwise
+from ..dispatch.structure import Pointwise, as_operands
 from ..dtypes import FLOATING, DType, float64
 from ..errors import DTypeError, ShapeError
 from ..tensor import Tensor
@@ -54,7 +54,7 @@ def _sgd_shape(param: Shape, grad: Shape, *params: Any) -> Shape:
     return param
 
 
-@composite(dtype=_written_over("sgd_step", 0), structure=Pointwise(broadcasts=False), shape=_sgd_shape, method=False)
+@composite(dtype=_written_over("sgd_step", 0), structure=Pointwise(broadcasts=False), strides=as_operands, shape=_sgd_shape, method=False)
 def _sgd_step(param: Tensor, grad: Tensor, lr: float, weight_decay: float, maximize: bool) -> Tensor:
     """``param - lr * grad``, with ``weight_decay * param`` added to the gradient; with *maximize* it goes uphill."""
     _sgd_shape(param._array.shape, grad._array.shape)  # they must be the same, not broadcast
@@ -69,6 +69,7 @@ def _sgd_momentum_shape(param: Shape, grad: Shape, momentum_buffer: Shape, *para
 @composite(
     dtype=_written_over("sgd_momentum_step", 0, 2),
     structure=Pointwise(broadcasts=False),
+    strides=as_operands,
     shape=_sgd_momentum_shape,
     outputs=("new_param", "new_momentum_buffer"),
     method=False,
@@ -104,6 +105,7 @@ def _adam_shape(
 @composite(
     dtype=_written_over("adam_step", 0, 2, 3, 4),
     structure=Pointwise(broadcasts=False),
+    strides=as_operands,
     shape=_adam_shape,
     outputs=("new_param", "new_exp_avg", "new_exp_avg_sq", "new_step"),
     method=False,
@@ -141,6 +143,7 @@ def _amsgrad_shape(
 @composite(
     dtype=_written_over("amsgrad_step", 0, 2, 3, 4, 5),
     structure=Pointwise(broadcasts=False),
+    strides=as_operands,
     shape=_amsgrad_shape,
     outputs=("new_param", "new_exp_avg", "new_exp_avg_sq", "new_max_exp_avg_sq", "new_step"),
     method=False,

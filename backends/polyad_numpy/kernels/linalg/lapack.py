@@ -55,6 +55,25 @@ def alone(kernel: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def by_columns(kernel: F) -> F:
+    """*kernel* with results that are matrices in column-major memory, also where a batch was NumPy's work."""
+
+    @functools.wraps(kernel)
+    def call(*args: Any) -> Any:
+        rank = max([arg.ndim for arg in args if isinstance(arg, np.ndarray)])
+        results = kernel(*args)
+        if isinstance(results, tuple):
+            return tuple([_by_columns(one) if one.ndim == rank else one for one in results])
+        return _by_columns(results) if results.ndim == rank else results
+
+    return call  # type: ignore[return-value]
+
+
+def _by_columns(matrices: Any) -> Any:
+    turned = matrices.swapaxes(-1, -2)
+    return matrices if turned.flags.c_contiguous else np.ascontiguousarray(turned).swapaxes(-1, -2)
+
+
 def column_major(shape: Sequence[int], dtype: Any) -> Any:
     """New memory for a batch of matrices, each in column-major order."""
     return np.empty((*shape[:-2], shape[-1], shape[-2]), dtype).swapaxes(-1, -2)

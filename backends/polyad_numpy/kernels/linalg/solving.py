@@ -11,7 +11,7 @@ from polyad.errors import LinAlgError
 
 from ...quiet import quiet
 from .factorizations import VECTORIZED_UNTIL, check_pivots, lu_permutation
-from .lapack import alone, batched, routine
+from .lapack import alone, batched, by_columns, routine
 
 GETRI_UNTIL = 200
 """Up to this size LAPACK's getri is faster than solving for the columns of the identity, on two cores."""
@@ -175,11 +175,11 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> Any:
 
 
 KERNELS = {
-    "linalg_solve_triangular": Kernel(alone(solve_triangular)),
-    "linalg_lu_solve": Kernel(alone(lu_solve)),
-    "linalg_solve_ex": Kernel(alone(solve_ex)),
-    "linalg_inv_ex": Kernel(alone(inv_ex)),
+    "linalg_solve_triangular": Kernel(by_columns(alone(solve_triangular))),
+    "linalg_lu_solve": Kernel(by_columns(alone(lu_solve))),
+    "linalg_solve_ex": Kernel(by_columns(alone(solve_ex))),
+    "linalg_inv_ex": Kernel(by_columns(alone(inv_ex))),
     "linalg_det": Kernel(alone(det)),
     "linalg_slogdet": Kernel(alone(slogdet)),
-    "linalg_lstsq": Kernel(alone(lstsq)),
+    "linalg_lstsq": Kernel(by_columns(alone(lstsq))),
 }

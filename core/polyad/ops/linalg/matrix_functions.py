@@ -7,7 +7,7 @@ from typing import Any
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
-from ...dispatch.structure import Last, Rowwise
+from ...dispatch.structure import Last, Rowwise, row_major
 from ...dtypes import bool_, float32
 from ...errors import ArgumentTypeError, ShapeError
 from ...tensor import Tensor, check_tensor, has_data
@@ -37,7 +37,7 @@ def _pade(degree: int) -> tuple[float, ...]:
     return tuple(coefficients)
 
 
-@composite(dtype=first, structure=Rowwise(Last(2)), shape=same, method=False)
+@composite(dtype=first, structure=Rowwise(Last(2)), strides=row_major, shape=same, method=False)
 def _linalg_matrix_exp(A: Tensor) -> Tensor:
     """exp(A) = exp(A / 2^s)^(2^s), with s for each matrix such that the approximant is exact to rounding."""
     if not A.numel():

@@ -351,7 +351,7 @@ def embedding_bag(
     bags = starts._array.shape[0]
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1).narrow(0, 0, end)
     bag = _bags(starts, end)
-    if padding >= 0:
+    if padding >= 0 and has_data(index):
         kept = (index != padding).nonzero().reshape(-1)
         index, bag = index.index_select(0, kept), bag.index_select(0, kept)
         factors = None if factors is None else factors.index_select(0, kept)

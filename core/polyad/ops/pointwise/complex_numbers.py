@@ -158,7 +158,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------------------- from parts
 
 
-@composite(dtype=_whole, structure=pointwise, method=False)
+@composite(dtype=_whole, structure=pointwise, strides=as_operands, method=False)
 def _complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag i: tier 0's allocate and two copies, which broadcast."""
     shape = broadcast_shapes(real._array.shape, imag._array.shape)
@@ -206,7 +206,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _complex(real, imag)
 
 
-@composite(dtype=_whole, structure=pointwise, method=False)
+@composite(dtype=_whole, structure=pointwise, strides=as_operands, method=False)
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs * exp(i angle)."""
     return _complex(abs * angle.cos(), abs * angle.sin())

@@ -14,7 +14,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex
-from ...dispatch.structure import Rowwise, as_operands
+from ...dispatch.structure import Rowwise, as_operands, row_major
 from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError
 from ...layout import Shape, normalize_dim
@@ -110,6 +110,7 @@ def _topk_shape(shape: Shape, k: int, dim: int, largest: bool) -> tuple[Shape, S
 @composite(
     dtype=not_complex("topk", _with_positions),
     structure=Rowwise("dim"),
+    strides=row_major,
     shape=_topk_shape,
     outputs=("values", "indices"),
     method=False,
