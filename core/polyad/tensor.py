@@ -585,7 +585,7 @@ class Tensor(TensorMethods):
     def __format__(self, spec: str) -> str:
         if not isinstance(spec, str):
             raise wrong_type("format", "spec", spec, "a string")
-        if not self._array.shape and (spec or type(self) is Tensor):
+        if not self._array.shape and (spec or (type(self) is Tensor and has_data(self))):
             return format(self.item(), spec)
         if spec:
             raise ArgumentTypeError(

@@ -31,7 +31,7 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentTypeError, SerializationError
+from ..errors import ArgumentTypeError, NoData, SerializationError
 from ..files import parsed
 from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
@@ -151,7 +151,10 @@ class _Encoder:
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
                 record["requires_grad"] = view.requires_grad
-            host = flat._type.backend.to_host(flat._array).reshape(-1).view("u1")
+            try:
+                host = flat._type.backend.to_host(flat._array).reshape(-1).view("u1")
+            except NoData as error:
+                raise error.told_by("save", {"tensor": flat}) from None
             data = memoryview(host)
             result[name] = Blob(unit, shape, data), str(first.device)
         return result
