@@ -10,7 +10,9 @@ depends on them (`nonzero`). A body that looks at elements in order to refuse so
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..backend.api_version import API_VERSION
@@ -147,9 +149,30 @@ def _layouts(op: Op) -> Callable[..., Any]:
         results = [(one, op.strides(one, arrays, *params)) for one in (shape if op.outputs else (shape,))]
         if any(-1 in one for one, _ in results):
             raise NoData(_SIZE_UNKNOWN, fix=_KEEP_SIZES)
+        for note in _counting.notes:
+            shapes = [_shape_of(operand) for operand in operands]
+            note(op.structure.operations([one for one, _ in results], shapes, params))
         return tuple(results) if op.outputs else results[0]
 
     return kernel
+
+
+class _Counting(threading.local):
+    notes: tuple[Callable[[int], None], ...] = ()
+
+
+_counting = _Counting()
+
+
+@contextmanager
+def counting(note: Callable[[int], None]) -> Iterator[None]:
+    """Call *note* with the number of arithmetic operations of each kernel that this thread runs without data."""
+    before = _counting.notes
+    _counting.notes = (*before, note)
+    try:
+        yield
+    finally:
+        _counting.notes = before
 
 
 def _shape_of(operand: Any) -> Any:

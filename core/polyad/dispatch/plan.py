@@ -354,9 +354,7 @@ def _in_order(op: Op, values: tuple[Any, ...], result: Any) -> Any:
         return result
     shape, lies = result._array.shape, result.stride()
     operands = [one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))]
-    laid = [
-        Laid(one._array.shape, one._array.strides, one._type.dtype) for one in operands if isinstance(one, Tensor)
-    ]
+    laid = [Laid(one._array.shape, one._array.strides, one._type.dtype) for one in operands if isinstance(one, Tensor)]
     wanted = op.strides(shape, laid, *values[len(op.operands) :])
     if any(size > 1 and a != b for size, a, b in zip(shape, wanted, lies, strict=True)) and 0 not in shape:
         return OPS["copy_strided"].call(result, wanted)

@@ -19,6 +19,7 @@ fixed: nothing is said of how the results depend on them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -94,6 +95,12 @@ class Structure:
         """The rule for the order of new results in memory that follows from the structure."""
         return row_major
 
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        """How many arithmetic operations a call takes, from the shapes of its results and operands: none where
+        elements are only moved, or nothing is said.
+        """
+        return 0
+
 
 @dataclass(frozen=True)
 class Pointwise(Structure):
@@ -112,6 +119,9 @@ class Pointwise(Structure):
 
     def strides_rule(self) -> StridesRule:
         return as_operands
+
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        return sum([math.prod(shape) for shape in results])
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,9 @@ class Reduction(Structure):
 
         return _of_each(op, reduced)
 
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        return math.prod(operands[0])
+
 
 @dataclass(frozen=True)
 class Rowwise(Structure):
@@ -150,7 +163,18 @@ class Rowwise(Structure):
 
 @dataclass(frozen=True)
 class Contraction(Structure):
-    """Each element is a sum of products, which have at most one element of each operand, and fixed factors."""
+    """Each element is a sum of products, which have at most one element of each operand, and fixed factors.
+
+    Attributes:
+        products: how many products there are in all, ``products(result_shape, *operand_shapes, *params)``. None where
+            the body says it.
+    """
+
+    products: Callable[..., int] | None = None
+
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        # A product, and its addition to the sum.
+        return 0 if self.products is None else 2 * self.products(results[0], *operands, *params)
 
 
 @dataclass(frozen=True)
@@ -185,6 +209,9 @@ class Random(Structure):
 
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op) if op.operands else None
+
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        return math.prod(results[0])
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,13 @@ def _sgd_shape(param: Shape, grad: Shape, *params: Any) -> Shape:
     return param
 
 
-@composite(dtype=_written_over("sgd_step", 0), structure=Pointwise(broadcasts=False), strides=as_operands, shape=_sgd_shape, method=False)
+@composite(
+    dtype=_written_over("sgd_step", 0),
+    structure=Pointwise(broadcasts=False),
+    strides=as_operands,
+    shape=_sgd_shape,
+    method=False,
+)
 def _sgd_step(param: Tensor, grad: Tensor, lr: float, weight_decay: float, maximize: bool) -> Tensor:
     """``param - lr * grad``, with ``weight_decay * param`` added to the gradient; with *maximize* it goes uphill."""
     _sgd_shape(param._array.shape, grad._array.shape)  # they must be the same, not broadcast

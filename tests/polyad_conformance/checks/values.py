@@ -112,7 +112,7 @@ def check_call(
     assert_results(sample, expected, results, wide_args, wide_kwargs, what)
     if abstract.has_ends(sample, dtype):
         with target.unwatched():
-            abstract.check_abstract(sample, tensors, kwargs, results, placed, what)
+            abstract.check_abstract(sample, tensors, kwargs, results, placed, target, what)
     assert_aliasing(sample, results, placed, what)
     return expected
 

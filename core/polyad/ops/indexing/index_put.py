@@ -104,7 +104,13 @@ def _values_like_input(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, None, types[0].dtype), (types[0].dtype,))
 
 
-@composite(dtype=_values_like_input, structure=Indexing(writes=True), strides=as_first, grad_name="IndexPutBackward0", method=False)
+@composite(
+    dtype=_values_like_input,
+    structure=Indexing(writes=True),
+    strides=as_first,
+    grad_name="IndexPutBackward0",
+    method=False,
+)
 def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor | Number, accumulate: bool) -> Tensor:
     """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
     if not has_data(*[index for index in indices if index is not None and index._type.dtype is bool_]):

@@ -31,7 +31,14 @@ def _cholesky_shape(input: Shape, upper: bool) -> tuple[Shape, Shape]:
     return input, input[:-2]
 
 
-@primitive(dtype=with_info, structure=Rowwise(Last(2)), strides=columns, shape=_cholesky_shape, outputs=("L", "info"), method=False)
+@primitive(
+    dtype=with_info,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_cholesky_shape,
+    outputs=("L", "info"),
+    method=False,
+)
 def _linalg_cholesky_ex(input: Tensor, upper: bool) -> Any:
     """The Cholesky factor of each matrix, computed from its lower (or upper) triangle; info is the order of the first
     leading minor that is not positive definite, 0 if all are.

@@ -49,7 +49,14 @@ def _lu_shape(input: Shape, pivot: bool) -> tuple[Shape, Shape, Shape]:
     return input, (*input[:-2], min(input[-2:])), input[:-2]
 
 
-@primitive(dtype=_pivoted, structure=Rowwise(Last(2)), strides=columns, shape=_lu_shape, outputs=("LU", "pivots", "info"), method=False)
+@primitive(
+    dtype=_pivoted,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_lu_shape,
+    outputs=("LU", "pivots", "info"),
+    method=False,
+)
 def _linalg_lu_factor_ex(input: Tensor, pivot: bool) -> Any:
     """U in the upper triangle and L, whose diagonal is ones, below it; row i was exchanged with row pivots[i] (from 1).
 
@@ -293,7 +300,14 @@ def _ldl_shape(input: Shape, hermitian: bool) -> tuple[Shape, Shape, Shape]:
     return input, input[:-1], input[:-2]
 
 
-@primitive(dtype=_pivoted, structure=Rowwise(Last(2)), strides=columns, shape=_ldl_shape, outputs=("LD", "pivots", "info"), method=False)
+@primitive(
+    dtype=_pivoted,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_ldl_shape,
+    outputs=("LD", "pivots", "info"),
+    method=False,
+)
 def _linalg_ldl_factor_ex(input: Tensor, hermitian: bool) -> Any:
     """Bunch and Kaufman's factors of the symmetric (Hermitian) matrices in the lower triangle, as LAPACK's sytrf."""
 
@@ -394,7 +408,14 @@ def _geqrf_shape(input: Shape) -> tuple[Shape, Shape]:
     return input, (*input[:-2], min(input[-2:]))
 
 
-@primitive(dtype=_two_of_first, structure=Rowwise(Last(2)), strides=columns, shape=_geqrf_shape, outputs=("a", "tau"), method=False)
+@primitive(
+    dtype=_two_of_first,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_geqrf_shape,
+    outputs=("a", "tau"),
+    method=False,
+)
 def _geqrf(input: Tensor) -> Any:
     """R in the upper triangle, below it the vectors v and in tau the factors of the reflections I - tau v v^H whose
     product is Q; v is 1 where R's diagonal is. LAPACK's geqrf.
@@ -421,7 +442,9 @@ def _qr_shape(A: Shape, mode: str) -> tuple[Shape, Shape]:
     return (0,) if mode == "r" else (*A[:-2], rows, inner), (*A[:-2], inner, columns)
 
 
-@composite(dtype=_two_of_first, structure=Rowwise(Last(2)), strides=columns, shape=_qr_shape, outputs=("Q", "R"), method=False)
+@composite(
+    dtype=_two_of_first, structure=Rowwise(Last(2)), strides=columns, shape=_qr_shape, outputs=("Q", "R"), method=False
+)
 def _linalg_qr(A: Tensor, mode: str) -> Any:
     """The QR factorization; *mode* is "reduced", "complete" or "r"."""
     rows, columns = A._array.shape[-2:]

@@ -79,7 +79,9 @@ def _solve_shape(A: Shape, B: Shape) -> tuple[Shape, Shape]:
     return shape, shape[:-2]
 
 
-@composite(dtype=with_info, structure=opaque, strides=columns, shape=_solve_shape, outputs=("result", "info"), method=False)
+@composite(
+    dtype=with_info, structure=opaque, strides=columns, shape=_solve_shape, outputs=("result", "info"), method=False
+)
 def _linalg_solve_ex(A: Tensor, B: Tensor) -> Any:
     """X of A X = B, and the place of the first zero pivot of each matrix (0: none)."""
     LU, pivots, info = _linalg_lu_factor_ex(A.detach(), True)
@@ -155,7 +157,12 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 @composite(
-    dtype=with_info, structure=Rowwise(Last(2)), strides=columns, shape=lambda A: (A, A[:-2]), outputs=("inverse", "info"), method=False
+    dtype=with_info,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=lambda A: (A, A[:-2]),
+    outputs=("inverse", "info"),
+    method=False,
 )
 def _linalg_inv_ex(A: Tensor) -> Any:
     """The inverse, and the place of the first zero pivot of each matrix (0: none)."""

@@ -121,7 +121,9 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     result_type = registry.tensor_type(source_type.dtype, device, source_type.zero_dim)
     backend = result_type.backend
     if not backend.holds_data:
-        array = strided_array(result_type, input._array.shape, copy_strides(*layout_of(input)[:2], preserve_format, "to"))
+        array = strided_array(
+            result_type, input._array.shape, copy_strides(*layout_of(input)[:2], preserve_format, "to")
+        )
         return _recorded(input, Tensor._of(array, result_type))
     shown = "shared_host_memory" in source_type.backend.capabilities(source_type.device).features
     bring = backend.from_host if shown else backend.adopt
