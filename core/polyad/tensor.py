@@ -755,7 +755,7 @@ def has_data(*tensors: Tensor | None) -> bool:
 
     What refuses some elements asks this first, so that the call can be evaluated without them.
     """
-    return all([tensor is None or tensor._type.backend.holds_data for tensor in tensors])
+    return all(tensor is None or tensor._type.backend.holds_data for tensor in tensors)
 
 
 def check_room(op: str, shape: tuple[int, ...], like: Tensor) -> None:

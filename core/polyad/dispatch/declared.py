@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from .promotion import Rule
-from .structure import Structure, StridesRule, check_structure
+from .structure import StridesRule, Structure, check_structure
 
 OP_PREFIXES = ("linalg", "fft", "special")
 """Namespaces whose ops bear their name: ``polyad.linalg.det`` is the op linalg_det, beside the op det."""

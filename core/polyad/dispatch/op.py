@@ -46,7 +46,7 @@ from .declared import Attribute, Formula, Function as Function, Op as Op, ShapeR
 from .front import NUMPY_NAMES, front
 from .inplace import form_of
 from .promotion import Rule, first
-from .structure import Structure, StridesRule, opaque, shaping
+from .structure import StridesRule, Structure, opaque, shaping
 
 F = TypeVar("F", bound=Callable[..., Any])
 

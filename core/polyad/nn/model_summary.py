@@ -5,7 +5,8 @@ The model runs on tensors without data (device "meta") in the place of its input
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -110,12 +111,11 @@ class Summary:
 
 def _in_units(number: int, unit: str, step: int) -> str:
     """*number* with three digits: ``1.23 MiB``."""
-    value, prefix = float(number), ""
-    for prefix in ("", "K" if step == 1024 else "k", "M", "G", "T", "P"):
-        if value < step:
-            break
-        value /= step
-    return f"{value:.3g} {prefix}{'i' if step == 1024 else ''}{unit}" if prefix else f"{number} {unit}"
+    if number < step:
+        return f"{number} {unit}"
+    prefixes = ("Ki", "Mi", "Gi", "Ti", "Pi") if step == 1024 else ("k", "M", "G", "T", "P")
+    power = min(len(prefixes), int(math.log(number, step)))
+    return f"{number / step**power:.3g} {prefixes[power - 1]}{unit}"
 
 
 def summary(

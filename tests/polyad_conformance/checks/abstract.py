@@ -70,7 +70,7 @@ def _exchanged(value: Any, twins: dict[int, Any]) -> Any:
 
 
 def _described(one: Any, inputs: list[Any], ordered: bool) -> tuple[Any, ...]:
-    """Shape, dtype, number of the input whose memory it shows (None for its own), offset there; strides if *ordered*."""
+    """Shape, dtype, strides if *ordered*, number of the input whose memory it shows (None for its own), offset there."""
     storage, shape = one._storage, tuple(one.shape)
     shares = next((at for at, given in enumerate(inputs) if storage is not None and given._storage is storage), None)
     # Where there is nothing to step to, the step says nothing.
@@ -122,17 +122,19 @@ def check_abstract_error(case: ErrorCase, real: BaseException, target: Target) -
         return polyad.empty(shape, dtype=dtype, device=META)
 
     needs_data = case.label in TOLD_BY_KERNELS or case.fused or isinstance(real, ABOUT_ELEMENTS)
+    error: Exception | None = None
+    result: Any = None
     try:
         with target.unwatched():
             result = case.call(function_of(case), tensor)
-    except NoData as error:
-        assert needs_data, f"{case.label}: without data it is refused: {error}"
+    except Exception as raised:
+        error = raised
+    if error is None:
+        assert needs_data, f"{case.label}: no error was raised without data; the call returned {result!r}"
         return
-    except Exception as error:
-        kind = f"{type(error).__name__}: {error}"
-        assert isinstance(error, case.raises), f"{case.label}: without data it raises {kind}\nwhich is no {case.raises}"
-        assert re.search(case.match, str(error)), (
-            f"{case.label}: without data it does not match {case.match!r}:\n{kind}"
-        )
+    kind = f"{type(error).__name__}: {error}"
+    if isinstance(error, NoData):
+        assert needs_data, f"{case.label}: without data it is refused: {kind}"
         return
-    assert needs_data, f"{case.label}: no error was raised without data; the call returned {result!r}"
+    assert isinstance(error, case.raises), f"{case.label}: {kind}\nwithout data, is no {case.raises}"
+    assert re.search(case.match, str(error)), f"{case.label}: without data it does not match {case.match!r}:\n{kind}"

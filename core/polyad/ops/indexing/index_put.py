@@ -24,11 +24,11 @@ from ...state import warn_user
 from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _full
 from ..memory.copying import _copy, check_fits
+from ..reductions.any_all import anywhere
 from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
 from .index_select import _index_add, _index_select
 from .nonzero import _nonzero
-from ..reductions.any_all import anywhere
 from .operands import _zeros_like
 
 if TYPE_CHECKING:

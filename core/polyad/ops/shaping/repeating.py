@@ -92,8 +92,8 @@ def repeat_interleave(
     """Each element repeated *repeats* times (a number, or a number for each position) along *dim*, or of the flattened
     tensor. With a tensor of counts alone, each position repeated that often.
 
-    *output_size*, the sum of the repeats, is needed on device "meta" alone. Raises RuntimeError for negative numbers or as many as there
-    are not positions.
+    *output_size*, the sum of the repeats, is needed on device "meta" alone. Raises RuntimeError for negative numbers or
+    as many as there are not positions.
 
     >>> import polyad
     >>> polyad.repeat_interleave(polyad.tensor([1, 2]), polyad.tensor([1, 3]))
