@@ -70,7 +70,7 @@ def _exchanged(value: Any, twins: dict[int, Any]) -> Any:
 
 
 def _described(one: Any, inputs: list[Any], ordered: bool) -> tuple[Any, ...]:
-    """Shape, dtype, strides if *ordered*, number of the input whose memory it shows (None for its own), offset there."""
+    """Shape, dtype, strides if *ordered*, number of the input whose memory it shows (None: its own), offset there."""
     storage, shape = one._storage, tuple(one.shape)
     shares = next((at for at, given in enumerate(inputs) if storage is not None and given._storage is storage), None)
     # Where there is nothing to step to, the step says nothing.
