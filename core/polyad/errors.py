@@ -231,7 +231,7 @@ class NoData(PolyadError, NotImplementedError):
         fix: what the user can do.
     """
 
-    def __init__(self, why: str, *, fix: str = "call it on a device that holds data") -> None:
+    def __init__(self, why: str, *, fix: str) -> None:
         super().__init__(why, fix=fix)
         self.why = why
 

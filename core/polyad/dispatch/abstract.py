@@ -91,7 +91,7 @@ class AbstractBackend(Backend):
         return new_array(data.shape, dtype)
 
     def to_host(self, array: AbstractArray) -> Any:
-        raise NoData(_NOTHING_TO_READ)
+        raise NoData(_NOTHING_TO_READ, fix="call it on a device that holds data")
 
     def copy(self, target: AbstractArray, source: AbstractArray) -> None:
         broadcast_strides(source.shape, source.strides, target.shape)
@@ -136,12 +136,11 @@ def _stored(layout: tuple[Shape, Strides | None], dtype: DType) -> AbstractArray
 def _layouts(op: Op) -> Callable[..., Any]:
     """What computes shape and strides of the results of *op* from its operands, by its rules."""
     count = len(op.operands)
-    shape_rule: Callable[..., Any] = op.shape  # type: ignore[assignment]
 
     def kernel(*args: Any) -> Any:
         operands, params = args[:count], args[count:]
         try:
-            shape = shape_rule(*[_shape_of(operand) for operand in operands], *params)
+            shape = op.shape(*[_shape_of(operand) for operand in operands], *params)  # type: ignore[misc]
         except PolyadError as error:
             # Told as a kernel tells it: dispatch asks the rule again for the words.
             raise ValueError(error.message) from error
