@@ -658,27 +658,25 @@ class Tensor(TensorMethods):
             )
         if state.modes:
             return ITEM.through_modes(self)
-        return self._host("item").reshape(()).item()
+        try:
+            return self._type.backend.to_host(self._array).reshape(()).item()
+        except NoData as error:
+            raise error.told_by("item", {"self": self}) from None
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
         if state.modes:
             return TOLIST.through_modes(self)
         try:
-            return self._host("tolist").tolist()
+            return self._type.backend.to_host(self._array).tolist()
+        except NoData as error:
+            raise error.told_by("tolist", {"self": self}) from None
         except MemoryError as error:
             raise OutOfMemory(
                 f"tolist: there is no memory for {self.numel()} numbers",
                 operands={"self": self},
                 fix="take a part of the tensor",
             ) from error
-
-    def _host(self, function: str) -> Any:
-        """The elements as a NumPy array, for *function*."""
-        try:
-            return self._type.backend.to_host(self._array)
-        except NoData as error:
-            raise error.told_by(function, {"self": self}) from None
 
     def numpy(self, *, force: bool = False) -> Any:
         """A ``numpy.ndarray`` of the values, sharing memory where the device's memory is the host's.
