@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ...errors import OptionError, safe_repr
@@ -12,7 +11,7 @@ from ..modules.module import Module
 M = TypeVar("M", bound=Module)
 
 
-def skip_init(module_cls: Callable[..., M], *args: Any, **kwargs: Any) -> M:
+def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
     """``module_cls(*args, **kwargs)`` with parameters and buffers whose memory is not set, on the device that *kwargs*
     names, else the cpu.
 
@@ -34,5 +33,4 @@ def skip_init(module_cls: Callable[..., M], *args: Any, **kwargs: Any) -> M:
             fix='give its __init__ a parameter device, or make it under `with polyad.device("meta")` and call to_empty',
         )
     device = kwargs.pop("device", "cpu")
-    made: M = module_cls(*args, **kwargs, device="meta")
-    return made.to_empty(device=device)
+    return module_cls(*args, **{**kwargs, "device": "meta"}).to_empty(device=device)
