@@ -63,6 +63,8 @@ BACKENDS = {
     "fake-fp32": Backend(
         "fake", "4/8", package="tests/backends/fake", environment={"POLYAD_FAKE_FP64": "0", "POLYAD_FAKE_FP16": "0"}
     ),
+    # A kernel takes the machine's compiler a tenth of a second; they are kept too.
+    "c": Backend("c", "6/160", package="tests/backends/c", options=("--allow-fallback",)),
     "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
     # A small part: the session called template runs more, from wheels, as the template's author would.
     "template": Backend("template", "7/40", package="plugins/template", options=("--allow-fallback",)),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
-from polyad.codegen import Expression
 from polyad.device import Device
 from polyad.dtypes import ALL, DType, complex128, float64
 from polyad.interop.numpy import numpy_dtype
@@ -18,7 +16,7 @@ from .kernels import KERNELS
 from .kernels.memory import conversion as copying
 from .runtime import discovery
 from .runtime.device import Device as OpenCLDevice, opened, opened_devices
-from .source.generated import Fused, FusedNumbers
+from .source.generated import OpenCLRuntime, runtime_of
 
 _NEED_FP64 = frozenset({float64, complex128})
 
@@ -105,8 +103,8 @@ class OpenCLBackend(Backend):
     def reset_peak_memory_stats(self, device: Device) -> None:
         self.device(device).pool.reset_peaks()
 
-    def fused(self, device: Device, what: str, expressions: Sequence[Expression]) -> FusedNumbers:
-        return FusedNumbers(Fused(opened(device), what, expressions))
+    def runtime(self, device: Device) -> OpenCLRuntime:
+        return runtime_of(device)
 
     @property
     def kernels(self) -> KernelTable:

@@ -282,6 +282,10 @@ class KernelFailure(BackendError):
     """A kernel failed for a reason that core cannot explain."""
 
 
+class CompilerFailure(KernelFailure):
+    """A device's compiler does not compile a generated kernel; core does without that kernel, and says so once."""
+
+
 class InternalError(PolyadError, RuntimeError):
     """A mistake in polyad or in a backend, which no arguments should bring to light."""
 

@@ -20,6 +20,7 @@ class ActiveMode(Protocol):
     """A mode as the thread keeps it; what it does is said by `polyad.dispatch.modes.Mode`."""
 
     alters: bool
+    differentiates: bool
 
     def dispatch(self, op: Any, args: tuple[Any, ...]) -> Any: ...
 

@@ -1,4 +1,6 @@
-"""Kernels by family. `KERNELS` maps op names to kernels; each module has a table of its own, which it joins."""
+"""Kernels by family. `KERNELS` maps op names to kernels: core's generated ones, and what is better written by hand, for
+which each module has a table of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ import importlib
 import pkgutil
 
 from polyad.backend import Kernel
+from polyad.codegen.kernels import generated_kernels
 
-KERNELS: dict[str, Kernel] = {}
+from ..source.generated import runtime_of
+
+KERNELS: dict[str, Kernel] = generated_kernels(runtime_of)
 for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
     KERNELS |= getattr(importlib.import_module(_found.name), "KERNELS", {})

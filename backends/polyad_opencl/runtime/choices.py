@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from polyad.files import parsed
+from polyad.files.compiled import appearing, private
 
-from .folder import appearing, cache_folder, made
+from .folder import BINARIES
 
 TUNE_VARIABLE = "POLYAD_OPENCL_TUNE"
 """Environment variable: 0 to measure nothing, and not to use what was measured."""
@@ -49,7 +50,7 @@ def keep(key: Sequence[str], offered: Sequence[str], chosen: str, seconds: Mappi
     part = path.with_suffix(f".{os.getpid()}.part")
     text = json.dumps({"key": list(key), "chosen": chosen, "seconds": dict(seconds)}, indent=1)
     try:
-        made(path.parent)
+        private(path.parent)
         with appearing(part) as file:
             file.write(text.encode())
         try:
@@ -70,7 +71,7 @@ def keep(key: Sequence[str], offered: Sequence[str], chosen: str, seconds: Mappi
 
 
 def _path(key: Sequence[str]) -> Path | None:
-    folder = cache_folder()
+    folder = BINARIES.path()
     name = hashlib.sha256("\0".join(key).encode()).hexdigest()
     return folder and folder / name[:2] / f"{name}.json"
 

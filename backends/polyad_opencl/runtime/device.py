@@ -26,10 +26,11 @@ import pyopencl as cl
 
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
+from polyad.files.compiled import CACHE_VARIABLE
 from polyad.interop.numpy import numpy_dtype
 
 from . import discovery
-from .folder import CACHE_VARIABLE, pocl_cache, remove_pocls
+from .folder import pocl_cache, remove_pocls
 from .memory import Pool
 from .programs import Programs
 from .transfers import Transfers

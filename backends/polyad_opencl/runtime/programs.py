@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
-from polyad.errors import KernelFailure
+from polyad.errors import CompilerFailure, KernelFailure
 
 from . import folder
 from .discovery import POCL, missing_tool, unwritable_cache
@@ -79,14 +79,14 @@ class Programs:
             ) as file:
                 file.write(source)
             why = missing_tool(device.handle) or unwritable_cache(device.handle.platform)
-            raise KernelFailure(
+            raise CompilerFailure(
                 f"{what}: the driver of {device} does not compile the kernel",
                 notes={"driver": device.description, "source": file.name, "log": _log_of(error)},
                 fix=why or "update the driver; if it is new, report source, log and driver to polyad",
             ) from error
 
     def _load(self, name: str, options: str) -> cl.Program | None:
-        binary = folder.read(name)
+        binary = folder.BINARIES.read(name)
         if binary is None:
             return None
         device = self._device
@@ -112,7 +112,7 @@ class Programs:
 
     def _write(self, programs: dict[str, tuple[cl.Program, int]]) -> None:
         """Write the binaries of *programs* that have more in them than what is kept."""
-        if not programs or folder.cache_folder() is None:
+        if not programs or folder.BINARIES.path() is None:
             return
         device = self._device
         if device.handle.platform.name == POCL and not folder.pocl_cache().is_dir():
@@ -123,8 +123,8 @@ class Programs:
                 with device.lock:  # no kernel of it is compiled for its first launch meanwhile
                     (binary,) = program.get_info(cl.program_info.BINARIES)
                 if len(binary) > length:
-                    folder.write(name, binary)
-            folder.prune()
+                    folder.BINARIES.write(name, binary)
+            folder.BINARIES.prune()
         except (OSError, cl.Error):
             pass
 

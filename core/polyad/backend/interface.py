@@ -14,7 +14,7 @@ before it is called.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -24,7 +24,7 @@ from .capabilities import BackendInfo, Capabilities
 from .memory import MemoryStats
 
 if TYPE_CHECKING:
-    from ..codegen import Expression
+    from .runtime import Runtime
 
 
 class Array(Protocol):
@@ -36,16 +36,6 @@ class Array(Protocol):
     def strides(self) -> tuple[int, ...]: ...
     @property
     def ndim(self) -> int: ...
-
-
-class FusedKernel(Protocol):
-    """Results of expressions of arrays, element by element, as `Backend.fused` gives it; operands broadcast."""
-
-    def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
-        """New arrays, one for each expression; *numbers* are the values of the expressions' scalars."""
-
-    def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> None:
-        """Write the results to *outs*, which have the results' shape and may overlap operands."""
 
 
 class TensorType:
@@ -248,11 +238,11 @@ class Backend(ABC):
         """Let the peaks of `memory_stats` begin at what is held now. Does nothing for a backend without an account."""
         return
 
-    def fused(self, device: Device, what: str, expressions: Sequence[Expression]) -> FusedKernel | None:
-        """A kernel that computes *expressions* of its operands in one pass; *what* names it in errors.
+    def runtime(self, device: Device) -> Runtime | None:
+        """What compiles and runs generated kernels on *device*: the same object each time.
 
-        With it core makes a kernel of every composite that is computed element by element. None, the default, for a
-        backend that runs no generated code, or for expressions that it leaves to the composite's body.
+        With it core makes kernels of composites from their bodies; see `polyad.lowering`. None, the default, for a
+        backend that runs no generated code.
         """
         return None
 

@@ -23,152 +23,27 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..dtypes import FLOATING, DType, int64
-from ..errors import ArgumentError, DTypeError
 from ..layout import Shape, Strides
 from .collapse import by_memory
 from .dialects import Dialect
-from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
+from .expression import Expression, Operand, Place
+from .frame import (
+    MIN_CHUNK,
+    KernelSource as KernelSource,
+    Leaves as Leaves,
+    Parameters,
+    declare_scalars,
+    factor,
+    independent,
+    interleaved,
+    kernel_source,
+    lanes_for as lanes_for,
+    load_operand,
+    neighbouring,
+    padded_rank as padded_rank,
+)
 from .hardware import CPU, DeviceDescription
-from .writer import Writer, computed_in
-
-MAX_LANES = 16
-"""OpenCL C has no longer vectors."""
-
-MIN_CHUNK = 4096
-"""Elements below which a CPU's work-item is not worth another, nor an array a kernel for dense vectors alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelSource:
-    """A kernel ready to compile.
-
-    Attributes:
-        name: the kernel function's name.
-        text: the whole source.
-        arrays: dtypes of results and operands that have pointers, in order.
-        scalars: dtypes in which the numbers are passed, in order; a complex number counts twice.
-        lanes: elements that a step of its loop takes.
-        rank: collapsed dimensions that it can walk.
-    """
-
-    name: str
-    text: str
-    arrays: tuple[DType, ...]
-    scalars: tuple[DType, ...]
-    lanes: int
-    rank: int
-
-
-def lanes_for(expressions: Sequence[Expression], dialect: Dialect, device: DeviceDescription) -> int:
-    """How many elements a vector of the device has, by the widest dtype that occurs."""
-    if not dialect.vectors or device.kind != CPU:
-        return 1
-    widest = max(computed_in(dtype).itemsize for dtype in dtypes_of(*expressions))
-    return max(1, min(MAX_LANES, device.vector_bytes // widest))
-
-
-def padded_rank(rank: int) -> int:
-    """The rank of the kernel that serves *rank* collapsed dimensions: few kernels serve all.
-
-    >>> [padded_rank(rank) for rank in (1, 2, 3, 5, 9)]
-    [1, 2, 4, 8, 16]
-    """
-    return 1 if rank <= 1 else 1 << (rank - 1).bit_length()
-
-
-@dataclass(frozen=True, slots=True)
-class Leaves:
-    """What a kernel's expressions refer to: operands by position, numbers by position."""
-
-    operands: tuple[Operand | Place, ...]
-    scalars: tuple[Scalar, ...]
-
-    @classmethod
-    def of(cls, expressions: Sequence[Expression]) -> Leaves:
-        """Raises RuntimeError or ValueError for positions with gaps or with two dtypes."""
-        found: dict[type, dict[int, Expression]] = {Operand: {}, Scalar: {}}
-        for leaf in leaves_of(*expressions):
-            if not isinstance(leaf, (Operand, Place, Scalar)):
-                continue
-            before = found[Scalar if isinstance(leaf, Scalar) else Operand].setdefault(leaf.position, leaf)
-            if before != leaf:
-                raise DTypeError(
-                    f"codegen: operand {leaf.position} occurs as {before.dtype.name} and {leaf.dtype.name}",
-                    fix="use one dtype, and casts",
-                )
-        for leaf_type, leaves in found.items():
-            if sorted(leaves) != list(range(len(leaves))):
-                raise ArgumentError(
-                    f"codegen: the expression uses {leaf_type.__name__.lower()}s {sorted(leaves)}",
-                    fix="number them from 0 without gaps",
-                )
-        operands, scalars = (tuple(leaves[n] for n in range(len(leaves))) for leaves in found.values())
-        return cls(operands, scalars)  # type: ignore[arg-type]
-
-
-def scalar_dtypes(scalars: Sequence[Scalar]) -> tuple[DType, ...]:
-    """The dtypes in which a kernel gets its numbers."""
-    passed: list[DType] = []
-    for scalar in scalars:
-        own = computed_in(scalar.dtype)
-        own = own if own.category == FLOATING else int64
-        passed += [own, own] if scalar.dtype.is_complex else [own]
-    return tuple(passed)
-
-
-def declare_scalars(writer: Writer, scalars: Sequence[Scalar]) -> None:
-    """Variables that hold the numbers in every lane."""
-    parameter = 0
-    for scalar in scalars:
-        names = []
-        for _ in range(2 if scalar.dtype.is_complex else 1):
-            own, type_name = computed_in(scalar.dtype), writer.type_of(scalar.dtype)
-            names.append(writer.declare(scalar.dtype, f"({type_name})(({writer.dialect.types[own]})c{parameter})"))
-            parameter += 1
-        writer.known[scalar] = tuple(names)
-
-
-def load_operand(
-    writer: Writer, operand: Operand | Place, pointer: str, place: str, stride: str, count: str
-) -> tuple[str, ...]:
-    """Variables with an operand's elements, or with the numbers that a `Place` counts."""
-    if isinstance(operand, Operand):
-        return writer.load(operand.dtype, f"{pointer} + {place}", stride, count)
-    vector, scalar = writer.type_of(operand.dtype), writer.dialect.types[operand.dtype]
-    if writer.lanes == 1:
-        return (writer.declare(operand.dtype, f"({scalar})({place})"),)
-    steps = ", ".join(str(lane) for lane in range(writer.lanes))
-    text = f"({vector})(({scalar})({place})) + ({vector})({steps}) * ({vector})(({scalar})({stride}))"
-    return (writer.declare(operand.dtype, text),)
-
-
-def parameters(
-    dialect: Dialect, results: Sequence[DType], operands: Sequence[Operand | Place], scalars: Sequence[DType]
-) -> tuple[str, tuple[DType, ...]]:
-    """A kernel's parameter list, and the dtypes of its pointers."""
-    for dtype in (*results, *(operand.dtype for operand in operands)):
-        if dtype.to_real() not in dialect.types:
-            raise DTypeError(
-                f"codegen: {dialect.name} has no {dtype.name}",
-                fix="cast to a dtype it has, or run the op as a kernel of its own",
-            )
-    held = [(n, operand) for n, operand in enumerate(operands) if isinstance(operand, Operand)]
-    listed = [f"{dialect.address}{dialect.types[dtype.to_real()]} *out{n}" for n, dtype in enumerate(results)]
-    listed += [f"const {dialect.address}{dialect.types[operand.dtype.to_real()]} *in{n}" for n, operand in held]
-    listed += [f"const {dialect.types[dtype]} c{n}" for n, dtype in enumerate(scalars)]
-    listed.append("const Geometry g")
-    return ", ".join(listed), (*results, *(operand.dtype for _, operand in held))
-
-
-def geometry_type(dialect: Dialect, count: int) -> str:
-    """The declaration of the geometry of *count* numbers."""
-    return f"typedef struct {{ {dialect.wide} at[{count}]; }} Geometry;\n"
-
-
-def factor(dtype: DType) -> int:
-    """How many numbers in memory an element is."""
-    return 2 if dtype.is_complex else 1
+from .writer import Writer
 
 
 def elementwise(
@@ -201,13 +76,12 @@ def elementwise(
     leaves = Leaves.of(expressions)
     lanes = lanes_for(expressions, dialect, device)
     results = [expression.dtype for expression in expressions]
-    scalars = scalar_dtypes(leaves.scalars)
-    listed, arrays = parameters(dialect, results, leaves.operands, scalars)
+    parameters = Parameters.of(dialect, results, leaves)
     wide, outer = dialect.wide, rank - 1
     base, step = 4 + outer, rank + 1
     dtypes = [*results, *(operand.dtype for operand in leaves.operands)]
     places = range(len(dtypes))
-    head = neighbouring(dialect) if device.kind == CPU else _interleaved(dialect)
+    head = neighbouring(dialect) if device.kind == CPU else interleaved(dialect)
     head.append(f"    {wide} row = {'unit / g.at[1]' if outer else '0'};")
     head.append(f"    const {wide} first = (unit - row * g.at[1]) * g.at[2];")
     head.append(f"    const {wide} last = first + g.at[2] < g.at[3] ? first + g.at[2] : g.at[3];")
@@ -232,36 +106,13 @@ def elementwise(
     for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
         place = _element(n, apart[n], Operand(n, dtype))
         writer.lines += writer.store(dtype, value, f"out{n} + {place}", apart[n], "m", stream)
-    loop = [f"    for ({wide} j = first; j < last; j += {lanes}) {{"]
+    loop = [f"    {line}" for line in independent(dialect, inner)]
+    loop.append(f"    for ({wide} j = first; j < last; j += {lanes}) {{")
     if lanes > 1:
         loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
     body = [*lifted, *head, *loop, *(f"        {line}" for line in writer.lines), "    }", "}"]
-    text = "".join(
-        [
-            dialect.prologue,
-            geometry_type(dialect, base + len(dtypes) * step),
-            *writer.functions.values(),
-            f"{dialect.kernel}void {name}({listed})\n{{\n",
-            *(f"    {line}\n" for line in body),
-            "}\n",
-        ]
-    )
-    return KernelSource(name, text, arrays, scalars, lanes, rank)
-
-
-def neighbouring(dialect: Dialect) -> list[str]:
-    """The loop over units of an instance that has neighbouring ones: what it touches lies together."""
-    wide = dialect.wide
-    return [
-        f"const {wide} many = {dialect.workers}, fair = (g.at[0] + many - 1) / many, begin = {dialect.worker} * fair;",
-        f"const {wide} end = begin + fair < g.at[0] ? begin + fair : g.at[0];",
-        f"for ({wide} unit = begin; unit < end; ++unit) {{",
-    ]
-
-
-def _interleaved(dialect: Dialect) -> list[str]:
-    """The loop over units of an instance among many that run side by side and touch neighbouring units together."""
-    return [f"for ({dialect.wide} unit = {dialect.worker}; unit < g.at[0]; unit += {dialect.workers}) {{"]
+    numbers = base + len(dtypes) * step
+    return kernel_source(dialect, name, parameters, numbers, writer.functions.values(), body, lanes=lanes, rank=rank)
 
 
 def _element(n: int, stride: str, operand: Operand | Place) -> str:
@@ -324,8 +175,12 @@ def elementwise_plan(
         share = -(-rows * length // device.workers)
         chunk = max(share, MIN_CHUNK) if share < length else length
         chunk = -(-chunk // lanes) * lanes
-        inner = known_inner(steps, lanes, results) if rows * length >= MIN_CHUNK else None
-        if inner is not None and rows * length * len(steps) * (device.vector_bytes // lanes) > device.cache_bytes:
+        inner = known_inner(steps, lanes, results, rows * length)
+        if (
+            inner is not None
+            and lanes > 1
+            and rows * length * len(steps) * (device.vector_bytes // lanes) > device.cache_bytes
+        ):
             stream = not any(
                 place % lanes for step, offset in zip(steps[:results], offsets) for place in (offset, *step[:-1])
             )
@@ -345,13 +200,15 @@ def elementwise_plan(
     return ElementwisePlan(rank, inner, stream, instances, struct.pack(f"{len(numbers)}q", *numbers))
 
 
-def known_inner(steps: Sequence[Strides], lanes: int, results: int) -> Strides | None:
-    """The inner strides, if a kernel for just these is worth having: vectors that are loaded whole or repeat a number.
+def known_inner(steps: Sequence[Strides], lanes: int, results: int, elements: int) -> Strides | None:
+    """The inner strides, if a CPU's kernel for just these is worth having: vectors are loaded whole or repeat a number.
 
-    >>> known_inner([(1,), (0,)], 8, 1), known_inner([(1,), (2,)], 8, 1)
-    ((1, 0), None)
+    Without vectors in the language, they are the compiler's, which needs to know the strides.
+
+    >>> known_inner([(1,), (0,)], 8, 1, 10000), known_inner([(1,), (2,)], 8, 1, 10000), known_inner([(1,)], 8, 1, 100)
+    ((1, 0), None, None)
     """
-    if lanes == 1:
+    if lanes > 1 and elements < MIN_CHUNK:
         return None
     inner = tuple([step[-1] for step in steps])
     for n, step in enumerate(inner):

@@ -106,6 +106,14 @@ class Scalar(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class RowValue(Expression):
+    """What stage *position* of a row-wise kernel gave for the present row."""
+
+    position: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class Literal(Expression):
     """A number written into the source."""
 
@@ -194,8 +202,13 @@ def where(condition: Expression, chosen: Expression | Number, other: Expression 
     return apply("where", condition, chosen, chosen._like(other))
 
 
+def inside(node: Expression) -> tuple[Expression, ...]:
+    """What *node* is made of; nothing for leaves."""
+    return node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
+
+
 def leaves_of(*expressions: Expression) -> Iterator[Expression]:
-    """Every operand, place, scalar and literal that occurs, each once."""
+    """Every operand, place, scalar, row value and literal that occurs, each once."""
     seen: set[Expression] = set()
     waiting = list(expressions)
     while waiting:
@@ -203,10 +216,8 @@ def leaves_of(*expressions: Expression) -> Iterator[Expression]:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Apply):
-            waiting.extend(node.arguments)
-        elif isinstance(node, Part):
-            waiting.append(node.whole)
+        if inner := inside(node):
+            waiting.extend(inner)
         else:
             yield node
 
@@ -220,7 +231,7 @@ def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression,
         if node in known:
             waiting.pop()
             continue
-        inner = node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
+        inner = inside(node)
         missing = [each for each in inner if each not in known]
         if missing:
             waiting += missing
@@ -247,7 +258,5 @@ def dtypes_of(*expressions: Expression) -> set[DType]:
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
-            waiting.extend(
-                node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
-            )
+            waiting.extend(inside(node))
     return {node.dtype for node in seen}

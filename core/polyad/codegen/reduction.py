@@ -32,27 +32,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..dtypes import BOOL, FLOATING, DType, iinfo
-from ..errors import ArgumentError
+from ..errors import ArgumentError, NotSupported
 from ..layout import Shape, Strides
 from .collapse import by_memory
+from .complex_numbers import LOWERED
 from .dialects import Dialect
-from .elementwise import (
-    MIN_CHUNK,
+from .elementwise import known_inner
+from .expression import Apply, Expression, Local, Operand, apply, cast
+from .formulas import formula, is_cheap
+from .frame import (
     KernelSource,
     Leaves,
+    Parameters,
     declare_scalars,
     factor,
-    geometry_type,
-    known_inner,
+    independent,
+    kernel_source,
     lanes_for,
     load_operand,
     neighbouring,
     padded_rank,
-    parameters,
-    scalar_dtypes,
 )
-from .expression import Apply, Expression, Local, Operand, apply, cast
-from .formulas import is_cheap
 from .hardware import CPU, DeviceDescription
 from .writer import Writer, computed_in, letter_of
 
@@ -64,6 +64,9 @@ UNROLLED = 4
 
 _FEW = 8
 """Ops on an element that hide no latency."""
+
+WIDTH = 64
+"""Columns side by side that are walked together where there are no vectors."""
 
 _BAND, _TALL = 16, 1 << 21
 """Rows of which columns are reduced before they join the total, and the elements from which each such band is a split:
@@ -94,6 +97,14 @@ def identity(reducer: str, dtype: DType) -> bool | int | float:
     return iinfo(dtype).min if reducer == "amax" else iinfo(dtype).max
 
 
+def check_reducer(reducer: str, dtype: DType) -> None:
+    """Raises ValueError for an unknown reducer, NotImplementedError for one that *dtype* does not have."""
+    if reducer not in COMBINED_BY:
+        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    if dtype.is_complex and COMBINED_BY[reducer] not in LOWERED:
+        raise NotSupported(f"codegen: {reducer} of {dtype.name}", fix="reduce the real and imaginary parts")
+
+
 def reduction(
     expression: Expression,
     reducer: str,
@@ -118,7 +129,8 @@ def reduction(
         across, kept_rank, reduced_rank, inner, unroll: what the arrays' `ReductionPlan` says.
         name: of the kernel function.
 
-    Raises ValueError for an unknown reducer, and what `elementwise` raises.
+    Raises ValueError for an unknown reducer, NotImplementedError for one that the dtype lacks, and what `elementwise`
+    raises.
 
     >>> import polyad
     >>> from polyad.codegen import OPENCL_C, Operand
@@ -126,15 +138,13 @@ def reduction(
     >>> reduction(x * y, "sum", OPENCL_C).lanes
     8
     """
-    if reducer not in COMBINED_BY:
-        raise ArgumentError(f"codegen: no reduction {reducer}", fix=f"use one of {', '.join(COMBINED_BY)}")
+    check_reducer(reducer, expression.dtype)
     device = device or DeviceDescription()
     leaves = Leaves.of([expression])
     dtype = expression.dtype
     result = result or dtype
     lanes = lanes_for([expression, cast(expression, result)], dialect, device)
-    scalars = scalar_dtypes(leaves.scalars)
-    listed, arrays = parameters(dialect, [result], leaves.operands, scalars)
+    parameters = Parameters.of(dialect, [result], leaves)
     wide = dialect.wide
     kept, reduced = kept_rank - 1, reduced_rank - 1
     head_size = 9 + kept + reduced
@@ -147,6 +157,9 @@ def reduction(
     declare_scalars(writer, leaves.scalars)
     nothing = identity(reducer, dtype)
     parts = factor(dtype)
+    # Columns that lie side by side where there are no vectors: a loop over c, in which accumulators are arrays.
+    width, unroll = (unroll, 1) if across and lanes == 1 else (1, unroll)
+    c = "[c]" if width > 1 else ""
     zeros = [writer.constant(nothing, dtype), writer.constant(0, dtype)][:parts]
     lifted, numbers = writer.lines, dict(writer.known)
     near = [f"{'k' if across else 'r'}{n}" if inner is None else str(inner[n - 1]) for n in operands]
@@ -156,7 +169,9 @@ def reduction(
         writer.lines, writer.known = [], dict(numbers)
         along = f"(j + {u * lanes})" if u else "j"
         for n, operand in enumerate(leaves.operands, 1):
-            place = f"p{n} + j * r{n} + {u * lanes} * {near[n - 1]}" if across else f"p{n} + {along} * {near[n - 1]}"
+            place = f"p{n} + {along} * {near[n - 1]}"
+            if across:
+                place = f"p{n} + j * r{n} + {'c' if c else u * lanes} * {near[n - 1]}"
             if factor(operand.dtype) > 1:
                 place = f"2 * ({place})"
             elif not isinstance(operand, Operand):
@@ -164,36 +179,47 @@ def reduction(
             writer.known[operand] = load_operand(writer, operand, f"in{n - 1}", place, near[n - 1], count)
         values = writer.value(expression)
         if count == "m" and lanes > 1 and not across:
-            keep = _keep_function(writer, dtype)
+            keep = keep_function(writer, dtype)
             values = tuple(writer.declare(dtype, f"{keep}({v}, {z}, m)") for v, z in zip(values, zeros, strict=True))
-        combined = _combine(writer, reducer, dtype, blocks[u], values)
+        combined = combined_by(writer, reducer, dtype, blocks[u], values)
         return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
+
+    def begun(accumulators: Sequence[Sequence[str]]) -> list[str]:
+        """Statements that declare accumulators of nothing."""
+        pairs = [pair for names in accumulators for pair in zip(names, zeros, strict=True)]
+        if width == 1:
+            return [f"{writer.type_of(dtype)} {name} = {zero};" for name, zero in pairs]
+        declared = [f"{writer.type_of(dtype)} {name.replace(c, f'[{width}]')};" for name, _ in pairs]
+        return [*declared, *beside(dialect, inner, width, [f"{name} = {zero};" for name, zero in pairs])]
 
     def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
         """Statements that add *others* to *totals*."""
         writer.lines = []
-        combined = _combine(writer, reducer, dtype, totals, others)
+        combined = combined_by(writer, reducer, dtype, totals, others)
         return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
 
-    blocks, totals = ([[f"{n}{part}_{u}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total"))
+    blocks, totals = (
+        [[f"{n}{part}_{u}{c}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total")
+    )
     whole = [line for u in range(unroll) for line in taken(u, str(lanes))] if unroll > 1 else []
     rest = [] if across and whole else taken(0, "m")
     join = [line for u in range(unroll) for line in joined(totals[u], blocks[u])]
+    rest, join = [beside(dialect, inner, width, lines) for lines in (rest, join)]
     fold = [line for u in range(1, unroll) for line in joined(totals[0], totals[u])]
 
-    vector = writer.type_of(dtype)
+    together = lanes * unroll * width if across else 1
     lines = [
         # Units of one split are neighbours, so that what they read lies together.
         f"const {wide} wholes = g.at[0] / g.at[1];",
         *neighbouring(dialect),
         f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
-        f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {lanes * unroll if across else 1};",
+        f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {together};",
     ]
     if across and unroll > 1:
         # The last columns of a row: some are computed twice, so that there is no partly filled vector.
         lines.append(f"    if (column > g.at[8] - {lanes * unroll}) column = g.at[8] - {lanes * unroll};")
     elif across:
-        lines.append(f"    const int m = g.at[8] - column < {lanes} ? (int)(g.at[8] - column) : {lanes};")
+        lines.append(f"    const int m = g.at[8] - column < {together} ? (int)(g.at[8] - column) : {together};")
     lines.append(f"    {wide} o = g.at[{base[0]}] + column * g.at[{base[0] + 1}] + split * g.at[{base[0] + 2 + kept}];")
     lines += [
         f"    {wide} q{n} = g.at[{base[n]}] + column * g.at[{base[n] + 1}]; const {wide} k{n} = g.at[{base[n] + 1}], "
@@ -206,9 +232,7 @@ def reduction(
         lines.append(f"      o += at * g.at[{base[0] + 2 + dim}];")
         lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
         lines.append("    }")
-    start = [[f"{name} = {zero}" for name, zero in zip(row, zeros, strict=True)] for row in (*totals, *blocks)]
-    starting = [f"{vector} {', '.join(row)};" for row in start]
-    lines += [f"    {line}" for line in starting[:unroll]]
+    lines += [f"    {line}" for line in begun(totals)]
     lines += [
         f"    const {wide} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
         f"    for ({wide} segment = from; segment < to; ++segment) {{",
@@ -221,11 +245,17 @@ def reduction(
         lines.append(f"        {{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
         lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
         lines.append("        }")
-    lines += [f"        {line}" for line in starting[unroll:]]
-    lines.append(f"        {wide} j = first;")
+    lines += [f"        {line}" for line in begun(blocks)]
     if across:
-        lines += ["        for (; j < last; ++j) {", *(f"            {line}" for line in whole or rest), "        }"]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in whole or rest), "        }"]
+    elif lanes == 1 and parts == 1:
+        clause = accumulating(writer, reducer, dtype, blocks[0])
+        lines += [f"        {line}" for line in independent(dialect, inner, clause)]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in rest), "        }"]
     else:
+        lines.append(f"        {wide} j = first;")
         if whole:
             lines.append(f"        for (; j + {lanes * unroll} <= last; j += {lanes * unroll}) {{")
             lines += [*(f"            {line}" for line in whole), "        }"]
@@ -239,40 +269,53 @@ def reduction(
         single, found = writer, [tuple(total) for total in totals]
     else:
         single = Writer(dialect, 1, writer.functions, prefix="u")
-        element, text = _fold(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
+        element, text = folded(single, totals[0], writer.packed(computed_in(dtype), ""), lanes, reducer, dtype)
         lines += [f"    {line}" for line in (*fold, *text)]
         found = [element]
     for u, names in enumerate(found):
         single.lines = []
         values = single.value(cast(Local(names, dtype), result))
-        place = f"o + {u * lanes}" if u else "o"
+        place = f"o + {u * lanes}" if u else f"o + c * g.at[{base[0] + 1}]" if c else "o"
         apart = "1" if across and inner is not None else f"g.at[{base[0] + 1}]"
         count = str(lanes) if unroll > 1 else "m"
         stored = single.store(
             result, values, f"out0 + {f'2 * ({place})' if result.is_complex else place}", apart, count
         )
-        lines += [f"    {line}" for line in (*single.lines, *stored)]
+        lines += [f"    {line}" for line in beside(dialect, inner, width, [*single.lines, *stored])]
     lines.append("}")
-    source = "".join(
-        [
-            dialect.prologue,
-            geometry_type(dialect, first_operand + len(leaves.operands) * step),
-            *writer.functions.values(),
-            f"{dialect.kernel}void {name}({listed})\n{{\n",
-            *(f"    {line}\n" for line in (*lifted, *lines)),
-            "}\n",
-        ]
-    )
-    return KernelSource(name, source, arrays, scalars, lanes, kept_rank)
+    width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
+    return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
 
 
-def _combine(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
+def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str]) -> str:
+    """What says before a loop that it accumulates in *names*; nothing if the language does not say it.
+
+    Complex numbers are not for it: their two accumulators depend on each other.
+    """
+    dialect = writer.dialect
+    if not dialect.loop:
+        return ""
+    own = computed_in(dtype)
+    spelled = f"{reducer}_{dtype.name}"
+    template = formula(COMBINED_BY[reducer], letter_of(dtype))
+    assert template is not None
+    writer.functions.setdefault(
+        spelled,
+        dialect.combination.format(
+            name=spelled, type=dialect.types[own], value=writer.filled(template, dtype, *dialect.combined),
+            nothing=writer.constant(identity(reducer, dtype), dtype),
+        ),
+    )  # fmt: skip
+    return "".join(dialect.accumulated.format(name=spelled, place=name) for name in names)
+
+
+def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
     """The variables that hold the combination of two elements."""
     writer.known = {}
     return writer.value(apply(COMBINED_BY[reducer], Local(tuple(a), dtype), Local(tuple(b), dtype)))
 
 
-def _keep_function(writer: Writer, dtype: DType) -> str:
+def keep_function(writer: Writer, dtype: DType) -> str:
     """A function that gives *nothing* in the lanes from *m* on."""
     own = dtype.to_real()
     spelled, lanes = f"keep_{own.name}_{writer.lanes}", writer.lanes
@@ -290,24 +333,26 @@ def _keep_function(writer: Writer, dtype: DType) -> str:
     return spelled
 
 
-def _fold(
-    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType
+def folded(
+    single: Writer, totals: Sequence[str], packed: str, lanes: int, reducer: str, dtype: DType, lane: str = "lane"
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory."""
+    """Statements that combine the *lanes* of the *totals*, by halves; *packed* is their type in memory, *lane* what
+    the variables are called.
+    """
     element, parts = single.type_of(dtype), len(totals)
     lines = []
     for part, total in enumerate(totals):
-        lines.append(f"{element} lane{part}[{lanes}]; (({packed} *)lane{part})->v = {total};")
-    left = [f"lane{part}[lane]" for part in range(parts)]
-    right = [f"lane{part}[lane + apart]" for part in range(parts)]
-    combined = _combine(single, reducer, dtype, left, right)
+        lines.append(f"{element} {lane}{part}[{lanes}]; (({packed} *){lane}{part})->v = {total};")
+    left = [f"{lane}{part}[at]" for part in range(parts)]
+    right = [f"{lane}{part}[at + apart]" for part in range(parts)]
+    combined = combined_by(single, reducer, dtype, left, right)
     lines.append(f"for (int apart = {lanes // 2}; apart > 0; apart /= 2)")
-    lines.append("    for (int lane = 0; lane < apart; ++lane) {")
+    lines.append("    for (int at = 0; at < apart; ++at) {")
     lines += [f"        {line}" for line in single.lines]
-    lines += [f"        lane{part}[lane] = {text};" for part, text in enumerate(combined)]
+    lines += [f"        {lane}{part}[at] = {text};" for part, text in enumerate(combined)]
     lines.append("    }")
     single.lines = []
-    return tuple(f"lane{part}[0]" for part in range(parts)), lines
+    return tuple(f"{lane}{part}[0]" for part in range(parts)), lines
 
 
 def unroll_for(expression: Expression) -> int:
@@ -331,6 +376,13 @@ def unroll_for(expression: Expression) -> int:
     return UNROLLED
 
 
+def beside(dialect: Dialect, inner: Strides | None, width: int, lines: Sequence[str]) -> list[str]:
+    """*lines* for each of up to *width* columns side by side, counted by ``c``."""
+    if width == 1 or not lines:
+        return list(lines)
+    return [*independent(dialect, inner), "for (int c = 0; c < m; ++c) {", *lines, "}"]
+
+
 @dataclass(frozen=True, slots=True)
 class ReductionPlan:
     """How a reduction walks given arrays.
@@ -340,7 +392,7 @@ class ReductionPlan:
         kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
         inner: the operands' strides along the vectors, all 0 or 1, and, across, results that are dense there, if the
             kernel may rely on that; None: any.
-        unroll: vectors a step.
+        unroll: vectors a step; across, in a language without, columns side by side.
         instances: how many to launch.
         geometry: the kernel's last argument.
         splits: partial results for each result; more than 1 asks for a second pass over them, whose input has the
@@ -396,8 +448,8 @@ def reduction_plan(
     reduced_sizes, reduced = by_memory(
         tuple([shape[dim] for dim in dims]), [tuple([strides[dim] for dim in dims]) for strides in operands]
     )
-    along = _nearness(reduced, reduced_sizes[-1])
-    across = _nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
+    along = nearness(reduced, reduced_sizes[-1])
+    across = nearness(kept[:-1], kept_sizes[-1]) > along and kept_sizes[-1] > 1
     kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
     results = math.prod(kept_sizes)
     length, lines = reduced_sizes[-1], math.prod(reduced_sizes[:-1])
@@ -405,9 +457,12 @@ def reduction_plan(
     if not across and chunk < length:
         chunk = -(-chunk // lanes) * lanes
     inner = None
-    if device.kind == CPU and results * length * lines >= MIN_CHUNK:
-        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across))
-    if inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
+    if device.kind == CPU:
+        places = results * length * lines
+        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across), places)
+    if lanes == 1 and device.kind == CPU:
+        unroll = WIDTH if across else 1
+    elif inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
         unroll = 1
     inner = inner and inner[int(across) :]
     blocks = -(-kept_sizes[-1] // (lanes * unroll)) if across else kept_sizes[-1]
@@ -439,7 +494,7 @@ def reduction_plan(
     return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
 
 
-def _nearness(strides: Sequence[Strides], length: int) -> float:
+def nearness(strides: Sequence[Strides], length: int) -> float:
     """How well vectors lie along the inner dimension: the operands that lie densely there, if it is long enough."""
     if length == 1:
         return -1

@@ -25,12 +25,27 @@ _STREAMS = Absence(
     "a device works through one queue, in the order of the program", "leave it out; polyad.accelerator.synchronize()"
 )
 
+_SPARSE = Absence(
+    "tensors are dense", "a dense tensor; polyad.zeros(size).index_put(indices, values) makes one of parts"
+)
+
 ABSENT: dict[str, Absence] = {
     "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
     "cuda.Event": _STREAMS,
     "cuda.Stream": _STREAMS,
     "cuda.stream": _STREAMS,
+    **dict.fromkeys(
+        (
+            "sparse_bsc_tensor",
+            "sparse_bsr_tensor",
+            "sparse_compressed_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+        ),
+        _SPARSE,
+    ),
     "cuda.get_device_properties": Absence(
         "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
     ),

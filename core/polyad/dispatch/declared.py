@@ -95,6 +95,7 @@ class Op:
         saves_tensors: whether any of them needs the result or an operand.
         forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
+        other_names: pairs of a name that is understood and the parameter that it means.
         plans: what dispatch resolved so far, by call signature.
     """
 
@@ -148,6 +149,7 @@ class Op:
         self.strides = strides or structure.strides_rule()
         self.ordered = strides is not None
         self.takes_out = "out" in self.signature.parameters
+        self.other_names: tuple[tuple[str, str], ...] = ()
         self.formulas: tuple[Formula, ...] = ()
         self.saves_out = self.saves_tensors = False
         self.forward: ForwardRule | None = None

@@ -28,9 +28,11 @@ class Mode:
     Attributes:
         alters: whether it changes results, as autocast does; what is computed again later
             (`polyad.utils.checkpoint`) is computed under such modes again.
+        differentiates: whether what is computed under it may be differentiated, now or later.
     """
 
     alters = False
+    differentiates = True
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Do what the mode does for a call of *op*; ``op.call(*args)`` passes it on.
@@ -73,6 +75,11 @@ def through_modes(op: Op | Effect, args: tuple[Any, ...]) -> Any:
         return modes[-1].dispatch(op, args)
     finally:
         state.modes = modes
+
+
+def may_be_differentiated() -> bool:
+    """Whether somebody may want to know how what is computed now depends on its operands."""
+    return state.grad_enabled or any(mode.differentiates for mode in state.modes)
 
 
 def twin(original: Recorded, copy: Recorded) -> None:

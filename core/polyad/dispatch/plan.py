@@ -10,6 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from .. import dtypes, provided
 from ..backend import fallback, plugins, registry
@@ -19,6 +20,7 @@ from ..device import Device
 from ..dtypes import FLOATING, DType
 from ..errors import (
     ArgumentTypeError,
+    CompilerFailure,
     DeviceError,
     DTypeError,
     IndexOutOfRange,
@@ -32,7 +34,7 @@ from ..errors import (
     wrong_type,
 )
 from ..history.node import record, record_many
-from ..state import state
+from ..state import state, warn_user
 from ..storage import INFERENCE, InferenceView
 from ..tensor import Tensor
 from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
@@ -191,9 +193,10 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             plan.indirect = _unless_gradient(op, plan)
             return plan
     if op.body is not None:
+        runtime = backend.runtime(device)
         lowered = None
-        if type(backend).fused is not Backend.fused:  # it runs generated code
-            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), backend)
+        if runtime is not None:
+            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), runtime)
         if lowered is None:
             plan.path = "decomposition"
             plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
@@ -382,8 +385,68 @@ def fused_unless_gradient(op: Op, values: tuple[Any, ...], needs_grad: bool) -> 
     try:
         result = plan.kernel(*arrays, *values[count:])
     except Exception as error:
-        raise describe_failure(op, values, error) from error
+        result = instead(op, values, error)
     return plan.wrap(result) if op.outputs else Tensor._of(result, plan.nd if result.ndim else plan.zd)
+
+
+def instead(op: Op, values: tuple[Any, ...], error: Exception) -> Any:
+    """The result arrays of a call whose kernel raised *error*, by what works in its place; raises what is to be said.
+
+    Only a generated kernel that a compiler refuses has something in its place: the op's body, or the host. From then on
+    that is what calls of the signature use; a warning says so.
+    """
+    if not isinstance(error, CompilerFailure):
+        raise describe_failure(op, values, error) from error
+    plan, types, count = find_plan(op, values), signature_of(op, values), len(op.operands)
+    keyed = {name: values[count + op.params.index(name)] for name in op.keyed}
+    device = _common_device(op, types, keyed, values)
+    typing = op.dtype(types, keyed)
+    backend = registry.get(device.type)
+    if op.body is not None:
+        kernel, path, then = body_kernel(op, types, backend), "decomposition", "its body runs"
+    else:
+        kernel = fallback.make_kernel(op, types, typing, plan.types, device, by_policy=False)
+        path, then = "fallback", "the host computes it"
+    numbers_to_round = to_round(types, typing.casts)
+    plan.kernel = rounding_first(kernel, numbers_to_round) if numbers_to_round else kernel
+    plan.path, plan.out_kernel = path, None
+    said = f"{op.title} on {device}: {error.message}, so {then}"
+    warn_user(said if backend in _heard else f"{said}\n{error}", CompilerWarning)
+    _heard.add(backend)
+    return plan.kernel(*[array_of(value) for value in values[:count]], *values[count:])
+
+
+_heard: WeakSet[Backend] = WeakSet()
+"""The backends whose compiler's words have been shown."""
+
+
+class CompilerWarning(UserWarning):
+    """A generated kernel could not be compiled, and something slower runs in its place."""
+
+
+def body_kernel(op: Op, types: Signature, backend: Backend) -> Callable[..., Any]:
+    """A composite's body as a kernel: on tensors over the arrays, without history."""
+    single = not op.outputs
+
+    def kernel(*args: Any, out: Any = None) -> Any:
+        operands = [
+            Tensor._of(value, entry.nd if value.ndim else entry.zd) if isinstance(entry, TensorType) else value
+            for value, entry in zip(args, types, strict=False)
+        ]
+        modes, recording = state.modes, state.grad_enabled
+        state.modes, state.grad_enabled = (), False
+        try:
+            result = op.body(*operands, *args[len(operands) :])  # type: ignore[misc]
+        finally:
+            state.modes, state.grad_enabled = modes, recording
+        results = [each._array for each in ((result,) if single else result)]
+        if out is not None:
+            for target, computed in zip((out,) if single else out, results, strict=True):
+                backend.copy(target, computed)
+            return out
+        return results[0] if single else tuple(results)
+
+    return kernel
 
 
 def array_of(value: Any) -> Any:

@@ -4,8 +4,10 @@ trouble.py     what the operating system refuses, in the house style; paths that
 reading.py     a file open for reading; how much a packed file may grow to
 writing.py     writes that replace a file whole or not at all, and leave nothing behind
 json_text.py   JSON of which nobody says that it is small, flat or honest
+compiled.py    the folders in which devices keep what they compiled
 
-Invariant: every OSError leaves here as the same builtin type, in the house style, with ``errno`` and ``filename`` set.
+Invariant: every OSError about a file of the user's leaves here as the same builtin type, in the house style, with
+``errno`` and ``filename`` set.
 """
 
 from __future__ import annotations

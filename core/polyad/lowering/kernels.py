@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..backend.interface import Backend, FusedKernel, Signature, TensorType
-from ..dispatch.structure import Pointwise
-from ..state import state
+from ..backend.interface import Signature, TensorType
+from ..backend.runtime import Runtime
+from ..codegen.kernels import PointwiseKernel
+from ..codegen.kernels.pointwise import LAYOUTS
+from ..dispatch.plan import body_kernel
+from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
+from ..dispatch.views import layout_of
 from ..tensor import Tensor
 from .numbers import Guards, Read
-from .tensors import NotLowered, lower
+from .running import StepsKernel
+from .tensors import Lowered, NotLowered, lower
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op
@@ -21,18 +26,29 @@ _NUMBERS = {int, float, complex}
 _VARIANTS = 8
 """How many forms of a body are kept for each setting of its options; calls beyond run the body itself."""
 
+_LOWERED = (Pointwise, Reduction, Rowwise, Opaque)
+"""The structures of bodies that may compute by a few kernels; what the others do is not computed by formulas."""
 
-def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], backend: Backend) -> Callable[..., Any] | None:
+
+def lowered_kernel(op: Op, types: Signature, values: Sequence[Any], runtime: Runtime) -> Callable[..., Any] | None:
     """A kernel for calls of the signature *types*, of which *values* is one; None for a body that cannot be lowered."""
-    if not isinstance(op.structure, Pointwise):
+    if not isinstance(op.structure, _LOWERED) or any(isinstance(entry, tuple) for entry in types):
         return None
-    kernel = LoweredKernel(op, types, backend)
+    any_layout = isinstance(op.structure, Pointwise)
     try:
-        kernel.add_variant(values)
+        try:
+            kernel = LoweredKernel(op, types, runtime, any_layout)
+            if any_layout:
+                kernel.add_variant(values)
+                return kernel.always or kernel
+        except NotLowered:
+            kernel = LoweredKernel(op, types, runtime, any_layout=False)
+        tensors = [value for value in values[: len(types)] if isinstance(value, Tensor)]
+        lower(op, types, values, [layout_of(tensor) for tensor in tensors])
     except NotLowered as reason:
         _reasons[op.name, types] = str(reason)
         return None
-    return kernel if not kernel.always else kernel.always
+    return kernel
 
 
 _reasons: dict[tuple[str, Signature], str] = {}
@@ -43,26 +59,46 @@ def why_composed(op: Op, types: Signature) -> str:
     return _reasons.get((op.name, types), "")
 
 
+Variant = tuple[Guards, tuple[Read, ...], Any]
+Build = Callable[[Runtime, str, Lowered, int, Any], Any]
+
+
+def _pointwise(runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Any) -> PointwiseKernel:
+    return PointwiseKernel(runtime, what, lowered.expressions)
+
+
+def _steps(runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Any) -> StepsKernel:
+    return StepsKernel(runtime, what, lowered.steps, operands, outs)
+
+
 class LoweredKernel:
     """A composite's body as kernels: ``kernel(*operands, *params, out=None)``.
 
     Each combination of options (strings, flags, types of numbers) has variants of its own, and each variant is a form
-    of the body with the answers that it serves; see `polyad.lowering.numbers`.
+    of the body with the answers that it serves; see `polyad.lowering.numbers`. What is computed element by element has
+    the same form for *any_layout*; other bodies are lowered anew for each combination of layouts, and compile anew only
+    where something else is to be computed.
+
+    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise.
     """
 
-    def __init__(self, op: Op, types: Signature, backend: Backend) -> None:
+    def __init__(
+        self, op: Op, types: Signature, runtime: Runtime, any_layout: bool = True, build: Build | None = None
+    ) -> None:
         self._op = op
         self._types = types
-        self._backend = backend
-        self._device = next(entry.device for entry in types if isinstance(entry, TensorType))
+        self._runtime = runtime
+        self._any_layout = any_layout
+        self._build = build or (_pointwise if any_layout else _steps)
         self._arrays = [position for position, entry in enumerate(types) if isinstance(entry, TensorType)]
         self._single = not op.outputs
-        self._variants: dict[Any, list[tuple[Guards, tuple[Read, ...], FusedKernel]]] = {}
+        self._composed = body_kernel(op, types, runtime.backend)
+        self._variants: dict[Any, list[Variant]] = {}
 
     @property
     def always(self) -> Callable[..., Any] | None:
         """The kernel of an op whose operands are tensors and which has no parameters; None for another."""
-        if len(self._arrays) != len(self._types) or self._op.params:
+        if len(self._arrays) != len(self._types) or self._op.params or not self._any_layout:
             return None
         run, single = self._variants[()][0][2], self._single
 
@@ -75,59 +111,52 @@ class LoweredKernel:
 
         return of_arrays
 
-    def add_variant(self, args: Sequence[Any]) -> tuple[Guards, tuple[Read, ...], FusedKernel]:
+    def add_variant(self, args: Sequence[Any], outs: Sequence[Any] | None = None) -> Variant:
         """The form of the body for calls like that of *args*, kept. Raises `NotLowered`."""
-        lowered = lower(self._op, self._types, args)
+        runtime, layouts, given = self._runtime, None, None
+        if not self._any_layout:
+            layouts = [runtime.layout(args[position]) for position in self._arrays]
+            given = outs and [runtime.layout(out) for out in outs]
+        lowered = lower(self._op, self._types, args, layouts)
         names = ", ".join(
             entry.dtype.name if isinstance(entry, TensorType) else entry.__name__ for entry in self._types
         )
-        run = self._backend.fused(self._device, f"{self._op.name} of {names}", lowered.expressions)
-        if run is None:
-            raise NotLowered(f"{self._backend.info.name} has no kernel for it")
+        run = self._build(runtime, f"{self._op.name} of {names}", lowered, len(self._arrays), given)
         variant = (lowered.guards, lowered.scalars, run)
-        known = self._variants.setdefault(self._options(args), [])
+        if len(self._variants) >= LAYOUTS:
+            self._variants.clear()
+        known = self._variants.setdefault(self._options(args, outs), [])
         if len(known) < _VARIANTS:
             known.append(variant)
         return variant
 
-    def _options(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def _options(self, args: Sequence[Any], outs: Sequence[Any] | None) -> tuple[Any, ...]:
         """What of a call is no number that a form can take as it comes."""
-        return tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
+        given = tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
+        if self._any_layout:
+            return given
+        key = self._runtime.key([args[position] for position in self._arrays])
+        return (*given, key, None if outs is None else self._runtime.key(outs))
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
-        known = self._variants.get(self._options(args), ())
+        outs = (out,) if self._single and out is not None else out
+        known = self._variants.get(self._options(args, outs), ())
         found = next((variant for variant in known if variant[0].hold(args)), None)
         if found is None:
             if len(known) == _VARIANTS:
-                return self._composed(args, out)
+                return self._composed(*args, out=out)
             try:
-                found = self.add_variant(args)
+                found = self.add_variant(args, outs)
             except NotLowered:
-                return self._composed(args, out)
+                return self._composed(*args, out=out)
         _, scalars, run = found
         arrays = [args[position] for position in self._arrays]
         numbers = [read(args) for read in scalars]
-        if out is not None:
-            run.into((out,) if self._single else out, arrays, numbers)
-            return out
-        results = run(arrays, numbers)
-        return results[0] if self._single else results
-
-    def _composed(self, args: Sequence[Any], out: Any) -> Any:
-        """The body itself, on tensors over the arrays."""
-        operands = [
-            Tensor._of(value, entry) if isinstance(entry, TensorType) else value
-            for value, entry in zip(args, self._types, strict=False)
-        ]
-        modes, recording = state.modes, state.grad_enabled
-        state.modes, state.grad_enabled = (), False
-        try:
-            result = self._op.body(*operands, *args[len(operands) :])  # type: ignore[misc]
-        finally:
-            state.modes, state.grad_enabled = modes, recording
-        results = [each._array for each in ((result,) if self._single else result)]
-        if out is not None:
-            for target, computed in zip((out,) if self._single else out, results, strict=True):
-                self._backend.copy(target, computed)
-            return out
-        return results[0] if self._single else tuple(results)
+        if outs is None:
+            results = run(arrays, numbers)
+            return results[0] if self._single else results
+        if run.into(outs, arrays, numbers) is False:
+            results = self(*args)
+            for target, result in zip(outs, (results,) if self._single else results, strict=True):
+                self._runtime.backend.copy(target, result)
+        return out

@@ -1,81 +1,157 @@
 """The level that lowers a body: its tensors carry expressions, and what is computed with them builds expressions.
 
-Only what is computed element by element has an expression: ops with a formula in `polyad.codegen`, and composites of
-such ops. Whatever else a body does stops the lowering with `NotLowered`, which says what and where.
+What is computed element by element has an expression: ops with a formula in `polyad.codegen`, and composites of such
+ops. Where the operands' layouts are known, a body may also reduce, and take views: what it reduces is computed by a
+step of its own, and so is what is seen through a view that no expression of the operands' elements is. Whatever else a
+body does stops the lowering with `NotLowered`, which says what and where.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..backend.interface import Signature, TensorType
 from ..backend.registry import tensor_type
-from ..codegen import Expression, Literal, Operand, Scalar, apply, cast, has_formula
+from ..codegen import Apply, Expression, Literal, Operand, Scalar, apply, cast, has_formula
 from ..codegen.expression import leaves_of, substituted
-from ..codegen.formulas import OPS as FORMULAS
+from ..codegen.formulas import OPS as FORMULAS, is_cheap
+from ..codegen.kernels.reduction_ops import REDUCERS, reduced_dtype
+from ..codegen.writer import letter_of
 from ..device import Device
 from ..dispatch.effects import Effect
 from ..dispatch.half_numbers import rounded, to_round
 from ..dispatch.levels import Level
 from ..dispatch.plan import NUMBERS, Plan, signature_of
+from ..dispatch.promotion import first
 from ..dispatch.wrapped import Handle, Wrapped
 from ..dtypes import INTEGER, DType, iinfo
-from ..layout import Layout, Shape, broadcast_shapes, contiguous_strides
+from ..layout import (
+    Layout,
+    Shape,
+    Strides,
+    broadcast_shapes,
+    broadcast_strides,
+    contiguous_strides,
+    element_strides,
+    reduced_shape,
+    result_strides,
+)
 from ..state import state
 from ..tensor import Tensor
-from .numbers import DeferredNumber, Guards, Read
+from .numbers import DeferredNumber, Guards, Read as ReadNumber
+from .steps import Read, Step, Steps
 
 if TYPE_CHECKING:
     from ..dispatch.declared import Op
 
-_SHAPE = (3, 4)
+_ANY_SHAPE = (3, 4)
 """Stands for any shape: what is computed element by element is the same for all."""
 
 _REFUSING = {"floor_divide", "remainder", "fmod", "pow"}
 """Ops that refuse some integers, which a kernel cannot."""
 
+_OF_ALL = {"max_all": "amax", "min_all": "amin"}
+
+_MUCH = 16
+"""How many times more elements than a costly operand a result has for the operand to be computed by itself before."""
+
 
 class NotLowered(Exception):
-    """A body that does more than compute elements from elements, with the op and the line that did it."""
+    """A body that does more than a few kernels do, with the op and the line that did it."""
 
 
 class ExpressionTensor(Wrapped):
-    """A tensor of a body that is being lowered: its elements are an expression of the operands' elements."""
+    """A tensor of a body that is being lowered: its elements are an expression of the operands' elements.
 
-    __slots__ = ("expression",)
+    Attributes:
+        expression: of the reads, broadcast to this tensor's shape.
+        root: the tensor whose memory this is a view of; None if it is no view.
+    """
+
+    __slots__ = ("expression", "root")
 
     expression: Expression
+    root: ExpressionTensor | None
     _level: Lowering
 
     def _like(self, inner: Any) -> ExpressionTensor:
-        return self._level.tensor(self.expression, self._array.shape)
+        return self._level.tensor(self.expression, self._array.shape, self.steps)
+
+    @property
+    def steps(self) -> Strides:
+        """The strides, in elements."""
+        return element_strides(self._array.shape, self._array.strides, self._type.dtype.itemsize)
 
 
 class Lowering(Level):
-    """Runs a body on tensors that carry expressions, for calls on *device*."""
+    """Runs a body on tensors that carry expressions, for calls on *device*.
+
+    With *any_layout* the operands' shapes stand for any others, and nothing is lowered that depends on them.
+    """
 
     name = "lowering"
+    differentiates = False
 
-    def __init__(self, op: Op, device: Device) -> None:
+    def __init__(self, op: Op, device: Device, any_layout: bool) -> None:
         super().__init__(op.title)
         self.device = device
+        self.any_layout = any_layout
         self.guards = Guards()
-        self.scalars: list[Read] = []
+        self.scalars: list[ReadNumber] = []
+        self.reads: list[Read] = []
+        self.steps: list[Step] = []
+        self.slots = 0
+        self.operands = 0
+        self._positions: dict[Read, int] = {}
         self._known: dict[tuple[int, DType], tuple[DeferredNumber, Scalar]] = {}
 
-    def tensor(self, expression: Expression, shape: Shape) -> ExpressionTensor:
-        """A tensor of this level with these elements."""
+    def tensor(self, expression: Expression, shape: Shape, steps: Strides | None = None) -> ExpressionTensor:
+        """A tensor of this level with these elements, by default row-major."""
         dtype = expression.dtype
-        strides = tuple(stride * dtype.itemsize for stride in contiguous_strides(shape))
+        steps = contiguous_strides(shape) if steps is None else steps
+        strides = tuple([step * dtype.itemsize for step in steps])
         nothing: Any = None  # there is no tensor behind it
         type_ = tensor_type(dtype, self.device, not shape)
         out: ExpressionTensor = ExpressionTensor._over(self, nothing, Handle(shape, strides, self), type_)
         out.expression = expression
+        out.root = None
         return out
+
+    def operand(self, dtype: DType, layout: Layout) -> ExpressionTensor:
+        """The tensor of the body's next operand."""
+        self.slots += 1
+        return self._reading(Read(self.slots - 1, layout), dtype)
+
+    def _reading(self, read: Read, dtype: DType) -> ExpressionTensor:
+        position = self._positions.get(read)
+        if position is None:
+            position = self._positions[read] = len(self.reads)
+            self.reads.append(read)
+        return self.tensor(Operand(position, dtype), read.layout.shape, read.layout.strides)
+
+    def read_of(self, tensor: ExpressionTensor) -> Read | None:
+        """What *tensor* shows of memory as it is; None if it is computed."""
+        expression = tensor.expression
+        if not isinstance(expression, Operand):
+            return None
+        read = self.reads[expression.position]
+        return read if read.layout.shape == tensor._array.shape else None
+
+    def store(self, tensor: ExpressionTensor) -> Read:
+        """What *tensor* shows of memory, computed by a step of its own if it is computed."""
+        read = self.read_of(tensor)
+        if read is None:
+            layout = Layout(tensor._array.shape, tensor.steps, 0)
+            self.steps.append(Step(layout.shape, (tensor.expression,), ((self.slots, tensor._type.dtype, layout),)))
+            read = Read(self.slots, layout)
+            self.slots += 1
+            tensor.expression = self._reading(read, tensor._type.dtype).expression
+        return read
 
     # ------------------------------------------------------------------------------------------------ what a level does
 
@@ -86,6 +162,8 @@ class Lowering(Level):
         return self.tensor(Literal(first.item(), tensor.dtype), tuple(tensor.shape))
 
     def compute(self, op: Op, values: tuple[Any, ...], plan: Plan) -> Any:
+        if op.name in REDUCERS or op.name in _OF_ALL or op.name == "mean":
+            return self._reduced(op, values)
         if op.name in FORMULAS or op.name == "copy":
             return self._formula(op, values, plan)
         if op.body is None:
@@ -105,17 +183,67 @@ class Lowering(Level):
         operands = values[: len(op.operands)]
         tensors = [value for value in operands if isinstance(value, ExpressionTensor)]
         shape = broadcast_shapes(*[tensor._array.shape for tensor in tensors])
+        for tensor in tensors:
+            self._beforehand(tensor, shape)
         if op.name == "copy":
             return self.tensor(tensors[0].expression, shape)
+        steps = result_strides(
+            shape, [broadcast_strides(tensor._array.shape, tensor.steps, shape) for tensor in tensors]
+        )
         if op.name == "cast":
-            return self.tensor(cast(tensors[0].expression, values[1]), shape)
+            return self.tensor(cast(tensors[0].expression, values[1]), shape, steps)
         dtype = plan.nd.dtype if op.name == "where" else tensors[-1].dtype
         if op.name != "where" and not has_formula(op.name, dtype):
             raise NotLowered(f"{op.name} has no formula for {dtype.name}")
         if dtype.category <= INTEGER and op.name in _REFUSING:
             raise NotLowered(f"{op.name} refuses some elements of {dtype.name}")
         operands = tuple(self._rounded(op, operands))
-        return self.tensor(apply(op.name, *[self._argument(op, value, dtype) for value in operands]), shape)
+        of_few = all(self._is_of_few(tensor.expression) for tensor in tensors)
+        arguments = [self._argument(op, value, dtype, of_few) for value in operands]
+        return self.tensor(apply(op.name, *arguments), shape, steps)
+
+    def _beforehand(self, tensor: ExpressionTensor, shape: Shape) -> None:
+        """Have *tensor* computed by a step of its own if an expression of *shape* would often repeat its cost."""
+        if self.any_layout or math.prod(shape) < _MUCH * math.prod(tensor._array.shape):
+            return
+        if _is_costly(tensor.expression):
+            self.store(tensor)
+
+    def _is_of_few(self, expression: Expression) -> bool:
+        """Whether *expression* depends on what steps have computed, and not on operands' elements."""
+        found = [leaf for leaf in leaves_of(expression) if isinstance(leaf, Operand)]
+        return bool(found) and all(self.reads[leaf.position].slot >= self.operands for leaf in found)
+
+    def _reduced(self, op: Op, values: tuple[Any, ...]) -> ExpressionTensor:
+        if self.any_layout:
+            raise NotLowered(f"{op.name} reduces")
+        tensor: ExpressionTensor = values[0]
+        shape = tensor._array.shape
+        reducer = _OF_ALL.get(op.name, "sum" if op.name == "mean" else op.name)
+        if op.name in _OF_ALL:
+            dims: tuple[int, ...] = tuple(range(len(shape)))
+            keepdim = False
+        else:
+            dims = tuple([operator.index(dim) for dim in values[1]])
+            keepdim = bool(values[2])
+        expression = REDUCERS[reducer](tensor.expression)
+        layout = Layout(reduced_shape(shape, dims, keepdim), contiguous_strides(reduced_shape(shape, dims, keepdim)), 0)
+        dtype = reduced_dtype(reducer, tensor._type.dtype)
+        # Half types add up in float32, and stay there until something is stored.
+        wide = expression.dtype if reducer in ("sum", "prod") else dtype
+        self.steps.append(Step(shape, (expression,), ((self.slots, wide, layout),), reducer, dims))
+        read = Read(self.slots, layout)
+        self.slots += 1
+        found = self._reading(read, wide).expression
+        if op.name == "mean":
+            dtype = tensor._type.dtype
+            found = found / self._constant(math.prod([shape[dim] for dim in dims]), wide)
+        return self.tensor(cast(found, dtype), layout.shape)
+
+    def _constant(self, number: Any, dtype: DType) -> Scalar:
+        """A number that follows from the layouts: the kernel gets it as an argument, so that it serves others too."""
+        self.scalars.append(lambda args: number)
+        return Scalar(len(self.scalars) - 1, dtype)
 
     def _rounded(self, op: Op, operands: tuple[Any, ...]) -> Sequence[Any]:
         """The operands with the numbers among them rounded as a call of *op* rounds them."""
@@ -128,13 +256,14 @@ class Lowering(Level):
             found[place] = found[place].through(rounding)
         return found
 
-    def _argument(self, op: Op, value: Any, dtype: DType) -> Expression:
+    def _argument(self, op: Op, value: Any, dtype: DType, of_few: bool) -> Expression:
         if isinstance(value, ExpressionTensor):
             return value.expression
         if type(value) is DeferredNumber:
             return self._scalar(op, value, dtype)
         if type(value) in NUMBERS:
-            return Literal(value, dtype)
+            # Beside the few elements that are left of many it may be their number, which changes with the shape.
+            return self._constant(value, dtype) if of_few and type(value) is not bool else Literal(value, dtype)
         raise NotLowered(f"{op.name} gets {type(value).__name__}")
 
     def _scalar(self, op: Op, number: DeferredNumber, dtype: DType) -> Scalar:
@@ -150,8 +279,50 @@ class Lowering(Level):
             self.scalars.append(number.read)
         return known[1]
 
-    def inner_view(self, op: Op, input: Any, params: tuple[Any, ...], layout: Layout) -> NoReturn:
-        raise NotLowered(f"the view {op.name}")
+    def inner_view(self, op: Op, input: Any, params: tuple[Any, ...], layout: Layout) -> ExpressionTensor:
+        if self.any_layout or op.dtype is not first:
+            raise NotLowered(f"the view {op.name}")
+        root: ExpressionTensor = input.root or input
+        out = None if self.read_of(root) is not None else self._seen(root, layout)
+        if out is None:
+            read = self.store(root)
+            base = read.layout.offset
+            out = self._reading(
+                Read(read.slot, Layout(layout.shape, layout.strides, base + layout.offset)), root._type.dtype
+            )
+        out.root = root
+        return out
+
+    def _seen(self, root: ExpressionTensor, layout: Layout) -> ExpressionTensor | None:
+        """The view *layout* of what *root* computes, as an expression of views; None if there is none.
+
+        There is one if each of its dimensions is one of root's, from some place on, or repeats.
+        """
+        shape, steps = root._array.shape, root.steps
+        inner = {step: dim for dim, (size, step) in enumerate(zip(shape, steps, strict=True)) if size > 1}
+        if len(inner) < sum(size > 1 for size in shape):
+            return None
+        rest, starts = layout.offset, dict.fromkeys(range(len(shape)), 0)
+        for step, dim in sorted(inner.items(), reverse=True):
+            starts[dim], rest = divmod(rest, step)
+        if rest:
+            return None
+        taken: list[int | None] = []
+        for size, step in zip(layout.shape, layout.strides, strict=True):
+            own = inner.get(step) if size > 1 and step else None
+            if size > 1 and step and (own is None or own in taken or starts[own] + size > shape[own]):
+                return None
+            taken.append(own)
+        moved: dict[Expression, Expression] = {}
+        for leaf in leaves_of(root.expression):
+            if isinstance(leaf, Operand):
+                read = self.reads[leaf.position]
+                spread = broadcast_strides(read.layout.shape, read.layout.strides, shape)
+                offset = read.layout.offset + sum(starts[dim] * spread[dim] for dim in range(len(shape)))
+                seen = Layout(layout.shape, tuple([0 if dim is None else spread[dim] for dim in taken]), offset)
+                moved[leaf] = self._reading(Read(read.slot, seen), leaf.dtype).expression
+        (expression,) = substituted([root.expression], moved)
+        return self.tensor(expression, layout.shape, layout.strides)
 
     def read(self, effect: Effect, position: int, args: tuple[Any, ...]) -> NoReturn:
         raise NotLowered(f"{effect.name}() reads data")
@@ -160,35 +331,62 @@ class Lowering(Level):
         raise NotLowered(f"{name} writes")
 
 
+def _is_costly(expression: Expression) -> bool:
+    """Whether *expression* calls a function for each element."""
+    waiting: list[Expression] = [expression]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Apply):
+            if node.op not in _QUICK and not is_cheap(node.op, letter_of(node.dtype)):
+                return True
+            waiting += node.arguments
+    return False
+
+
+_QUICK = {"cast", "where", "div", "sqrt"}
+
+
 @dataclass(frozen=True)
 class Lowered:
     """What a body computes, and for which calls.
 
     Attributes:
-        expressions: a result each, of operands numbered without those that are numbers.
-        scalars: what computes the kernel's numbers from a call's operands and parameters.
+        steps: for operands of the layouts given, without those that are numbers.
+        scalars: what computes the kernels' numbers from a call's operands and parameters.
         guards: what must hold of these.
     """
 
-    expressions: tuple[Expression, ...]
-    scalars: tuple[Read, ...]
+    steps: Steps
+    scalars: tuple[ReadNumber, ...]
     guards: Guards
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """The results of a body that was lowered for any layouts, of operands in order."""
+        return self.steps.steps[-1].expressions
 
-def lower(op: Op, types: Signature, values: Sequence[Any]) -> Lowered:
+
+def lower(op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Layout] | None = None) -> Lowered:
     """The expressions of a composite's results for calls of the signature *types*.
 
-    *values* are a call's operands and parameters; only the numbers among them are looked at. Raises `NotLowered`.
+    *values* are a call's operands and parameters; only the numbers among them are looked at. *layouts* are those of the
+    tensors among them, in elements; without them the body is lowered for any. Raises `NotLowered`.
     """
     device = next(entry.device for entry in types if isinstance(entry, TensorType))
-    level = Lowering(op, device)
+    if layouts is not None and any(0 in layout.shape for layout in layouts):
+        raise NotLowered("an operand without elements")
+    level = Lowering(op, device, layouts is None)
+    level.operands = sum(isinstance(entry, TensorType) for entry in types)
     arguments: list[Any] = []
-    count = 0
     for position, value in enumerate(values):
         entry = types[position] if position < len(types) else type(value)
         if isinstance(entry, TensorType):
-            arguments.append(level.tensor(Operand(count, entry.dtype), () if entry.zero_dim else _SHAPE))
-            count += 1
+            if layouts is None:
+                shape = () if entry.zero_dim else _ANY_SHAPE
+                layout = Layout(shape, contiguous_strides(shape), 0)
+            else:
+                layout = layouts[level.slots]
+            arguments.append(level.operand(entry.dtype, layout))
         elif isinstance(entry, tuple):
             raise NotLowered("a list of tensors")
         elif entry in NUMBERS and entry is not bool:
@@ -199,26 +397,66 @@ def lower(op: Op, types: Signature, values: Sequence[Any]) -> Lowered:
     state.modes, state.grad_enabled = (level,), False
     try:
         result = op.body(*arguments)  # type: ignore[misc]
+        results = list(result) if op.outputs else [result]
     except Exception as error:
         raise NotLowered(f"{_reason(error)}{_line(error)}") from error
     finally:
         state.modes, state.grad_enabled = modes, recording
         level.end()
-    expressions: list[Expression] = []
-    wanted = () if all(entry.zero_dim for entry in types if isinstance(entry, TensorType)) else _SHAPE
-    for each in result if op.outputs else (result,):
-        if not isinstance(each, ExpressionTensor) or each._array.shape != wanted:
+    if not all(isinstance(each, ExpressionTensor) for each in results):
+        raise NotLowered("a result that is not computed from the operands' elements")
+    if layouts is None:
+        wanted = () if all(entry.zero_dim for entry in types if isinstance(entry, TensorType)) else _ANY_SHAPE
+        if any(each._array.shape != wanted for each in results):
             raise NotLowered("a result that is not computed from the operands' elements alone")
-        expressions.append(each.expression)
-    read = set(leaves_of(*expressions))
-    if sum(isinstance(leaf, Operand) for leaf in read) != count:
+    if all(isinstance(each.expression, Operand) for each in results) and not level.steps:
+        raise NotLowered("a result that is an operand: nothing is computed")
+    steps = _finished(level, results)
+    read = set(leaves_of(*[expression for step in steps.steps for expression in step.expressions]))
+    if layouts is None and sum(isinstance(leaf, Operand) for leaf in read) != level.operands:
         raise NotLowered("an operand whose elements are not read")
-    # A body may compute what it then leaves out; the kernel gets the numbers that are read.
-    scalars = sorted((leaf for leaf in read if isinstance(leaf, Scalar)), key=lambda scalar: scalar.position)
-    if len(scalars) < len(level.scalars):
-        moved: dict[Expression, Expression] = {old: Scalar(at, old.dtype) for at, old in enumerate(scalars)}
-        expressions = substituted(expressions, moved)
-    return Lowered(tuple(expressions), tuple([level.scalars[scalar.position] for scalar in scalars]), level.guards)
+    # A body may compute what it then leaves out; the kernels get the numbers that are read.
+    used = sorted((leaf for leaf in read if isinstance(leaf, Scalar)), key=lambda scalar: scalar.position)
+    moved: dict[Expression, Expression] = {old: Scalar(at, old.dtype) for at, old in enumerate(used)}
+    renumbered = [replace(step, expressions=tuple(substituted(step.expressions, moved))) for step in steps.steps]
+    scalars = tuple([level.scalars[scalar.position] for scalar in used])
+    return Lowered(replace(steps, steps=tuple(renumbered)), scalars, level.guards)
+
+
+def _finished(level: Lowering, results: Sequence[ExpressionTensor]) -> Steps:
+    """The steps that compute the results, each in new memory; what is needed by none is left out."""
+    last: dict[Shape, list[int]] = {}
+    found: dict[int, Read] = {}
+    for position, each in enumerate(results):
+        read = level.read_of(each)
+        taken = read is not None and any(other.slot == read.slot for other in found.values())
+        if read is not None and read.slot >= level.operands and not taken:
+            found[position] = read
+        else:
+            last.setdefault(each._array.shape, []).append(position)
+    for shape, positions in last.items():
+        made = []
+        for position in positions:
+            each = results[position]
+            layout = Layout(shape, each.steps if each.root is None else contiguous_strides(shape), 0)
+            found[position] = Read(level.slots, layout)
+            made.append((level.slots, each._type.dtype, layout))
+            level.slots += 1
+        level.steps.append(Step(shape, tuple([results[position].expression for position in positions]), tuple(made)))
+    needed = {read.slot for read in found.values()}
+    kept: list[Step] = []
+    for step in reversed(level.steps):
+        if any(slot in needed for slot, _, _ in step.results):
+            kept.append(step)
+            for leaf in leaves_of(*step.expressions):
+                if isinstance(leaf, Operand):
+                    needed.add(level.reads[leaf.position].slot)
+    return Steps(
+        tuple(level.reads),
+        tuple(reversed(kept)),
+        tuple([found[position] for position in range(len(results))]),
+        tuple([each._type.dtype for each in results]),
+    )
 
 
 def _reason(error: Exception) -> str:

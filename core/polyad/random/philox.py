@@ -42,13 +42,7 @@ This module is the definition in plain Python, which tests compare backends with
 
 from __future__ import annotations
 
-MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-"""What the counter's first and third word are multiplied by."""
-
-KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-"""What is added to the key's words after each round: the golden ratio and sqrt(3) - 1, in units of 2**-32."""
-
-ROUNDS = 10
+from ..tables.philox import KEY_STEPS as KEY_STEPS, MULTIPLIERS as MULTIPLIERS, ROUNDS as ROUNDS
 
 ONE_WORD_RANGE = 2**24
 """Up to this many integers one word an element is enough: none is more than 2**-8 likelier than another."""

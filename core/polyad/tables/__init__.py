@@ -1,4 +1,4 @@
 """Tables of numbers that composites in core and kernels of backends share, a module a family of ops.
 
-All are generated, by the scripts in tools/; none imports anything of polyad.
+Those of special functions are generated, by the scripts in tools/. None imports anything of polyad.
 """

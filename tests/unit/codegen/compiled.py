@@ -5,8 +5,12 @@ every OpenCL device there is.
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import functools
+import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,16 +19,27 @@ import numpy as np
 import pytest
 
 from polyad import codegen
-from polyad.codegen import CUDA_C, GPU, OPENCL_C, C, DeviceDescription
+from polyad.codegen import CUDA_C, GPU, OPENCL_C, C, DeviceDescription, Stage
+from polyad.codegen.dialects import VECTOR_MATH
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler on PATH to run generated C with")
 
-SHIMS = (
-    # One instance that walks everything: enough to run CUDA C on the host.
-    "#include <math.h>\n#define __global__\n#define __device__\nstruct dim { int x; };\n"
-    "static const struct dim blockIdx = {0}, threadIdx = {0}, blockDim = {1}, gridDim = {1};\n"
-)
+CUDA_ON_HOST = (Path(__file__).parent / "cuda_on_host.h").read_text()
+
+
+@functools.cache
+def fast_flags() -> tuple[str, ...]:
+    """The flags that make C fast here: those for vectors of math functions only where the library has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = (
+            f"{C.prologue}void f(float *x) {{\n#pragma omp simd\nfor (int i = 0; i < 64; ++i) x[i] = tanhf(x[i]);\n}}\n"
+        )
+        try:
+            compiled_c(source, Path(folder), (*C.fast, *VECTOR_MATH))
+        except (OSError, subprocess.CalledProcessError):
+            return C.fast
+    return (*C.fast, *VECTOR_MATH)
 
 
 def opencl_devices() -> list[Any]:
@@ -38,7 +53,7 @@ def opencl_devices() -> list[Any]:
 
 
 def targets() -> list[Any]:
-    """What tests run on: (dialect, device) with a readable name."""
+    """What tests run on: (dialect, device, or for C flags) with a readable name."""
     made = [
         pytest.param((C, None), id="C", marks=needs_compiler),
         pytest.param((CUDA_C, None), id="CUDA C", marks=needs_compiler),
@@ -59,44 +74,122 @@ def launch(
     numbers: Sequence[Any],
     geometry: bytes,
     instances: int,
+    shared: bool = False,
 ) -> None:
-    """Run *source*; *arrays* are whole memories, the results' changed in place."""  # fmt: skip
+    """Run *source*; *arrays* are whole memories, the results' changed in place, all the same one if it is *shared*."""
     dialect, device = target
     values = [np.dtype(dtype.name).type(number) for dtype, number in zip(source.scalars, numbers, strict=True)]
     if dialect is OPENCL_C:
-        _launch_opencl(source, device, arrays, values, geometry, instances)
+        _launch_opencl(source, device, arrays, values, geometry, instances, shared)
+    elif dialect is CUDA_C:
+        _launch_cuda(source, folder, arrays, values, geometry, instances)
     else:
-        _launch_c(source, dialect, folder, arrays, values, geometry)
+        call_entry(
+            compiled_c(source.text, folder, device or ("-O1",))[source.entry], arrays, values, geometry, instances
+        )
 
 
-def _launch_c(source: Any, dialect: Any, folder: Path, arrays: Any, values: Any, geometry: bytes) -> None:
-    text = source.text if dialect is C else SHIMS + source.text.replace('extern "C" ', "")
+_LIBRARIES: dict[Any, ctypes.CDLL] = {}
+
+
+def compiled_c(text: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
+    """*text* as a library of the host."""
+    if (text, flags) in _LIBRARIES:
+        return _LIBRARIES[text, flags]
     number = len(list(folder.glob("*.so")))  # a library that is loaded must not be overwritten
     path, library = folder / f"kernel{number}.c", folder / f"kernel{number}.so"
     path.write_text(text)
     assert CC is not None
-    flags = ["-O1", "-fwrapv", "-Wall", "-Werror=implicit", "-Wno-unused-function", "-Wno-unused-variable"]
-    subprocess.run([CC, *flags, "-shared", "-fPIC", "-o", library, path, "-lm"], check=True)
-    kernel = ctypes.CDLL(str(library))[source.name]
-    kinds = {"f": ctypes.c_float, "d": ctypes.c_double, "q": ctypes.c_longlong, "l": ctypes.c_longlong}
-    struct = type("Geometry", (ctypes.Structure,), {"_fields_": [("at", ctypes.c_longlong * (len(geometry) // 8))]})
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-    kernel.argtypes = [ctypes.c_void_p] * len(pointers) + [kinds[value.dtype.char] for value in values] + [struct]
-    kernel(*pointers, *[value.item() for value in values], struct.from_buffer_copy(geometry))
+    warnings = ["-Wall", "-Werror=implicit", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unknown-pragmas"]
+    subprocess.run([CC, *C.flags, *warnings, "-shared", "-fPIC", "-o", library, path, *flags, "-lm"], check=True)
+    return _LIBRARIES.setdefault((text, flags), ctypes.CDLL(str(library)))
 
 
-def _launch_opencl(source: Any, device: Any, arrays: Any, values: Any, geometry: bytes, instances: int) -> None:
+def cuda_on_host(source: codegen.KernelSource) -> str:
+    """*source* as C that runs it: ``launch(arrays, numbers, geometry, blocks, threads, order)``."""
+    listed = re.search(rf"void {source.name}\((.*)\)\n", source.text)
+    assert listed
+    given, arrays, numbers = [], 0, 0
+    for parameter in listed[1].split(", "):
+        if "*" in parameter:
+            given.append(f"host_arrays[{arrays}]")
+            arrays += 1
+        elif parameter != "const Geometry g":
+            given.append(f"*({parameter.rpartition(' ')[0]} *)host_numbers[{numbers}]")
+            numbers += 1
+    return (
+        CUDA_ON_HOST
+        + source.text.replace('extern "C" ', "")
+        + "static void *const *host_arrays; static const void *const *host_numbers;\n"
+        + "static const Geometry *host_geometry;\n"
+        + f"static void host_body(void) {{ {source.name}({', '.join(given)}, *host_geometry); }}\n"
+        + "void launch(void *const *arrays, const void *const *numbers, const Geometry *geometry, int blocks, "
+        + "int threads, int order)\n"
+        + "{\n    host_arrays = arrays; host_numbers = numbers; host_geometry = geometry;\n"
+        + "    host_launch(host_body, blocks, threads, order);\n}\n"
+    )
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
+
+
+def _launch_cuda(source: Any, folder: Path, arrays: Any, values: Any, geometry: bytes, instances: int) -> None:
+    """Twice, with the threads in different orders, which must give the same."""
+    library = compiled_c(cuda_on_host(source), folder)
+    numbers = [np.array(value) for value in values]
+    threads = source.group if source.group > 1 else min(32, instances)
+    library.launch.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int] * 3
+    before, found = [array.copy() for array in arrays], []
+    for order in (0, 1):
+        for array, content in zip(arrays, before, strict=True):
+            array[...] = content
+        library.launch(_pointers(arrays), _pointers(numbers), geometry, -(-instances // threads), threads, order)
+        found.append([array.tobytes() for array in arrays])
+    assert found[0] == found[1], "the order of threads changes the result"
+
+
+def call_entry(entry: Any, arrays: Any, values: Any, geometry: bytes, workers: int) -> None:
+    """Call the entry point of a C kernel for each of *workers*, the last first: they may come in any order."""
+    numbers = [np.array(value) for value in values]
+    entry.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_longlong] * 2
+    for worker in reversed(range(workers)):
+        entry(_pointers(arrays), _pointers(numbers), geometry, worker, workers)
+
+
+@functools.cache
+def _context(device: Any) -> Any:
     import pyopencl as cl
 
-    context = cl.Context([device])
+    return cl.Context([device])
+
+
+@functools.cache
+def _program(device: Any, text: str) -> tuple[Any, Any]:
+    import pyopencl as cl
+
+    return _context(device), cl.Program(_context(device), text).build(["-w"])
+
+
+def _launch_opencl(
+    source: Any, device: Any, arrays: Any, values: Any, geometry: bytes, instances: int, shared: bool
+) -> None:
+    import pyopencl as cl
+
+    context, program = _program(device, source.text)
     queue = cl.CommandQueue(context)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-    buffers = [cl.Buffer(context, flags, hostbuf=array) for array in arrays]
-    kernel = cl.Kernel(cl.Program(context, source.text).build(["-w"]), source.name)
+    buffers = [
+        cl.Buffer(context, flags, hostbuf=array) if array.size else cl.Buffer(context, cl.mem_flags.READ_WRITE, 8)
+        for array in arrays[: 1 if shared else None]
+    ]
+    buffers += [buffers[0]] * (len(arrays) - len(buffers))
+    kernel = cl.Kernel(program, source.name)
     kernel.set_args(*buffers, *values, geometry)
-    cl.enqueue_nd_range_kernel(queue, kernel, (instances,), (1,))
+    cl.enqueue_nd_range_kernel(queue, kernel, (-(-instances // source.group) * source.group,), (source.group,))
     for array, buffer in zip(arrays, buffers, strict=True):
-        cl.enqueue_copy(queue, array, buffer)
+        if array.size:
+            cl.enqueue_copy(queue, array, buffer)
     queue.finish()
 
 
@@ -174,3 +267,57 @@ def run_reduction(
     if plan.splits == 1:
         return out
     return run_reduction(codegen.Operand(0, written), reducer, [out], (0,), target, folder, result)
+
+
+def run_rowwise(
+    stages: Sequence[Stage],
+    elements: Sequence[codegen.Expression],
+    rows: Sequence[codegen.Expression],
+    arrays: Sequence[Any],
+    dims: tuple[int, ...],
+    target: Any,
+    folder: Path,
+    numbers: Sequence[Any] = (),
+    outs: Sequence[np.ndarray] | None = None,
+    shared: bool = False,
+    change: Any = None,
+    description: DeviceDescription | None = None,
+) -> list[np.ndarray]:
+    """What *elements* and *rows* give, of *arrays* that broadcast; rows keep the reduced *dims* as 1.
+
+    A place is given as strides. The results lie in the memory of the operands if it is *shared*; *change* is done to
+    the source's text.
+    """
+    from polyad.interop.numpy import numpy_dtype
+
+    dialect, device = target[0], description or description_for(target[0])
+    held = [array for array in arrays if isinstance(array, np.ndarray)]
+    shape = np.broadcast_shapes(*(array.shape for array in held))
+    kept = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+    if outs is None:
+        outs = [np.zeros(shape, numpy_dtype(each.dtype)) for each in elements]
+        outs += [np.zeros(kept, numpy_dtype(each.dtype)) for each in rows]
+    spread = [
+        codegen.broadcast_strides(array.shape, strides_of(array), shape) if isinstance(array, np.ndarray) else array
+        for array in (*outs, *arrays)
+    ]
+    offsets = [memory_of(array)[1] if isinstance(array, np.ndarray) else 0 for array in (*outs, *arrays)]
+    memories = [memory_of(array)[0] for array in (*outs, *held)]
+    lanes = codegen.rowwise_lanes(stages, elements, rows, dialect, device)
+    plan = codegen.rowwise_plan(
+        lanes, device, shape, dims, spread, offsets, elements=len(elements), rows=len(rows),
+        unroll=codegen.rowwise_unroll(stages),
+    )  # fmt: skip
+    if not plan.instances:
+        return list(outs)
+    source = codegen.rowwise(
+        stages, elements, rows, dialect, device, across=plan.across, group=plan.group, kept_rank=plan.kept_rank,
+        reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
+    )  # fmt: skip
+    assert (source.lanes, source.group, plan.instances % plan.group) == (lanes, plan.group, 0)
+    if change is not None:
+        changed = change(source.text)
+        assert changed != source.text, "nothing was changed"
+        source = dataclasses.replace(source, text=changed)
+    launch(source, target, folder, memories, numbers, plan.geometry, plan.instances, shared)
+    return list(outs)

@@ -36,7 +36,8 @@ def index(array: Any, indices: list[Any]) -> Any:
     try:
         given = [at for at, entry in enumerate(indices) if entry is not None]
         if len(given) == 1 and indices[given[0]].dtype != np.bool_:
-            return array.take(indices[given[0]], given[0])  # faster than subscripts, and row-major
+            # Faster than subscripts, and row-major; of one dimension at one place, a number.
+            return np.asarray(array.take(indices[given[0]], given[0]))
         return np.asarray(array[_key(indices)], order="C")
     except IndexError as error:
         raise _wrong_index("index", array, indices, error) from error

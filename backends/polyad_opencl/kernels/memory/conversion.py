@@ -11,17 +11,12 @@ from typing import Any
 import numpy as np
 
 from polyad.backend import Kernel
-from polyad.backend.interface import Signature
-from polyad.codegen import Operand, cast, result_strides
 from polyad.codegen.collapse import collapse
-from polyad.dtypes import DType, int8, int16, int32, int64
+from polyad.codegen.kernels import copying
+from polyad.dtypes import DType
 from polyad.interop.numpy import numpy_dtype
 
 from ...array import Array, new
-from ...runtime.kept import kept
-
-_MOVED = {1: int8, 2: int16, 4: int32, 8: int64}
-"""As what elements are moved that keep their dtype, so that every bit of a nan survives."""
 
 _SHORTEST_ROW = 32
 """From how many bytes on a row is worth a call of memcpy."""
@@ -61,9 +56,6 @@ def _copy(target: Array, source: Array) -> None:
             return
         if device.is_cpu and target.shape == source.shape and _copy_rows(target, source):
             return
-        moved = _MOVED.get(target.dtype.itemsize)
-        if moved is not None and not target.dtype.is_complex:
-            target, source = _seen_as(target, moved), _seen_as(source, moved)
     _kernel(device, source.dtype, target.dtype).into((target,), (source,))
 
 
@@ -93,15 +85,10 @@ def _copy_rows(target: Array, source: Array) -> bool:
     return True
 
 
-def _seen_as(array: Array, dtype: DType) -> Array:
-    return Array(array.block, dtype, array.shape, array.steps, array.offset)
-
-
-@kept
 def _kernel(device: Any, of: DType, to: DType) -> Any:
-    from ...source.generated import Fused
+    from ...source.generated import runtime_on
 
-    return Fused(device, f"copy from {of.name} to {to.name}", [cast(Operand(0, of), to)])
+    return copying(runtime_on(device), of, to)
 
 
 def fill(target: Array, value: bool | int | float | complex) -> None:
@@ -126,17 +113,4 @@ def row_major(x: Array) -> Array:
     return copied
 
 
-def _cast(types: Signature) -> Any:
-    def convert(x: Array, dtype: DType) -> Array:
-        if 0 in x.shape or x.dtype is dtype:
-            result = new(x.device, x.shape, dtype)
-            steps = result_strides(x.shape, [x.steps])
-            result = Array(result.block, dtype, x.shape, steps, 0)
-            copy(result, x)
-            return result
-        return _kernel(x.device, x.dtype, dtype)((x,))[0]
-
-    return convert
-
-
-KERNELS = {"copy": Kernel(row_major), "cast": Kernel(row_major, specialize=_cast)}
+KERNELS = {"copy": Kernel(row_major)}

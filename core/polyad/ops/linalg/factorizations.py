@@ -346,7 +346,7 @@ def _ldl_factored(op: str, A: Any, hermitian: Any, check_errors: bool) -> tuple[
     return LD, pivots, info
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     """The LDL factorization of symmetric (or, with *hermitian*, Hermitian) matrices (*, n, n), which need not be
     definite, in the compact form that `ldl_solve` takes: a named tuple (LD, pivots).
@@ -363,7 +363,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     return return_types.linalg_ldl_factor(*_ldl_factored("ldl_factor", A, hermitian, True)[:2])
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """As `polyad.linalg.ldl_factor`, without an error for singular matrices: a named tuple (LD, pivots, info).
 
@@ -527,7 +527,7 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     return return_types.linalg_qr(*_linalg_qr(A, mode))
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first n columns (*, m, n) of the product of k Householder reflections I - tau_i v_i v_i^H.
 

@@ -90,7 +90,7 @@ def exponential(op: str, name: str, A: Any) -> Tensor:
     return _linalg_matrix_exp(A.to(float32)).to(dtype) if dtype.itemsize == 2 else _linalg_matrix_exp(A)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices (*, n, n): the sum of A^k / k!.
 
@@ -135,7 +135,7 @@ def power(op: str, name: str, A: Any, n: Any) -> Tensor:
     return result
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The *n*-th power of square matrices (*, m, m); of the inverse if n is negative, the identity if it is 0.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...dispatch.forward import reduction
-from ...dispatch.op import composite, function, gradient
+from ...dispatch.op import PUBLIC, composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
 from ...dtypes import FLOATING, DType, float32, promote_types
@@ -64,7 +64,8 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
     shape = input._array.shape
     g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
     if ord == 0:
-        return input * 0
+        zeros: Tensor = PUBLIC["zeros_like"].call(input)
+        return zeros
     if ord == 2:
         zero = out == 0
         return input * _where(zero, 0.0, g / _where(zero, 1.0, out))
@@ -76,7 +77,9 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
         return direction * chosen * (g / _sum(chosen, dims, True))
     # Where a power would have no derivative stands a 1, which the factor direction = 0 takes out again.
     share = _where(size == 0, 1.0, size) / _where(out == 0, 1.0, out)
-    return direction * share ** (ord - 1) * g
+    slope = direction * share ** (ord - 1) * g
+    # A negative order is 0 where any element is, whatever the others are.
+    return slope if ord > 0 else _where(out == 0, 0.0, slope)
 
 
 gradient(_norm, input=_norm_grad)
@@ -100,7 +103,7 @@ def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
     return x.to(dtype)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "x"})
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -157,7 +160,7 @@ def check_order(op: str, name: str, order: Any) -> None:
         )
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_norm(
     A: Tensor,
     ord: Any = "fro",
@@ -221,7 +224,7 @@ def _extreme(op: str, name: str, A: Tensor, values: Tensor, dim: int, largest: b
     return _amax(values, (dim,), False) if largest else _amin(values, (dim,), False)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def norm(
     A: Tensor,
     ord: Any = None,

@@ -226,7 +226,7 @@ def _factors(sizes: Shape, first: int, op: str, operands: dict[str, Any]) -> int
     return rows
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A as a linear map: ``tensordot(tensorinv(A, ind), A, ind)`` is the identity.
 
@@ -251,7 +251,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     return inverted("tensorinv", "A", A.reshape(n, n)).reshape((*sizes[ind:], *sizes[:ind]))
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A", "other": "B"})
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
     """X of ``tensordot(A, X, X.ndim) == B``: A is B's shape followed by X's, both of the same product.
 
@@ -343,7 +343,7 @@ gradient(
 )
 
 
-@function(namespace="linalg", method=False)
+@function(namespace="linalg", method=False, also={"input": "A", "b": "B"})
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X that makes the Frobenius norm of A X - B smallest: a named tuple (solution, residuals, rank,
     singular_values).

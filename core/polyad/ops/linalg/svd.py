@@ -225,7 +225,7 @@ def tolerance(op: str, name: str, value: Tolerance) -> Tolerance:
     return float(value)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def pinv(
     A: Tensor,
     rcond: Any = None,
@@ -265,7 +265,7 @@ def _linalg_matrix_rank(A: Tensor, atol: Tensor | float | None, rtol: Tensor | f
     return (magnitudes > _cut(A, magnitudes, atol, rtol)).sum(-1)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_rank(
     A: Tensor,
     tol: Any = None,
@@ -293,7 +293,7 @@ def matrix_rank(
     return _linalg_matrix_rank(A.detach(), atol, tolerance("matrix_rank", "rtol", rtol), hermitian)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number (*) of matrices with respect to a norm: the largest singular value by the smallest for
     *p* None and 2, the other way round for -2, else the *p*-norm of A times that of its inverse.

@@ -246,7 +246,7 @@ def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dic
         )
     wanted = (query._array.shape[-2], key._array.shape[-2])
     shape = mask._array.shape
-    fits = len(shape) >= 2 and all(size in (1, want) for size, want in zip(shape[-2:], wanted, strict=True))
+    fits = bool(shape) and all(size in (1, want) for size, want in zip(shape[-2:], wanted[-len(shape) :], strict=True))
     if not fits or len(shape) > max(query.ndim, key.ndim):
         raise ShapeError(
             f"{op}: attn_mask {tuple(shape)} does not broadcast to (..., {wanted[0]}, {wanted[1]})",

@@ -127,6 +127,12 @@ def _zeroed(op: str, input: Tensor, p: float, training: bool, inplace: bool, bat
     return finished(op, lambda x: x * noise, input, inplace)
 
 
+def of_channels(op: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """*input* (N, C, ...) with whole channels zeroed; the input itself when not *training*."""
+    _probability(op, input, p)
+    return _zeroed(op, input, p, training, inplace, True)
+
+
 @function(namespace="nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels: input (N, C, L) or (C, L) (Tompson et al. 2015).

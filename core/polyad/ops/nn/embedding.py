@@ -364,7 +364,7 @@ def embedding_bag(
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
 
 
-@function(namespace="nn.functional")
+@function(namespace="nn.functional", also={"input": "tensor"})
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros of shape (*, num_classes) with a 1 where the integers *tensor* (*) say; -1 takes the largest of them
     plus 1.

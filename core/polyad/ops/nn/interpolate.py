@@ -24,6 +24,7 @@ from ...dispatch.structure import contraction, indexing
 from ...dtypes import DType, float32, float64, int64, uint8
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
 from ...layout import Shape
+from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..declaring.windows import arranged
 
@@ -398,3 +399,41 @@ def interpolate(
     else:
         result = _interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias))
     return arranged(result, input) if input.ndim > 3 else result
+
+
+@function(method=False, namespace="nn.functional")
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """An older name of `interpolate`; warns.
+
+    >>> import polyad
+    >>> polyad.nn.functional.upsample(polyad.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+    warn_user("upsample: an older name; use interpolate", UserWarning)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@function(method=False, namespace="nn.functional")
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """An older form of `interpolate` with mode "nearest"; warns.
+
+    >>> import polyad
+    >>> polyad.nn.functional.upsample_nearest(polyad.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+    warn_user("upsample_nearest: an older form; use interpolate", UserWarning)
+    return interpolate(input, size, scale_factor)
+
+
+@function(method=False, namespace="nn.functional")
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """An older form of `interpolate` with mode "bilinear" and corners that coincide; warns.
+
+    >>> import polyad
+    >>> polyad.nn.functional.upsample_bilinear(polyad.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
+    warn_user("upsample_bilinear: an older form; use interpolate", UserWarning)
+    return interpolate(input, size, scale_factor, "bilinear", True)

@@ -1,8 +1,8 @@
 """Normalisation: elements shifted and scaled to mean 0 and variance 1, over a batch or over features.
 
-Each op returns mean and (biased) variance too: the backward op of a backend's kernel reads them, and batch
-normalisation tracks them. The decompositions of the backward ops compute them from the input again, so that they can be
-differentiated. Float16 and bfloat16 are normalised in float32.
+Each op returns mean and (biased) variance too: the backward op reads them, and batch normalisation tracks them. Where a
+backward op may itself be differentiated, it computes them from the input again, since they depend on it. Float16 and
+bfloat16 are normalised in float32.
 
 Sources: batch normalisation, Ioffe and Szegedy 2015; layer normalisation, Ba, Kiros and Hinton 2016; group
 normalisation, Wu and He 2018; root mean square normalisation, Zhang and Sennrich 2019.
@@ -14,6 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import by_body
+from ...dispatch.modes import may_be_differentiated
 from ...dispatch.op import alias, composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque, row_major
@@ -97,10 +98,14 @@ def _statistics(input: Tensor, dims: tuple[int, ...]) -> tuple[Tensor, Tensor, T
 
 
 def _normalized_backward(
-    grad: Tensor, input: Tensor, scale: Tensor | None, dims: tuple[int, ...], eps: float
+    grad: Tensor, input: Tensor, scale: Tensor | None, mean: Tensor, variance: Tensor, dims: tuple[int, ...], eps: float
 ) -> tuple[Tensor, Tensor]:
-    """The gradient with respect to input, and the normalised input; *scale* is the weight in a broadcast shape."""
-    _, variance, centred = _statistics(_wide(input), dims)
+    """The gradient with respect to input, and the normalised input; *scale* is the weight, and *mean* and *variance*
+    the statistics, in shapes that broadcast.
+    """
+    centred = _wide(input) - mean
+    if may_be_differentiated():
+        _, variance, centred = _statistics(_wide(input), dims)
     inverse = (variance + eps).rsqrt()
     normalized = centred * inverse
     grad = _wide(grad)
@@ -121,8 +126,13 @@ def _backward_of_channels(grad: Shape, input: Shape, *rest: Any) -> tuple[Shape,
 
 
 def _beside(channels: Tensor | None, ndim: int) -> Tensor | None:
+    """As `_there`, of a weight or bias that may be absent."""
+    return None if channels is None else _there(channels, ndim)
+
+
+def _there(channels: Tensor, ndim: int) -> Tensor:
     """A number for each channel in a shape that broadcasts over (N, C, ...)."""
-    return None if channels is None else channels.reshape((-1,) + (1,) * (ndim - 2))
+    return channels.reshape((-1,) + (1,) * (ndim - 2))
 
 
 def _over_batch(ndim: int) -> tuple[int, ...]:
@@ -165,7 +175,9 @@ def _batch_norm_backward(
     """The gradients of `batch_norm` with respect to input, weight and bias."""
     ndim = len(input._array.shape)
     dims = _over_batch(ndim)
-    grad_input, normalized = _normalized_backward(grad, input, _beside(weight, ndim), dims, eps)
+    grad_input, normalized = _normalized_backward(
+        grad, input, _beside(weight, ndim), _there(mean, ndim), _there(var, ndim), dims, eps
+    )
     dtype = mean.dtype if weight is None else weight.dtype
     wide = _wide(grad)
     return grad_input.to(input.dtype), (wide * normalized).sum(dims).to(dtype), wide.sum(dims).to(dtype)
@@ -326,7 +338,7 @@ def _layer_norm_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of `layer_norm` with respect to input, weight and bias."""
     ndim = len(input._array.shape)
-    grad_input, normalized = _normalized_backward(grad, input, weight, tuple(range(ndim - count, ndim)), eps)
+    grad_input, normalized = _normalized_backward(grad, input, weight, mean, var, tuple(range(ndim - count, ndim)), eps)
     rows = tuple(range(ndim - count))
     dtype = mean.dtype if weight is None else weight.dtype
     wide = _wide(grad)
@@ -546,10 +558,11 @@ def _rms_norm_backward(
     ndim = len(input._array.shape)
     dims = tuple(range(ndim - count, ndim))
     x, wide = _wide(input), _wide(grad)
-    inverse_again = ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
-    normalized = x * inverse_again
+    if may_be_differentiated():
+        inverse = ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
+    normalized = x * inverse
     arriving = wide if weight is None else wide * _wide(weight)
-    of_input = (arriving - normalized * (arriving * normalized).mean(dims, keepdim=True)) * inverse_again
+    of_input = (arriving - normalized * (arriving * normalized).mean(dims, keepdim=True)) * inverse
     of_weight = wide * normalized
     if ndim > count:
         of_weight = of_weight.sum(tuple(range(ndim - count)))

@@ -69,7 +69,7 @@ def _not_negative(exponent: Tensor) -> Tensor:
 gradient(_pow, input=_pow_grad_input, exponent=_pow_grad_exponent)
 
 
-@function(inplace=True, fronts=_pow)
+@function(inplace=True, fronts=_pow, also={"self": "input"})
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``, element by element; either may be a number.
 
@@ -92,7 +92,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     return _pow(input, exponent)
 
 
-@function(inplace=True)
+@function(inplace=True, also={"self": "input"})
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`pow` computed in float64 (complex128 if an operand is complex).
 

@@ -433,7 +433,7 @@ def randn_like(
 @function(method=False)
 def randint_like(
     input: Tensor,
-    low: int,
+    low: int | None = None,
     high: int | None = None,
     *,
     generator: Generator | None = None,
@@ -449,7 +449,9 @@ def randint_like(
     polyad.float32
     """
     shape, dtype, where = _like("randint_like", input, dtype, device)
-    bounds = _range("randint_like", 0 if high is None else low, low if high is None else high)
+    if low is None and high is None:
+        raise ArgumentTypeError("randint_like: high is missing", operands={"input": input}, fix="pass high")
+    bounds = _range("randint_like", 0 if low is None or high is None else low, low if high is None else high)
     numbers = _integers(
         shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, dtype), where
     )

@@ -388,7 +388,6 @@ def histogram(
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int] | Sequence[Tensor],
-    *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,

@@ -92,7 +92,7 @@ def _joined(gradients: Sequence[Tensor | None], shapes: Sequence[Shape], dim: in
     return _cat(_with_zeros(gradients, shapes), dim)
 
 
-@function(also={"split_size": "split_size_or_sections"})
+@function(also={"tensor": "input", "split_size": "split_size_or_sections"})
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of dimension *dim*: of one size (the last may be smaller), or of the listed sizes.
 

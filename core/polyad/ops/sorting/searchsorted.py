@@ -52,7 +52,7 @@ def _as_values(op: str, name: str, values: Any, sequence: Tensor) -> Tensor:
     return check_tensor(values, op, name)
 
 
-@function(method=False)
+@function(method=False, also={"self": "input"})
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | Number,
@@ -120,7 +120,7 @@ def _sorted(sequence: Tensor, sorter: Tensor) -> Tensor:
         ) from error
 
 
-@function(method=False)
+@function(method=False, also={"self": "input"})
 def bucketize(
     input: Tensor | Number,
     boundaries: Tensor,
@@ -175,7 +175,7 @@ def _isin(elements: Tensor, test_elements: Tensor, assume_unique: bool) -> Tenso
     return _reshape(_index_select(sorted_, place, 0) == values, shape)
 
 
-@function(method=False)
+@function(method=False, also={"element": "elements", "test_element": "test_elements"})
 def isin(
     elements: Tensor | Number,
     test_elements: Tensor | Number,

@@ -57,7 +57,9 @@ def _sorted(input: Tensor, dim: int, descending: bool) -> Tensor:
 
 
 @function()
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False, *, out: Any = None
+) -> Any:
     """The elements in order along *dim*, with where each was: a named tuple (values, indices).
 
     Always stable, whatever *stable* says; nan is larger than any number. Raises IndexError for a dim out of range,

@@ -23,7 +23,7 @@ import pyopencl as cl
 from polyad.errors import KernelFailure, OutOfMemory
 
 from ....runtime import choices
-from ....runtime.folder import cache_folder
+from ....runtime.folder import BINARIES
 from .product import Product
 from .ways import Way
 
@@ -51,7 +51,7 @@ def chosen(product: Product, offered: Sequence[Way]) -> Way:
     device = product.device
     if len(offered) == 1 or product.work < (FROM_ON_CPUS if device.is_cpu else FROM_ON_GPUS):
         return first
-    if not choices.tuning() or cache_folder() is None:
+    if not choices.tuning() or BINARIES.path() is None:
         return first
     size = (min(product.work, _LARGEST).bit_length() - 1) // 2
     own = (product.dtype, product.form, size, tuple([way.name for way in offered]))

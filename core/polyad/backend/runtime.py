@@ -1,0 +1,82 @@
+"""The runtime protocol: what a device does with generated source.
+
+`polyad.codegen` writes kernels in a C-family language and says how they walk given arrays. A device that has a compiler
+for the language derives a class from `Runtime`; the families of `polyad.codegen.kernels` do all the rest over it. A
+backend gives it to core by `Backend.runtime`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..codegen.dialects import Dialect
+    from ..codegen.elementwise import KernelSource
+    from ..codegen.hardware import DeviceDescription
+    from ..device import Device
+    from ..dtypes import DType
+    from ..layout import Layout, Shape, Strides
+    from .interface import Backend
+
+Launch = Callable[[Sequence[Any], Sequence[bytes]], None]
+"""Runs a kernel with known geometry: ``launch(arrays, numbers)``. The arrays are results, then operands, in the order
+of the source's parameters; each number is as many bytes as its parameter has. It may return before the kernel has run,
+if what follows on the device waits for it.
+"""
+
+
+class Runtime(ABC):
+    """What a device does with generated source: compile it, launch it, and hold what it computes.
+
+    Attributes:
+        backend, device: whose arrays the kernels get and give.
+        dialect: the language that the device's compiler takes.
+        description: what the generator is told of the hardware.
+        shared: what families keep here for all that run on the device, by what describes it.
+    """
+
+    dialect: Dialect
+    description: DeviceDescription
+
+    def __init__(self, backend: Backend, device: Device) -> None:
+        self.backend = backend
+        self.device = device
+        self.shared: dict[Hashable, Any] = {}
+
+    @abstractmethod
+    def compile(self, source: KernelSource, what: str) -> Any:
+        """The kernel of *source*; *what* names it in errors. Families keep it, for this process.
+
+        What an earlier process compiled is to be kept on disk: by source, options, compiler and device. Raises
+        `polyad.errors.CompilerFailure` with the compiler's words; core then does without the kernel, and says so once.
+        """
+
+    @abstractmethod
+    def launcher(self, kernel: Any, instances: int, geometry: bytes) -> Launch:
+        """What runs *kernel* in at least *instances* instances; *geometry*, a struct by value, is its last argument.
+
+        Where the source has a ``group`` above 1, that many instances share local memory and meet at barriers.
+        """
+
+    @abstractmethod
+    def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
+        """A new array with unspecified contents whose elements lie *steps* elements apart: without gaps, in some order
+        of the dimensions. Raises MemoryError or OutOfMemory if there is no room.
+        """
+
+    @abstractmethod
+    def layout(self, array: Any) -> Layout:
+        """The array's shape, strides and offset in elements, as kernels see them.
+
+        The offset counts from what a launch passes as the array's pointer.
+        """
+
+    @abstractmethod
+    def same_memory(self, first: Any, second: Any) -> bool:
+        """Whether two arrays may lie in the same memory, wholly or in part."""
+
+    def key(self, arrays: Sequence[Any]) -> Hashable:
+        """What tells arrays of several layouts apart: equal keys, equal layouts. To override with something quick."""
+        return tuple([tuple(self.layout(array)) for array in arrays])

@@ -1,0 +1,101 @@
+"""Kernels that compute from places alone: sequences, and random words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...backend.interface import Kernel
+from ...backend.runtime import Runtime
+from ...device import Device
+from ...dtypes import INTEGER, DType, float32, float64, int64
+from ...layout import Layout, Shape
+from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
+from ..expression import Expression, Place, Scalar, apply, cast
+from .pointwise import PointwiseKernel
+from .pointwise_ops import RuntimeOf
+
+_LOW = 0xFFFFFFFF
+
+
+def _kernel(runtime: Runtime, what: str, expressions: Sequence[Expression]) -> PointwiseKernel:
+    found = runtime.shared.get(("creating", what))
+    if found is None:
+        found = runtime.shared.setdefault(("creating", what), PointwiseKernel(runtime, what, expressions))
+    return found  # type: ignore[no-any-return]
+
+
+def _sequence(runtime: Runtime, start: Any, step: Any, count: int, dtype: DType) -> Any:
+    """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
+    whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
+    wide = int64 if whole else float64 if runtime.description.has_fp64 else float32
+    kernel = _kernel(
+        runtime,
+        f"arange {dtype.name} in {wide.name}",
+        [cast(cast(Place(0), wide) * Scalar(1, wide) + Scalar(0, wide), dtype)],
+    )
+    out = runtime.empty(dtype, (count,), (1,))
+    launch = kernel.launch((count,), [runtime.layout(out)], [Layout((count,), (1,), 0)])
+    if launch is not None:
+        launch((out,), kernel.packed((start, step)))
+    return out
+
+
+def _and(x: Expression, mask: int) -> Expression:
+    return apply("bitwise_and", x, x.literal(mask))
+
+
+def _high(x: Expression) -> Expression:
+    """The upper half of 64 bits."""
+    return _and(apply("bitwise_right_shift", x, x.literal(32)), _LOW)
+
+
+def _words_of_a_block() -> list[Expression]:
+    """The four words of Philox's block number `Place(0)`; scalars are the key's halves and the offset."""
+    block = Place(0) + Scalar(2, int64)
+    first, second = Scalar(0, int64), Scalar(1, int64)
+    zero: Expression = block.literal(0)
+    a, b, c, d = _and(block, _LOW), _high(block), zero, zero
+    for turn in range(ROUNDS):
+        keys = [_and(key + turn * step, _LOW) for key, step in zip((first, second), KEY_STEPS, strict=True)]
+        low, high = a * MULTIPLIERS[0], c * MULTIPLIERS[1]
+        a = apply("bitwise_xor", apply("bitwise_xor", _high(high), b), keys[0])
+        c = apply("bitwise_xor", apply("bitwise_xor", _high(low), d), keys[1])
+        b, d = _and(high, _LOW), _and(low, _LOW)
+    return [a, b, c, d]
+
+
+def _philox_words(runtime: Runtime, shape: Shape, seed: int, offset: int) -> Any:
+    """Words by the contract in `polyad.random.philox`: a row of four for each block, of which the last may be cut."""
+    backend, device = runtime.backend, runtime.device
+    count = math.prod(shape)
+    blocks = -(-count // 4)
+    out = backend.empty(shape, int64, device)
+    if not count:
+        return out
+    kernel = _kernel(runtime, "philox_bits", _words_of_a_block())
+    numbers = kernel.packed((seed & _LOW, seed >> 32, offset))
+    padded = out if count % 4 == 0 else backend.empty((4 * blocks,), int64, device)
+    begin = runtime.layout(padded).offset
+    launch = kernel.launch(
+        (blocks,), [Layout((blocks,), (4,), begin + word) for word in range(4)], [Layout((blocks,), (1,), 0)]
+    )
+    assert launch is not None, "there are blocks"
+    launch((padded,) * 4, numbers)
+    if padded is not out:
+        flat = backend.as_strided(backend.root(padded), int64, (count,), (1,), 0)
+        backend.copy(backend.as_strided(backend.root(out), int64, (count,), (1,), 0), flat)
+    return out
+
+
+def creating_ops(runtime_of: RuntimeOf) -> dict[str, Kernel]:
+    """The kernels of `arange` and `philox_bits`."""
+
+    def arange(start: Any, step: Any, count: int, dtype: DType, device: Device) -> Any:
+        return _sequence(runtime_of(device), start, step, count, dtype)
+
+    def philox_bits(shape: Shape, seed: int, offset: int, device: Device) -> Any:
+        return _philox_words(runtime_of(device), shape, seed, offset)
+
+    return {"arange": Kernel(arange), "philox_bits": Kernel(philox_bits)}

@@ -1,0 +1,145 @@
+"""The folders in which devices keep what they compiled: whose they have to be, and how files get in and out.
+
+What lies there is code that runs in this process, without a check of its own: some drivers end the process over a file
+that is cut short. So a folder has to be the user's own, and a file carries a checksum over name and contents, which is
+compared before anybody uses it. Files appear whole, by renaming, when their bytes are on the disk.
+
+The folder is ``polyad/NAME`` in the user's cache folder, or in what POLYAD_CACHE_DIR names; POLYAD_CACHE_DIR="" keeps
+nothing on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+CACHE_VARIABLE = "POLYAD_CACHE_DIR"
+LIMIT = 256 * 2**20
+"""Bytes that a folder may have: beyond, the files that were not used for longest go."""
+
+_MAGIC = b"polyad kernels 1\n"
+_OTHERS_MAY_WRITE = 0o022
+_LATE = 3600
+
+
+class CompiledFolder:
+    """What the device type *name* has compiled. Of threads and processes that write the same, the last wins."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def path(self) -> Path | None:
+        """Where it is; None if nothing is to be kept: the user says so, or others could put code there."""
+        named = os.environ.get(CACHE_VARIABLE)
+        if named == "":
+            return None
+        base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polyad"
+        folder = base / self.name
+        return None if unsafe(base) or unsafe(folder) else folder
+
+    def read(self, name: str) -> bytes | None:
+        """What was kept under *name*, as it was written; None if nothing was, or it is damaged."""
+        folder = self.path()
+        if folder is None:
+            return None
+        path = folder / name[:2] / f"{name}.bin"
+        try:
+            found = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        start = len(_MAGIC) + hashlib.sha256().digest_size
+        contents = found[start:]
+        return contents if found[:start] == _MAGIC + _digest(name, contents) else None
+
+    def write(self, name: str, contents: bytes) -> None:
+        """Keep *contents* under *name*. Raises OSError, and leaves what was there, where that cannot be done."""
+        folder = self.path()
+        if folder is not None:
+            path = folder / name[:2] / f"{name}.bin"
+            private(path.parent)
+            with appearing(path) as file:
+                file.write(_MAGIC + _digest(name, contents) + contents)
+
+    def prune(self) -> None:
+        """Delete what was used longest ago until there are less than `LIMIT` bytes, and what a crash left behind."""
+        folder = self.path()
+        found = []
+        for path in folder.glob("??/*") if folder else ():
+            status = path.stat()
+            if path.suffix == ".part" and time.time() - status.st_mtime > _LATE:
+                path.unlink(missing_ok=True)
+            elif path.suffix == ".bin":
+                found.append((status.st_mtime, status.st_size, path))
+        total = sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
+            if total <= LIMIT:
+                break
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+def unsafe(folder: Path) -> bool:
+    """Whether somebody else could have put files there, with a warning that says so. A folder not there is safe."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return False
+    if status.st_uid != os.getuid():
+        _warn(folder, "it belongs to another user", f"set {CACHE_VARIABLE} to a folder of your own")
+        return True
+    if status.st_mode & _OTHERS_MAY_WRITE:
+        _warn(folder, "other users may write there", f"chmod go-w {folder}")
+        return True
+    return False
+
+
+@cache  # said once
+def _warn(folder: Path, why: str, fix: str) -> None:
+    warnings.warn(
+        f"compiled kernels are not kept in {folder}: {why}, and what lies there is run as code. Fix: {fix}",
+        stacklevel=2,
+    )
+
+
+def _digest(name: str, contents: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + contents).digest()
+
+
+def private(folder: Path) -> None:
+    """Make *folder*, and what leads to it, for the user alone."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(0o700, exist_ok=True)
+
+
+@contextmanager
+def appearing(path: Path) -> Iterator[Any]:
+    """A file to write to that becomes *path* at the end, whole and on the disk, or not at all."""
+    descriptor, part = tempfile.mkstemp(".part", f"{path.name}.", path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+    with suppress(OSError):  # not every system opens folders
+        at = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(at)
+        finally:
+            os.close(at)

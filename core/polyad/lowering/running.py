@@ -1,0 +1,266 @@
+"""Running a lowered body: its kernels, their arrays and numbers, for operands of known layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..backend.runtime import Launch, Runtime
+from ..codegen import Expression, Operand, RowValue, Scalar
+from ..codegen.expression import leaves_of, substituted
+from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel
+from ..codegen.kernels.numbers import Pack, packed, packers
+from ..dtypes import DType
+from ..layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
+from .rows import Rows, grouped
+from .steps import Read, Step, Steps
+
+
+class _Work(NamedTuple):
+    """A launch, ready but for arrays and numbers."""
+
+    results: tuple[Any, ...]  # each the dtype, shape and strides of a new array, or the number of a given one
+    launch: Launch
+    arrays: tuple[int, ...]
+    in_place: frozenset[int]  # the arrays that are read at the place that is written, and nowhere else
+    numbers: tuple[int, ...]
+    packers: Sequence[Pack]
+
+
+class StepsKernel:
+    """The kernels of *steps* on the device of *runtime*: ``kernel(arrays, numbers) -> arrays``.
+
+    Steps over the same rows are one kernel where the device gains by it. Kernels are shared by all layouts, and by all
+    ops that compute the same.
+    """
+
+    def __init__(
+        self, runtime: Runtime, what: str, steps: Steps, operands: int, outs: Sequence[Layout] | None = None
+    ) -> None:
+        """*outs* are the layouts of arrays that are given for the results, for a kernel that is called by `into`."""
+        self._runtime = runtime
+        self._what = what
+        self._slots = operands
+        self._number = {slot: slot for slot in range(operands)}  # from a slot to its place in a call's list of arrays
+        self._works: list[_Work] = []
+        self._given: dict[int, Any] = {} if outs is None else _written_straight(steps, outs)
+        groups = grouped([_laid_out(step, self._given, outs or ()) for step in steps.steps], steps.reads)
+        wanted = {read.slot for read in steps.results}
+        for at, group in enumerate(groups):
+            if isinstance(group, Step):
+                self._add(group, steps.reads)
+            elif len(group.steps) == 1 or not self._add_rows(group, wanted | _read_by(groups[at + 1 :], steps.reads)):
+                for step in group.steps:
+                    self._add(step, steps.reads)
+        whole = {slot: layout for step in steps.steps for slot, _, layout in step.results}
+        self._results = [
+            (self._number[read.slot], None if read.layout == whole[read.slot] else read.layout, dtype)
+            for read, dtype in zip(steps.results, steps.dtypes, strict=True)
+        ]
+
+    def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """New arrays."""
+        slots = self._run(arrays, numbers, ())
+        backend = self._runtime.backend
+        return tuple([
+            slots[at] if seen is None else backend.as_strided(backend.root(slots[at]), dtype, *seen)
+            for at, seen, dtype in self._results
+        ])  # fmt: skip
+
+    def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> bool:
+        """Write the results to *outs*, of the layouts given; False, and nothing is done, if what is written before it
+        is read would be lost.
+        """
+        if self._spoils(outs, arrays):
+            return False
+        slots = self._run(arrays, numbers, outs)
+        backend = self._runtime.backend
+        for out, (at, seen, dtype) in zip(outs, self._results, strict=True):
+            if slots[at] is not out:
+                result = slots[at] if seen is None else backend.as_strided(backend.root(slots[at]), dtype, *seen)
+                backend.copy(out, result)
+        return True
+
+    def _run(self, arrays: Sequence[Any], numbers: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
+        empty = self._runtime.empty
+        slots = list(arrays)
+        for work in self._works:
+            made = [empty(*wanted) if wanted.__class__ is tuple else outs[wanted] for wanted in work.results]
+            slots += made
+            given = packed(work.packers, [numbers[at] for at in work.numbers]) if work.numbers else ()
+            work.launch((*made, *[slots[at] for at in work.arrays]), given)
+        return slots
+
+    def _spoils(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
+        """Whether an operand that is still to be read lies where a kernel writes, other than at the same places."""
+        runtime = self._runtime
+        for at, out in enumerate(outs):
+            for operand, array in enumerate(arrays):
+                if out is not array and not runtime.same_memory(out, array):
+                    continue
+                same = out is array or (
+                    runtime.layout(out) == runtime.layout(array)
+                    and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
+                )
+                written = False
+                for work in self._works:
+                    if written and operand in work.arrays:
+                        return True
+                    if at in work.results:
+                        written = True
+                        if operand in work.arrays and not (same and operand in work.in_place):
+                            return True
+        return False
+
+    def _add(self, step: Step, reads: Sequence[Read]) -> None:
+        expressions, used, numbers, number_packers = _numbered(step.expressions, reads)
+        runtime, what = self._runtime, self._what
+        operands = [
+            Layout(
+                step.shape, broadcast_strides(read.layout.shape, read.layout.strides, step.shape), read.layout.offset
+            )
+            for read in used
+        ]
+        if step.reducer is None:
+            kernel = self._shared(("pointwise", expressions), lambda: PointwiseKernel(runtime, what, expressions))
+            launch = kernel.launch(step.shape, [layout for _, _, layout in step.results], operands)
+            self._work(step.results, launch, used, numbers, number_packers, step.shape)
+            return
+        (slot, dtype, layout), (expression,), reducer = step.results[0], expressions, step.reducer
+        launch, splits = self._reduction(expression, reducer, dtype).launch(step.shape, step.dims, operands)
+        if splits == 1:
+            self._work(step.results, launch, used, numbers, number_packers)
+            return
+        partial = expression.dtype
+        parts = (splits, *reduced_shape(step.shape, step.dims, False))
+        between = Layout(parts, contiguous_strides(parts), 0)
+        self._work([(-1 - slot, partial, between)], launch, used, numbers, number_packers)
+        launch, _ = self._reduction(Operand(0, partial), reducer, dtype).launch(parts, (0,), [between], may_split=False)
+        self._work([(slot, dtype, layout)], launch, [Read(-1 - slot, between)])
+
+    def _add_rows(self, rows: Rows, wanted: set[int]) -> bool:
+        """Add *rows* as one kernel; False if the device had better take its steps one by one.
+
+        Of the values that rows have, those in the slots *wanted* are written.
+        """
+        rows.lift()
+        written = [slot for slot in rows.stage_of if slot in wanted]
+        values = [RowValue(rows.stage_of[slot], rows.results[slot][1]) for slot in written]
+        every = [*(s.expression for s in rows.stages), *(each for each, _ in rows.elements), *values]
+        found, used, numbers, number_packers = _numbered(every, rows.reads)
+        count, elements = len(rows.stages), len(rows.elements)
+        stages = [replace(stage, expression=each) for stage, each in zip(rows.stages, found, strict=False)]
+        runtime, what, parts = self._runtime, self._what, (tuple(stages), found[count:])
+        kernel = self._shared(
+            ("rowwise", *parts, elements),
+            lambda: RowwiseKernel(runtime, what, stages, found[count : count + elements], found[count + elements :]),
+        )
+        results = [*(result for _, result in rows.elements), *(rows.results[slot] for slot in written)]
+        outs = [layout for _, (_, _, layout) in rows.elements]
+        for slot in written:
+            layout = rows.results[slot][2]
+            along = rows.spread(layout, layout.shape)
+            assert along is not None, "a value a row has a row's shape"
+            outs.append(along)
+        launch = kernel.launch(rows.shape, rows.dims, outs, [read.layout for read in used])
+        if launch is not None:
+            self._work(results, launch, used, numbers, number_packers, rows.shape)
+        return launch is not None
+
+    def _reduction(self, expression: Expression, reducer: str, dtype: DType) -> ReductionKernel:
+        runtime, what = self._runtime, self._what
+        found: ReductionKernel = self._shared(
+            ("reduction", expression, reducer, dtype),
+            lambda: ReductionKernel(runtime, what, expression, reducer, dtype),
+        )
+        return found
+
+    def _work(
+        self,
+        results: Sequence[tuple[int, DType, Layout]],
+        launch: Launch,
+        reads: Sequence[Read],
+        numbers: Sequence[int] = (),
+        number_packers: Sequence[Pack] = (),
+        shape: Shape | None = None,
+    ) -> None:
+        """Add a launch; *shape* is that of the results which may be written where an operand is read."""
+        arrays = tuple([self._number[read.slot] for read in reads])
+        elsewhere = {
+            self._number[read.slot] for read in reads if read.layout.shape != shape or 0 in read.layout.strides
+        }
+        seen = [(read.slot, read.layout) for read in reads]
+        elsewhere |= {self._number[slot] for slot, layout in seen if any(s == slot and o != layout for s, o in seen)}
+        for slot, _, _ in results:
+            self._number[slot] = self._slots
+            self._slots += 1
+        made = tuple([
+            self._given.get(slot, (dtype, layout.shape, layout.strides))
+            for slot, dtype, layout in results
+        ])  # fmt: skip
+        in_place = frozenset(arrays) - elsewhere
+        self._works.append(_Work(made, launch, arrays, in_place, tuple(numbers), number_packers))
+
+    def _shared(self, key: Hashable, make: Any) -> Any:
+        shared = self._runtime.shared
+        found = shared.get(key)
+        if found is None:
+            found = shared.setdefault(key, make())
+        return found
+
+
+def _written_straight(steps: Steps, outs: Sequence[Layout]) -> dict[int, int]:
+    """The slots for which arrays are given, with the number of the array: results as a step computes them, which no
+    other step reads.
+    """
+    read = _read_by(steps.steps, steps.reads)
+    made = {slot: (dtype, layout) for step in steps.steps for slot, dtype, layout in step.results}
+    found: dict[int, int] = {}
+    for at, (result, dtype, out) in enumerate(zip(steps.results, steps.dtypes, outs, strict=True)):
+        if result.slot not in read and made[result.slot] == (dtype, result.layout) and out.shape == result.layout.shape:
+            found[result.slot] = at
+    return found
+
+
+def _laid_out(step: Step, given: dict[int, int], outs: Sequence[Layout]) -> Step:
+    """*step* with the layouts of the arrays that are given for its results; a reduction writes row-major ones alone."""
+    if step.reducer is not None:
+        for slot, _, _ in step.results:
+            given.pop(slot, None)
+        return step
+    results = [(slot, dtype, outs[given[slot]] if slot in given else layout) for slot, dtype, layout in step.results]
+    return replace(step, results=tuple(results))
+
+
+def _read_by(groups: Sequence[Step | Rows], reads: Sequence[Read]) -> set[int]:
+    """The slots that *groups* read."""
+    steps = [step for group in groups for step in ([group] if isinstance(group, Step) else group.steps)]
+    return {
+        reads[leaf.position].slot
+        for step in steps
+        for leaf in leaves_of(*step.expressions)
+        if isinstance(leaf, Operand)
+    }
+
+
+def _numbered(
+    expressions: Sequence[Expression], reads: Sequence[Read]
+) -> tuple[tuple[Expression, ...], list[Read], list[int], list[Pack]]:
+    """The expressions with operands and numbers counted from 0, which reads and which numbers those are, and what packs
+    the numbers.
+    """
+    moved: dict[Expression, Expression] = {}
+    used: list[Read] = []
+    scalars: list[tuple[int, Scalar]] = []
+    found = [leaf for leaf in leaves_of(*expressions) if isinstance(leaf, (Operand, Scalar))]
+    for leaf in sorted(found, key=lambda leaf: leaf.position):
+        if isinstance(leaf, Operand):
+            moved[leaf] = Operand(len(used), leaf.dtype)
+            used.append(reads[leaf.position])
+        else:
+            number = Scalar(len(scalars), leaf.dtype)
+            moved[leaf] = number
+            scalars.append((leaf.position, number))
+    numbers = [position for position, _ in scalars]
+    return tuple(substituted(expressions, moved)), used, numbers, packers([number for _, number in scalars])

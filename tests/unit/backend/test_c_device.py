@@ -1,0 +1,156 @@
+"""A device with a compiler and nothing else: what it computes, and what happens when compiler or cache fails."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from contextlib import contextmanager
+
+import pytest
+
+import polyad
+from polyad import backends
+from polyad.dispatch.plan import CompilerWarning
+
+runtime = pytest.importorskip("polyad_c.runtime")
+pytestmark = pytest.mark.skipif(runtime.compiler() is None, reason="no C compiler on PATH")
+
+
+@contextmanager
+def device():
+    """Device "c", which has compiled nothing in this process."""
+    from polyad_c.backend import CBackend
+    from polyad_c.plugin import polyad_backend_info
+
+    backend = CBackend()
+    backend.info = polyad_backend_info()
+    with backends.register("c", backend):
+        yield backend
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The folder in which it keeps what it compiled."""
+    monkeypatch.setenv("POLYAD_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def c(cache):
+    """Device "c"."""
+    with device() as backend:
+        yield backend
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """The sources that the compiler was given."""
+    sources, build = [], runtime.CRuntime._built
+
+    def counted(self, text, what):
+        sources.append(text)
+        return build(self, text, what)
+
+    monkeypatch.setattr(runtime.CRuntime, "_built", counted)
+    return sources
+
+
+X = polyad.tensor([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]])
+
+
+def close(result, wanted):
+    return polyad.testing.assert_close(result.cpu(), wanted) is None
+
+
+def test_composites_run_as_kernels_of_their_bodies(c) -> None:
+    x = X.to("c")
+    functional = polyad.nn.functional
+    for call in (
+        lambda x: functional.gelu(x) * 2,
+        lambda x: functional.softmax(x, 1),
+        lambda x: functional.layer_norm(x, (3,)),
+        lambda x: functional.mse_loss(x, x + 1),
+        lambda x: x.var(0) + x.logsumexp(0),
+    ):
+        assert close(call(x), call(X))
+    assert "generated from the op's body" in str(polyad.explain("softmax", x, 1))
+
+
+def test_a_model_trains(c) -> None:
+    losses = {}
+    for device in ("cpu", "c"):
+        polyad.manual_seed(0)
+        model = polyad.nn.Sequential(polyad.nn.Linear(3, 4), polyad.nn.Tanh(), polyad.nn.Linear(4, 1)).to(device)
+        optimizer = polyad.optim.Adam(model.parameters(), lr=0.1)
+        with backends.fallback("allow"):  # products are not generated
+            for _ in range(3):
+                optimizer.zero_grad()
+                loss = (model(X.to(device)) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+        losses[device] = loss.item()
+    assert losses["c"] == pytest.approx(losses["cpu"], rel=1e-5)
+
+
+def test_what_was_compiled_is_kept_and_what_is_damaged_is_compiled_anew(cache, built) -> None:
+    counts = []
+    for _ in range(3):
+        with device():
+            assert close(X.to("c") * 3, X * 3)
+        counts.append(len(built))
+        if len(counts) == 2:
+            for number, path in enumerate(sorted(cache.rglob("*.bin"))):
+                data = path.read_bytes()
+                path.write_bytes(data[: len(data) // 2] if number % 2 else data[:-40] + b"x" + data[-39:])
+    assert counts == [counts[0], counts[0], 2 * counts[0]]
+    assert counts[0]
+
+
+def test_a_full_disk_costs_nothing_but_time(c, cache, monkeypatch) -> None:
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert close(X.to("c") - 1, X - 1)
+    assert not list(cache.rglob("*.bin"))
+
+
+@pytest.mark.parametrize("command", ["false", "/no/such/compiler", "kill -9 0"])
+def test_a_compiler_that_fails_is_said_once_and_the_result_is_right(c, monkeypatch, command) -> None:
+    x = X.to("c")
+    if command == "kill -9 0":
+        command = f"{sys.executable} -c 'import os; os.kill(os.getpid(), 9)'"
+    runtime.compiler.cache_clear()
+    monkeypatch.setenv("CC", command)
+    try:
+        with pytest.warns(CompilerWarning, match="exp on c: .*the C compiler does not compile the kernel, so the host"):
+            assert close(x.exp(), X.exp())
+        with pytest.warns(CompilerWarning, match="softmax on c: .*so its body runs") as said:
+            assert close(x.softmax(0), X.softmax(0))
+        assert not any("log " in str(each.message) for each in said)  # the compiler's words were shown
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert close(x.exp(), X.exp())
+        assert "host" in str(polyad.explain("exp", x))
+    finally:
+        runtime.compiler.cache_clear()
+
+
+def test_two_processes_compile_the_same_at_once(tmp_path) -> None:
+    program = textwrap.dedent(
+        """
+        import polyad
+        from polyad_c.backend import CBackend
+        from polyad_c.plugin import polyad_backend_info
+        backend = CBackend()
+        backend.info = polyad_backend_info()
+        with polyad.backends.register("c", backend):
+            x = polyad.tensor([1.0, 2.0, 3.0]).to("c")
+            print((x * 2 + 1).tolist(), x.softmax(0).sum().item())
+        """
+    )
+    settings = {**os.environ, "POLYAD_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    both = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=settings) for _ in range(2)]
+    assert [process.communicate(timeout=120)[0] for process in both] == [b"[3.0, 5.0, 7.0] 1.0\n"] * 2
+    assert not list(tmp_path.rglob("*.part"))
