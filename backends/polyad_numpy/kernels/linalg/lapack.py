@@ -59,10 +59,13 @@ def by_columns(kernel: F) -> F:
     """*kernel* with results that are matrices in column-major memory, also where a batch was NumPy's work."""
 
     @functools.wraps(kernel)
-    def call(*args: Any) -> Any:
-        rank = max([arg.ndim for arg in args if isinstance(arg, np.ndarray)])
-        results = kernel(*args)
-        if isinstance(results, tuple):
+    def call(a: Any, *rest: Any) -> Any:
+        results = kernel(a, *rest)
+        several = results.__class__ is tuple
+        if a.ndim == 2 and (results[0] if several else results).flags.f_contiguous:
+            return results  # LAPACK's own; no other result is a matrix unless this is one
+        rank = max(a.ndim, *[arg.ndim for arg in rest if isinstance(arg, np.ndarray)], 0)
+        if several:
             return tuple([_by_columns(one) if one.ndim == rank else one for one in results])
         return _by_columns(results) if results.ndim == rank else results
 
@@ -71,7 +74,7 @@ def by_columns(kernel: F) -> F:
 
 def _by_columns(matrices: Any) -> Any:
     turned = matrices.swapaxes(-1, -2)
-    return matrices if turned.flags.c_contiguous else np.ascontiguousarray(turned).swapaxes(-1, -2)
+    return matrices if turned.flags.c_contiguous else turned.copy().swapaxes(-1, -2)
 
 
 def column_major(shape: Sequence[int], dtype: Any) -> Any:

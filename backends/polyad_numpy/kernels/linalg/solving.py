@@ -115,7 +115,8 @@ def inv_ex(a: Any) -> Any:
         return np.zeros(a.shape, a.dtype), np.zeros(a.shape[:-2], np.int32)
     if a.ndim > 2 or a.shape[-1] > GETRI_UNTIL:
         try:
-            return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
+            # The inverse of the transposed matrix is the transposed inverse: so it comes out column by column.
+            return np.linalg.inv(a.swapaxes(-1, -2)).swapaxes(-1, -2), np.zeros(a.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             pass  # each matrix by itself, to tell which failed
     getrf, getri, n = routine("getrf", a.dtype), routine("getri", a.dtype), a.shape[-1]
