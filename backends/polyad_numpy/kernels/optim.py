@@ -20,11 +20,9 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.dtypes import complex64, complex128, float32, float64
 
+from ..cache import CHUNK
 from ..order import arranged
 from ..quiet import quiet
-
-CHUNK = 1 << 16
-"""Elements in a chunk: many enough that a call's overhead is small beside it, few enough for the last cache level."""
 
 _add, _divide, _maximum, _multiply = np.add, np.divide, np.maximum, np.multiply
 _negative, _sqrt, _square, _subtract = np.negative, np.sqrt, np.square, np.subtract
@@ -51,7 +49,7 @@ _scratch = _Scratch()
 def _in_place(operands: Sequence[Any], out: Sequence[Any] | None) -> tuple[Sequence[Any], Sequence[Any] | None]:
     """The arrays to work on in place of *operands*, and where to copy their values afterwards, if anywhere."""
     if out is None:
-        return [arranged(operand.copy(), operands[0]) for operand in operands], None
+        return [arranged(operand.copy(), operand) for operand in operands], None
     for target, operand in zip(out, operands):
         if target is not operand:
             return [operand.copy() for operand in operands], out

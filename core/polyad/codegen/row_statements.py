@@ -33,6 +33,11 @@ class Stage:
     dtype: DType
 
 
+def kept_at(dtype: DType) -> Operand:
+    """What stands in an element's expression for what an earlier pass has written to result number 0."""
+    return Operand(-1, dtype)
+
+
 def _constant(expressions: Sequence[Expression]) -> Iterator[Expression]:
     """The largest parts of *expressions* that read row values, numbers and nothing else, but for numbers alone."""
     varying: dict[Expression, bool] = {}
@@ -266,8 +271,10 @@ class RowText:
 
     # ------------------------------------------------------------------------------------------------ reducing
 
-    def reduce(self, stages: Sequence[tuple[int, Stage]], unroll: int) -> None:
-        """A pass over the row in which all of *stages*, numbered, accumulate."""
+    def reduce(self, stages: Sequence[tuple[int, Stage]], unroll: int, kept: Stage | None = None) -> None:
+        """A pass over the row in which all of *stages*, numbered, accumulate; what *kept* adds up is written to result
+        number 0, where `kept_at` reads it.
+        """
         if not stages:
             return
         writer, shape = self.writer, self.shape
@@ -285,6 +292,11 @@ class RowText:
             lines: list[str] = []
             for each in sums:
                 values = writer.value(each.stage.expression)
+                if each.stage is kept:
+                    place = _at(Operand(0, each.dtype), shape.element(0, u))
+                    stored = writer.store(each.dtype, values, f"out0 + {place}", shape.near(0), count)
+                    lines += [*writer.lines, *stored]
+                    writer.lines = []
                 if count == "m" and shape.lanes > 1 and not shape.across:
                     keep = keep_function(writer, each.dtype)
                     values = tuple(
@@ -296,7 +308,8 @@ class RowText:
                 writer.known = known
             return lines
 
-        arrays = sorted(self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays))
+        read = {self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays)}
+        arrays = sorted(read | {0} if kept else read)
         whole = [line for u in range(unroll) for line in taken(u, str(shape.lanes))] if unroll > 1 else []
         rest = whole if shape.copies > 1 else taken(0, "m")
         before = [line for each in sums for line in each.start(each.blocks)]
@@ -362,6 +375,9 @@ class RowText:
 
     def write_elements(self, elements: Sequence[Expression]) -> None:
         """A pass over the row that writes results number 0 and on."""
+        for leaf in leaves_of(*elements):
+            if leaf == kept_at(leaf.dtype):
+                self.arrays[leaf] = 0
         self._lift(elements)
         writer, shape = self.writer, self.shape
         lines = []
@@ -375,7 +391,7 @@ class RowText:
             lines += writer.lines
         loop = independent(shape.dialect, shape.inner)
         read = {self.arrays[leaf] for leaf in set(leaves_of(*elements)) & set(self.arrays)}
-        self._walk([*range(len(elements)), *sorted(read)], shape.each(lines), loop=() if shape.across else loop)
+        self._walk(sorted(read | set(range(len(elements)))), shape.each(lines), loop=() if shape.across else loop)
 
     def write_rows(self, rows: Sequence[Expression], first: int) -> None:
         """Write results number *first* and on, a value a row."""

@@ -9,7 +9,8 @@ kernel that is two stages and an element:
     elements  expressions with a value at each place, written to results of the full shape
     rows      expressions of row values, written to results with a value a row
 
-Stages that do not wait for each other share a pass over the row. What does not change along a row is computed once.
+Stages that do not wait for each other share a pass over the row. What does not change along a row is computed once. A
+costly summand that the elements need again, such as a softmax's exponential, waits in the result's row.
 
 The iteration space has *kept* and *reduced* dimensions, as in `reduction`; a *row* is all of the reduced ones. A kernel
 has one of three shapes:
@@ -41,7 +42,7 @@ from ..layout import Shape, Strides
 from .collapse import by_memory
 from .dialects import Dialect
 from .elementwise import known_inner
-from .expression import Expression, RowValue, cast, leaves_of
+from .expression import Expression, Operand, Place, RowValue, cast, leaves_of, substituted
 from .frame import (
     MIN_CHUNK,
     KernelSource,
@@ -54,8 +55,9 @@ from .frame import (
     padded_rank,
 )
 from .hardware import CPU, DeviceDescription
-from .reduction import SEGMENT, UNROLLED, WIDTH, check_reducer, nearness
-from .row_statements import RowShape, RowText, Stage as Stage
+from .reduction import SEGMENT, UNROLLED, WIDTH, check_reducer, nearness, unroll_for
+from .row_statements import RowShape, RowText, Stage as Stage, kept_at
+from .writer import computed_in
 
 _SHARED_ROW = 64
 """Places from which a row is worth a group of instances."""
@@ -109,8 +111,12 @@ def rowwise(
     copies, width = (1, 1) if not across else (unroll, 1) if lanes > 1 else (1, unroll)
     shape = RowShape(dialect, lanes, across, copies, width, group, kept_rank - 1, reduced_rank - 1, inner)
     text = RowText(shape, leaves, results)
-    for passing, after in _passes(stages):
-        text.reduce([(n, stages[n]) for n in passing], unroll)
+    passes = _passes(stages)
+    kept = None if across else _kept(stages, passes[-1][0], elements)
+    if kept is not None:
+        elements = substituted(elements, {kept.expression: kept_at(kept.dtype)})
+    for passing, after in passes:
+        text.reduce([(n, stages[n]) for n in passing], unroll, kept if passing == passes[-1][0] else None)
         for n in after:
             for u in range(shape.copies):
                 text.give(n, text.at_row(stages[n].expression, u), stages[n], u)
@@ -179,6 +185,21 @@ def _passes(stages: Sequence[Stage]) -> list[tuple[list[int], list[int]]]:
     for n, (stage, level) in enumerate(zip(stages, levels, strict=True)):
         found[level][stage.reducer is None].append(n)
     return found
+
+
+def _kept(stages: Sequence[Stage], last: Sequence[int], elements: Sequence[Expression]) -> Stage | None:
+    """The stage of the last pass whose summands had better be kept, in the result's row, than computed once more for
+    the elements: they are costly, and all that the elements need of the operands. None if there is no such stage.
+    """
+    for n in last:
+        stage = stages[n]
+        summand = stage.expression
+        if len(elements) == 1 and elements[0].dtype is summand.dtype is computed_in(summand.dtype) is stage.dtype:
+            rest = leaves_of(*substituted(elements, {summand: kept_at(summand.dtype)}))
+            others = [leaf for leaf in rest if isinstance(leaf, (Operand, Place))]
+            if others == [kept_at(summand.dtype)] and unroll_for(summand) == 1:
+                return stage
+    return None
 
 
 @dataclass(frozen=True, slots=True)

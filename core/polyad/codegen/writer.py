@@ -105,9 +105,21 @@ class Writer:
     def value(self, expression: Expression) -> tuple[str, ...]:
         """The variables of *expression*: one, or two if it is complex."""
         found = self.known.get(expression)
-        if found is None:
-            found = self.known[expression] = self._written(expression)
-        return found
+        if found is not None:
+            return found
+        # Not by recursion: expressions are as deep as the bodies that they stand for are long.
+        waiting = [expression]
+        while waiting:
+            node = waiting[-1]
+            parts = node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
+            behind = [part for part in parts if isinstance(part, (Apply, Part)) and part not in self.known]
+            if node not in self.known and not behind:
+                self.known[node] = self._written(node)
+            if behind:
+                waiting += reversed(behind)
+            else:
+                waiting.pop()
+        return self.known[expression]
 
     def _written(self, expression: Expression) -> tuple[str, ...]:
         dtype = expression.dtype

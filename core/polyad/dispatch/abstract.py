@@ -124,9 +124,10 @@ class AbstractBackend(Backend):
 
 def _by_rules(op: Op) -> bool:
     """Whether *op* is one kernel by its declaration, as it is wherever code is generated from what is computed element
-    by element.
+    by element. Of several results each may lie as another operand does, which the body says.
     """
-    return op.kind == "primitive" or (isinstance(op.structure, (Pointwise, Random)) and bool(op.operands))
+    elementwise = isinstance(op.structure, (Pointwise, Random)) and bool(op.operands)
+    return op.kind == "primitive" or (elementwise and not op.outputs)
 
 
 def _stored(layout: tuple[Shape, Strides | None], dtype: DType) -> AbstractArray:

@@ -308,3 +308,11 @@ def test_bad_input_is_named(call, error: type[Exception], words: str) -> None:
     a, b = Operand(0, polyad.float32), Operand(1, polyad.float32)
     with pytest.raises(error, match=words):
         call(a, b)
+
+
+def test_an_expression_may_be_deeper_than_pythons_stack() -> None:
+    expression = Operand(0, polyad.float32)
+    for _ in range(3000):
+        expression = apply("add", expression, Operand(0, polyad.float32))
+    source = codegen.elementwise([expression], C, DeviceDescription())
+    assert source.text.count(" + ") >= 3000

@@ -17,8 +17,8 @@ from ..random.sampling import chances
 def dropout(x: Any, p: float, generator: Any) -> tuple[Any, Any]:
     kept = chances(x.shape, 1 - p, generator, Device("cpu"))
     out = thread.run(np.multiply, x, kept)  # an infinity that is dropped is nan, as in PyTorch
-    out *= out.dtype.type(1 / (1 - p))
-    return arranged(np.asarray(out), x), arranged(kept, x)
+    out = np.asarray(thread.run(np.multiply, out, out.dtype.type(1 / (1 - p))))
+    return arranged(out, x), arranged(kept, x)
 
 
 KERNELS = {"dropout": Kernel(dropout)}

@@ -16,7 +16,7 @@ from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
-from ...errors import AutogradError, OptionError
+from ...errors import AutogradError, OptionError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
@@ -122,7 +122,7 @@ def _linalg_eigvalsh(input: Tensor, upper: bool) -> Tensor:
 def _is_upper(op: str, UPLO: Any) -> bool:
     if UPLO not in ("L", "U", "l", "u"):
         raise OptionError(
-            f"{op}: UPLO is {UPLO!r}", fix='choose "L" for the lower triangle or "U" for the upper triangle'
+            f"{op}: UPLO is {safe_repr(UPLO)}", fix='choose "L" for the lower triangle or "U" for the upper triangle'
         )
     return UPLO in ("U", "u")
 

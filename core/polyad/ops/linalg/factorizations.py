@@ -12,7 +12,7 @@ from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64
 from ...dispatch.structure import Last, Rowwise, columns, opaque
 from ...dtypes import int32
-from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange
@@ -522,8 +522,12 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     matrices("qr", A)
     if mode not in ("reduced", "complete", "r"):
         if not isinstance(mode, str):
-            raise ArgumentTypeError(f"qr: mode is {mode!r}, not a str", fix='pass "reduced", "complete" or "r"')
-        raise OptionError(f"qr: mode is {mode!r}", operands={"A": A}, fix='choose "reduced", "complete" or "r"')
+            raise ArgumentTypeError(
+                f"qr: mode is {safe_repr(mode)}, not a str", fix='pass "reduced", "complete" or "r"'
+            )
+        raise OptionError(
+            f"qr: mode is {safe_repr(mode)}", operands={"A": A}, fix='choose "reduced", "complete" or "r"'
+        )
     return return_types.linalg_qr(*_linalg_qr(A, mode))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ... import return_types
 from ...dispatch.op import function
 from ...dtypes import DType
-from ...errors import OptionError, ShapeError
+from ...errors import OptionError, ShapeError, safe_repr
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..shaping.joining import _cat
@@ -278,7 +278,7 @@ def norm(
         pair = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
         return _matrix_norm("norm", "input", input, "nuc", pair, keepdim, dtype)
     if isinstance(p, str):
-        raise OptionError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
+        raise OptionError(f"norm: p is {safe_repr(p)}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
@@ -322,5 +322,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return vector_norm(v, pow)
     at = normalize_dim(dim, v.ndim, "norm_except_dim")
+    if not v.ndim:
+        return vector_norm(v, pow)
     rows = v.movedim(at, 0).reshape(v.shape[at], -1) if v.numel() else v.new_empty((v.shape[at], 0))
     return vector_norm(rows, pow, 1).reshape([v.shape[at] if each == at else 1 for each in range(v.ndim)])

@@ -29,7 +29,7 @@ from ...dispatch.promotion import (
 )
 from ...dispatch.structure import pointwise
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, dtype_of_number
-from ...errors import ArgumentTypeError, DTypeError, OptionError
+from ...errors import ArgumentTypeError, DTypeError, OptionError, safe_repr
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
@@ -134,7 +134,7 @@ def check_factor(op: str, name: str, factor: Number, dtype: DType, **operands: A
     category = dtype_of_number(type(factor)).category
     if category == BOOL != dtype.category or dtype.category < max(category, FLOATING) == category:
         raise DTypeError(
-            f"{op}: {name} is {factor!r}, but the operands are {dtype.name}",
+            f"{op}: {name} is {safe_repr(factor)}, but the operands are {dtype.name}",
             operands=operands,
             fix="pass an integer, or convert the operands first",
         )
@@ -201,7 +201,7 @@ def div(
     if rounding_mode == "trunc":
         return _trunc_divide(input, other)
     raise OptionError(
-        f"div: rounding_mode is {rounding_mode!r}",
+        f"div: rounding_mode is {safe_repr(rounding_mode)}",
         operands={"input": input, "other": other},
         fix='use None, "trunc" or "floor"',
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
@@ -16,7 +17,7 @@ from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, floating_only, not_bool, not_complex, promoted_float
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, INTEGER, complex128, float64, int64
+from ...dtypes import BOOL, INTEGER, complex128, float64, iinfo, int64
 from ...errors import ArgumentTypeError, DTypeError
 from ...tensor import Tensor
 from ..creation.factories import zeros_like
@@ -83,13 +84,32 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     >>> polyad.pow(2, polyad.tensor([1, 2, 3]))
     tensor([2, 4, 8])
     """
-    if type(exponent) is int and exponent < 0 and isinstance(input, Tensor) and input._type.dtype.category <= INTEGER:
+    given = exponent.__class__
+    if given is int:
+        if not 0 <= exponent < 128:  # type: ignore[operator]
+            _check_exponent(input, exponent)
+    elif given is not float and not isinstance(exponent, Tensor):
+        _check_exponent(input, exponent)
+    return _pow(input, exponent)
+
+
+def _check_exponent(input: Any, exponent: Any) -> None:
+    """Raise DTypeError for an integer number that is no exponent of an integer tensor."""
+    if not isinstance(input, Tensor) or input._type.dtype.category > INTEGER or not isinstance(exponent, Integral):
+        return
+    operands = {"input": input, "exponent": exponent}
+    if exponent < 0:
         raise DTypeError(
             "pow: integers have no negative integer powers",
-            operands={"input": input, "exponent": exponent},
+            operands=operands,
             fix="convert input to a floating dtype, or write a float exponent",
         )
-    return _pow(input, exponent)
+    if input._type.dtype.category == INTEGER and exponent > iinfo(input._type.dtype).max:
+        raise DTypeError(
+            f"pow: the exponent {exponent} is out of the range of {input._type.dtype.name}",
+            operands=operands,
+            fix="convert input to a wider dtype",
+        )
 
 
 @function(inplace=True, also={"self": "input"})

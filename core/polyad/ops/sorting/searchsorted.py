@@ -10,7 +10,7 @@ from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
 from ...dispatch.structure import opaque
 from ...dtypes import BOOL, COMPLEX, bool_, int32, int64
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..creation.factories import _full
@@ -88,7 +88,9 @@ def searchsorted(
         )
     if side is not None:
         if side not in ("left", "right"):
-            raise ShapeError(f"searchsorted: side is {side!r}", operands=operands, fix='choose "left" or "right"')
+            raise ShapeError(
+                f"searchsorted: side is {safe_repr(side)}", operands=operands, fix='choose "left" or "right"'
+            )
         if right and side == "left":
             raise ShapeError(
                 'searchsorted: side is "left", but right is True', operands=operands, fix="give only side or only right"
