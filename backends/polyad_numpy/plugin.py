@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 INFO = BackendInfo(
     name="cpu",
     api_version=API_VERSION,
-    capabilities=Capabilities(features=frozenset({"shared_host_memory"})),
+    capabilities=Capabilities(features=frozenset({"shared_host_memory", "ordered_results"})),
     install="pip install --upgrade polyad",
     indexed=False,
     description="NumPy on the host",

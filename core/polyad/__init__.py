@@ -117,6 +117,7 @@ if TYPE_CHECKING:
     from .interop.numpy import from_numpy as from_numpy, frombuffer as frombuffer
     from .interop.printing import set_printoptions as set_printoptions
     from .linting import lint as lint
+    from .nn.model_summary import summary as summary
     from .serialization import load as load, save as save
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
@@ -238,6 +239,7 @@ _LAZY_NAMES = {
     "load": "serialization",
     "save": "serialization",
     "set_printoptions": "interop.printing",
+    "summary": "nn.model_summary",
     "to_dlpack": "interop.dlpack",
     "trace_dispatch": "dispatch.tracing",
     "vmap": "func",

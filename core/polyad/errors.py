@@ -36,6 +36,7 @@ __all__ = [
     "KernelFailure",
     "LinAlgError",
     "MissingKernel",
+    "NoData",
     "NonFiniteError",
     "NotSupported",
     "OptionError",
@@ -220,6 +221,25 @@ class SettingError(PolyadError, RuntimeError):
 
 class NotSupported(PolyadError, NotImplementedError):
     """Something PyTorch has and polyad has not; the fix says what to use instead."""
+
+
+class NoData(PolyadError, NotImplementedError):
+    """What only the elements of a tensor can tell, asked of a tensor that has none (device "meta").
+
+    Args:
+        why: what elements are needed for.
+        fix: what the user can do.
+    """
+
+    def __init__(self, why: str, *, fix: str) -> None:
+        super().__init__(why, fix=fix)
+        self.why = why
+
+    def told_by(self, function: str, operands: Mapping[str, Any]) -> NoData:
+        """The same error in the words of *function*, which the user called."""
+        self.message, self.lines = f"{function}: {self.why}", {}
+        self.add_operands(operands)
+        return self
 
 
 class AutogradError(PolyadError, RuntimeError):

@@ -69,6 +69,9 @@ lowered_kernel: Slot[Any] = Slot()
 why_composed: Slot[str] = Slot()
 """`polyad.lowering.kernels.why_composed`: why there is no such kernel."""
 
+abstract_backend: Slot[Any] = Slot()
+"""`polyad.dispatch.abstract.AbstractBackend`: device "meta"."""
+
 tensor_repr: Slot[str] = Slot()
 """How a tensor is printed."""
 

@@ -36,6 +36,7 @@ from .errors import (
     DeviceError,
     DTypeError,
     IndexOutOfRange,
+    NoData,
     OutOfMemory,
     ShapeError,
     safe_repr,
@@ -586,7 +587,7 @@ class Tensor(TensorMethods):
     def __format__(self, spec: str) -> str:
         if not isinstance(spec, str):
             raise wrong_type("format", "spec", spec, "a string")
-        if not self._array.shape and (spec or type(self) is Tensor):
+        if not self._array.shape and (spec or (type(self) is Tensor and has_data(self))):
             return format(self.item(), spec)
         if spec:
             raise ArgumentTypeError(
@@ -655,7 +656,10 @@ class Tensor(TensorMethods):
             )
         if state.modes:
             return ITEM.through_modes(self)
-        return self._type.backend.to_host(self._array).reshape(()).item()
+        try:
+            return self._type.backend.to_host(self._array).reshape(()).item()
+        except NoData as error:
+            raise error.told_by("item", {"self": self}) from None
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (a number for a 0-d tensor)."""
@@ -663,6 +667,8 @@ class Tensor(TensorMethods):
             return TOLIST.through_modes(self)
         try:
             return self._type.backend.to_host(self._array).tolist()
+        except NoData as error:
+            raise error.told_by("tolist", {"self": self}) from None
         except MemoryError as error:
             raise OutOfMemory(
                 f"tolist: there is no memory for {self.numel()} numbers",
@@ -741,6 +747,14 @@ def check_tensor(value: Any, op: str, name: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise wrong_type(op, name, value, "a tensor")
     return value
+
+
+def has_data(*tensors: Tensor | None) -> bool:
+    """Whether all *tensors* have elements that may be looked at: those on device "meta" have none.
+
+    What refuses some elements asks this first, so that the call can be evaluated without them.
+    """
+    return all(tensor is None or tensor._type.backend.holds_data for tensor in tensors)
 
 
 def check_room(op: str, shape: tuple[int, ...], like: Tensor) -> None:

@@ -203,7 +203,7 @@ ROW_MAJOR = {
         "special.polynomials",
     ),
     "functions": (
-        "bilinear", "tril_indices", "triu_indices", "complex", "polar", "put", "rot90", "lp_pool1d", "__getitem__",
+        "bilinear", "tril_indices", "triu_indices", "put", "rot90", "lp_pool1d", "__getitem__",
     ),
 }  # fmt: skip
 """Whose results are row-major, whatever order the operands are in."""

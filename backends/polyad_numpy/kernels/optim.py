@@ -21,6 +21,7 @@ from polyad.backend import Kernel
 from polyad.dtypes import complex64, complex128, float32, float64
 
 from ..cache import CHUNK
+from ..order import arranged
 from ..quiet import quiet
 
 _add, _divide, _maximum, _multiply = np.add, np.divide, np.maximum, np.multiply
@@ -48,7 +49,7 @@ _scratch = _Scratch()
 def _in_place(operands: Sequence[Any], out: Sequence[Any] | None) -> tuple[Sequence[Any], Sequence[Any] | None]:
     """The arrays to work on in place of *operands*, and where to copy their values afterwards, if anywhere."""
     if out is None:
-        return [operand.copy() for operand in operands], None
+        return [arranged(operand.copy(), operand) for operand in operands], None
     for target, operand in zip(out, operands):
         if target is not operand:
             return [operand.copy() for operand in operands], out

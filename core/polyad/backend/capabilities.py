@@ -10,6 +10,7 @@ from ..dtypes import ALL, DType
 FEATURES = {
     "shared_host_memory": "the host reads and writes device memory in place",
     "asynchronous": "calls return before their work is done; an error may come as late as the next synchronisation",
+    "ordered_results": "results lie in memory in the order that ops declare (Op.strides); else they may be row-major",
     "approximate_division": "quotients and square roots in floating dtypes are not always the nearest number",
 }
 """What dispatch, the conformance suite or the user's functions treat in another way. Dtypes tell about arithmetic."""

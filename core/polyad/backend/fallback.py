@@ -14,10 +14,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..device import Device
+from ..dtypes import DType
 from ..errors import ArgumentError, MissingKernel, safe_repr
+from ..layout import contiguous_strides
+from ..memory_formats import dense_strides_like
 from ..state import user_line, warn_user
 from . import plugins, registry
-from .interface import Signature, TensorType
+from .interface import Backend, Signature, TensorType
 from .preparation import flat, prepare
 
 if TYPE_CHECKING:
@@ -195,7 +198,7 @@ def make_kernel(
             return array
         data = backend.to_host(array)
         moved.append(data.nbytes)
-        return host_backend.from_host(data, entry.dtype, host)
+        return _lying_as(array.strides, data, host_backend, entry.dtype, host)
 
     def run(*args: Any) -> Any:
         if by_policy and get_policy() == "error":
@@ -215,11 +218,22 @@ def make_kernel(
         for part, type_ in zip(result if several else (result,), outputs, strict=True):
             data = host_backend.to_host(part)
             moved.append(data.nbytes)
-            back.append(backend.from_host(data, type_.dtype, device))
+            back.append(_lying_as(part.strides, data, backend, type_.dtype, device))
         note(op.name, device, sum(moved))
         return tuple(back) if several else back[0]
 
     return run
+
+
+def _lying_as(strides: tuple[int, ...], data: Any, backend: Backend, dtype: DType, device: Device) -> Any:
+    """An array of *data*, dense, with its dimensions in memory in the order in which *strides* has them."""
+    shape = data.shape
+    wanted = dense_strides_like(shape, strides)
+    if wanted == contiguous_strides(shape):
+        return backend.from_host(data, dtype, device)
+    order = sorted(range(len(shape)), key=wanted.__getitem__, reverse=True)
+    root = backend.root(backend.from_host(data.transpose(order), dtype, device))
+    return backend.as_strided(root, dtype, shape, wanted, 0)
 
 
 def _on(device: Device, entry: Any) -> Any:

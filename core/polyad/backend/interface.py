@@ -141,6 +141,9 @@ class Backend(ABC):
 
     info: BackendInfo
 
+    holds_data: ClassVar[bool] = True
+    """Whether arrays have elements: not on device "meta" (`polyad.dispatch.abstract`)."""
+
     chunk: ClassVar[int] = 0
     """How many elements fit into the host's cache a few times over, for a backend that computes on the host and whose
     calls cost little: optimizers then pack small parameters together up to that many elements, and cut large ones. 0,

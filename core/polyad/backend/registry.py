@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from .. import provided
 from ..device import Device
 from ..dtypes import DType
 from ..errors import (
@@ -77,6 +78,9 @@ class Failure:
 lock = threading.RLock()
 """Held while packages are loaded; the same for backends and plug-ins, since either may need the other."""
 
+_OWN: dict[str, Callable[[], Backend]] = {"meta": provided.abstract_backend}
+"""Device types that are part of core: no package brings them, and no listing of packages names them."""
+
 _backends: dict[str, Backend] = {}
 _registered: set[str] = set()
 _loading: set[str] = set()
@@ -106,6 +110,9 @@ def get(name: str) -> Backend:
     with lock:
         if name in _backends:
             return _backends[name]
+        if name in _OWN:
+            backend = _backends[name] = _OWN[name]()
+            return backend
         if name in _quarantine:
             raise _quarantine[name].error()
         if name not in declared(BACKEND_GROUP):
@@ -223,7 +230,7 @@ def _not_found(name: str) -> BackendNotFound:
     else:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, [*names(), *KNOWN_PACKAGES], 1, 0.75)
+        close = get_close_matches(name, [*names(), *_OWN, *KNOWN_PACKAGES], 1, 0.75)
         meant = f'did you mean "{close[0]}"? Else ' if close else ""
         fix = f"{meant}install the package that brings it (pip install ...); `python -m polyad.backends` lists them"
     return BackendNotFound(
@@ -318,7 +325,7 @@ def register(name: str, backend: Backend) -> Registration:
         backend.info = BackendInfo(name=name, api_version=API_VERSION, description=type(backend).__name__)
     _check_info(name, backend.info)
     with lock:
-        if name in names():
+        if name in _OWN or name in names():
             raise ArgumentError(
                 f"register: the device type {name!r} is in use",
                 fix="choose another name, or unregister the other backend first",
@@ -363,7 +370,7 @@ def forget() -> None:
             known.clear()
         _environment_default = None
         for name in list(_backends):
-            if name not in names():
+            if name not in _OWN and name not in names():
                 _drop(name)
         _notify()
 

@@ -27,6 +27,7 @@ from ..errors import (
     IndexOutOfRange,
     InternalError,
     KernelFailure,
+    NoData,
     OptionError,
     OutOfMemory,
     PolyadError,
@@ -235,6 +236,8 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     untold = getattr(error, "untold", None)
     if untold is not None:  # explained by an inner function; the outermost function does so in its own words
         return explained(function, signature, arguments, untold)
+    if isinstance(error, NoData):
+        return error.told_by(function, _shown(signature, arguments))
     if isinstance(error, PolyadError):
         kernel = getattr(error, "failed_kernel", None)
         if kernel is not None:  # which serves functions, and the user called the outermost

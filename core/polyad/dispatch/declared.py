@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from .promotion import Rule
-from .structure import Structure, check_structure
+from .structure import StridesRule, Structure, check_structure
 
 OP_PREFIXES = ("linalg", "fft", "special")
 """Namespaces whose ops bear their name: ``polyad.linalg.det`` is the op linalg_det, beside the op det."""
@@ -86,6 +86,9 @@ class Op:
         shape: the shape rule, ``shape(*operand_shapes, *params)`` with None for a number or an absent operand: the
             result's shape, or a tuple of them for several results. Raises what the user gets to see for shapes that
             do not fit. None for a composite or view whose body says it.
+        strides: the order of results in memory, ``strides(shape, operands, *params)``
+            (`polyad.dispatch.structure.StridesRule`).
+        ordered: whether the declaration gave that rule: what a body computes is then brought into that order.
         outputs: names of the results if there are several, else empty.
         body: the decomposition or layout arithmetic, None for a primitive.
         formulas: gradient formulas.  saves_out: whether any of them needs the result.
@@ -108,6 +111,7 @@ class Op:
         grad_name: str | None,
         namespace: str = "",
         title: str = "",
+        strides: StridesRule | None = None,
     ) -> None:
         name = definition.__name__
         # `linalg.det` is the op linalg_det: op names are unique, whatever module shows them.
@@ -142,6 +146,8 @@ class Op:
         self.shape = structure.shape_rule(self) if shape is None else shape
         if kind == "primitive" and self.shape is None:
             raise TypeError(f"op {self.name}: its shape follows from no body and not from its structure; give shape=")
+        self.strides = strides or structure.strides_rule()
+        self.ordered = strides is not None
         self.takes_out = "out" in self.signature.parameters
         self.other_names: tuple[tuple[str, str], ...] = ()
         self.formulas: tuple[Formula, ...] = ()

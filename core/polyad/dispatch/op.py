@@ -47,7 +47,7 @@ from .front import NUMPY_NAMES, front
 from .inplace import form_of
 from .names import pairs
 from .promotion import Rule, first
-from .structure import Structure, opaque, shaping
+from .structure import StridesRule, Structure, opaque, shaping
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -101,17 +101,19 @@ def primitive(
     inplace: bool = False,
     namespace: str = "",
     title: str = "",
+    strides: StridesRule | None = None,
     also: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Callable[[F], F]:
     """Declare an op that backends bring kernels for.
 
     See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it; *also* has
     other names under which a parameter is understood, which cost each call some nanoseconds. It needs a shape rule
-    where none follows from its structure.
+    where none follows from its structure, and ``strides`` where results lie in memory in another order than what
+    follows from it.
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "primitive", dtype, structure, shape, outputs, keyed, grad_name, namespace, title)
+        op = Op(definition, "primitive", dtype, structure, shape, outputs, keyed, grad_name, namespace, title, strides)
         op.other_names = pairs(also)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
@@ -129,6 +131,7 @@ def composite(
     method: bool = True,
     inplace: bool = False,
     namespace: str = "",
+    strides: StridesRule | None = None,
     also: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Callable[[F], F]:
     """Declare an op by its decomposition.
@@ -138,7 +141,7 @@ def composite(
     """
 
     def wrap(definition: F) -> F:
-        op = Op(definition, "composite", dtype, structure, shape, outputs, keyed, grad_name, namespace)
+        op = Op(definition, "composite", dtype, structure, shape, outputs, keyed, grad_name, namespace, "", strides)
         op.other_names = pairs(also)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 

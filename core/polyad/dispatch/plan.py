@@ -41,7 +41,7 @@ from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nes
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
-from .structure import Pointwise
+from .structure import Laid, Pointwise
 from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
@@ -357,6 +357,8 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
         if problem is error:
             raise
         raise problem from error
+    if op.ordered:
+        result = _in_order(op, values, result)
     # An operand that came back as it was is not the op's to give away: its history would become the result's.
     for value in values:
         if value is result and (value.__class__ is Tensor or isinstance(value, Wrapped)):
@@ -365,6 +367,21 @@ def _run_body(op: Op, values: tuple[Any, ...]) -> Any:
     if result.__class__ is Tensor and result._view is not None and not _shares(result, values):
         result._storage = None
         result._view = INFERENCE if result._view.__class__ is InferenceView else None
+    return result
+
+
+def _in_order(op: Op, values: tuple[Any, ...], result: Any) -> Any:
+    """What a body computed, copied where it does not lie in memory as the op declares."""
+    if isinstance(result, (tuple, list)):
+        return tuple([_in_order(op, values, one) for one in result])
+    if len(result._array.shape) < 2 or isinstance(result, Wrapped):
+        return result
+    shape, lies = result._array.shape, result.stride()
+    operands = [one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))]
+    laid = [Laid(one._array.shape, one._array.strides, one._type.dtype) for one in operands if isinstance(one, Tensor)]
+    wanted = op.strides(shape, laid, *values[len(op.operands) :])
+    if any(size > 1 and a != b for size, a, b in zip(shape, wanted, lies, strict=True)) and 0 not in shape:
+        return OPS["copy_strided"].call(result, wanted)
     return result
 
 

@@ -19,15 +19,29 @@ fixed: nothing is said of how the results depend on them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ..errors import IndexOutOfRange
-from ..layout import Shape, broadcast_shapes, reduced_shape
+from ..layout import (
+    Shape,
+    Strides,
+    broadcast_shapes,
+    broadcast_strides,
+    contiguous_strides,
+    reduced_shape,
+    result_strides,
+)
 
 if TYPE_CHECKING:
+    from ..dtypes import DType
     from .declared import Op, ShapeRule
+
+StridesRule = Callable[..., Strides]
+"""``rule(result_shape, operands, *params)``: the strides of a new result, counting elements, from the `Laid` of those
+operands that are tensors."""
 
 Combine = Literal["sum", "mean", "prod", "max", "min", "argmax", "argmin", "any", "all"]
 
@@ -77,6 +91,16 @@ class Structure:
         """The shape rule that follows from the structure; None if none does."""
         return None
 
+    def strides_rule(self) -> StridesRule:
+        """The rule for the order of new results in memory that follows from the structure."""
+        return row_major
+
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        """How many arithmetic operations a call takes, from the shapes of its results and operands: none where
+        elements are only moved, or nothing is said.
+        """
+        return 0
+
 
 @dataclass(frozen=True)
 class Pointwise(Structure):
@@ -92,6 +116,12 @@ class Pointwise(Structure):
 
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op)
+
+    def strides_rule(self) -> StridesRule:
+        return as_operands
+
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        return sum([math.prod(shape) for shape in results])
 
 
 @dataclass(frozen=True)
@@ -119,6 +149,9 @@ class Reduction(Structure):
 
         return _of_each(op, reduced)
 
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        return math.prod(operands[0])
+
 
 @dataclass(frozen=True)
 class Rowwise(Structure):
@@ -130,7 +163,18 @@ class Rowwise(Structure):
 
 @dataclass(frozen=True)
 class Contraction(Structure):
-    """Each element is a sum of products, which have at most one element of each operand, and fixed factors."""
+    """Each element is a sum of products, which have at most one element of each operand, and fixed factors.
+
+    Attributes:
+        products: how many products there are in all, ``products(result_shape, *operand_shapes, *params)``. None where
+            the body says it.
+    """
+
+    products: Callable[..., int] | None = None
+
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        # A product, and its addition to the sum.
+        return 0 if self.products is None else 2 * self.products(results[0], *operands, *params)
 
 
 @dataclass(frozen=True)
@@ -166,6 +210,9 @@ class Random(Structure):
     def shape_rule(self, op: Op) -> ShapeRule | None:
         return _broadcast(op) if op.operands else None
 
+    def operations(self, results: Sequence[Shape], operands: Sequence[Any], params: Sequence[Any]) -> int:
+        return math.prod(results[0])
+
 
 @dataclass(frozen=True)
 class Opaque(Structure):
@@ -191,6 +238,42 @@ def check_structure(op: Op) -> None:
         raise TypeError(f"structure of {op.name}: a reduction has one operand, and says over which dimensions it goes")
     if isinstance(op.structure, Creation) and op.operands:
         raise TypeError(f"structure of {op.name}: a creation has no operands, not {tuple(op.operands)}")
+
+
+# ------------------------------------------------------------------------------------------------------- strides rules
+
+
+class Laid(NamedTuple):
+    """How an operand lies in memory; strides count bytes."""
+
+    shape: Shape
+    strides: Strides
+    dtype: DType
+
+
+def row_major(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """The last dimension innermost, whatever the operands."""
+    return contiguous_strides(shape)
+
+
+def as_operands(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """The order in memory of operands that broadcast to the result, as `polyad.layout.result_strides` says."""
+    if len(shape) < 2:
+        return contiguous_strides(shape)
+    return result_strides(shape, [broadcast_strides(own, strides, shape) for own, strides, _ in operands])
+
+
+def as_first(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """The order in memory of the first operand."""
+    return as_operands(shape, operands[:1])
+
+
+def columns(shape: Shape, operands: Sequence[Laid], *params: Any) -> Strides:
+    """Matrices column by column, as LAPACK writes them: results that have as many dimensions as the operands."""
+    if len(shape) < 2 or len(shape) != max([len(one.shape) for one in operands]):
+        return contiguous_strides(shape)
+    *batch, outer, inner = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
+    return (*batch, inner, outer)
 
 
 # --------------------------------------------------------------------------------------------------------- shape rules

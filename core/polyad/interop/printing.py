@@ -196,10 +196,11 @@ def _suffixes(tensor: Tensor) -> list[str]:
     if tensor.device != Device("cpu"):
         suffixes.append(f"device='{tensor.device}'")
     empty, default = tensor.numel() == 0, dtypes.get_default_dtype()
-    if (empty and tensor.ndim != 1) or (not empty and options.edgeitems == 0):
+    unseen = not tensor._type.backend.holds_data
+    if unseen or (empty and tensor.ndim != 1) or (not empty and options.edgeitems == 0):
         suffixes.append(f"size={tuple(tensor.shape)}")
     # Digits tell int64, bool and the default dtypes from others; nothing tells them where there are no digits.
-    obvious = (default,) if empty else (default, default.to_complex(), dtypes.int64, dtypes.bool_)
+    obvious = (default,) if empty or unseen else (default, default.to_complex(), dtypes.int64, dtypes.bool_)
     if tensor.dtype not in obvious:
         suffixes.append(f"dtype={tensor.dtype}")
     if tensor.grad_fn is not None:
@@ -212,6 +213,8 @@ def _suffixes(tensor: Tensor) -> list[str]:
 
 def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
     """The repr of a tensor, or of a subclass called *name*."""
+    if not tensor._type.backend.holds_data:
+        return _framed(tensor, f"{name}(...", len(name) + len("("))
     summarize = tensor.numel() > options.threshold
     cuts = tuple([summarize and size > 2 * options.edgeitems for size in tensor.shape])
     values = _shown(tensor, cuts)
@@ -219,6 +222,11 @@ def tensor_repr(tensor: Tensor, name: str = "tensor") -> str:
     if tensor.numel():
         write, width = _element_writer(values.astype(np.float32) if tensor.dtype is dtypes.bfloat16 else values)
         text = f"{name}({_body(values, cuts, write, width, indent)}"
+    return _framed(tensor, text, indent)
+
+
+def _framed(tensor: Tensor, text: str, indent: int) -> str:
+    """*text*, the elements, with what else is said of a tensor, on new lines where it is too long."""
     # PyTorch counts the last line one longer than it is, two if it is the only line: its lines break there.
     used = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(tensor):

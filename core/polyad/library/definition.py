@@ -55,6 +55,10 @@ class CustomOpError(PolyadError, RuntimeError):
     """A custom op that does other than it says."""
 
 
+META = "meta"
+"""The device type on which tensors have no elements."""
+
+
 class CustomOpDef:
     """A custom op, called like the function that it was defined with; what `custom_op` gives.
 
@@ -181,7 +185,8 @@ class CustomOpDef:
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Say by *fn* what results look like: it gets arguments whose numbers do not count, and returns tensors of the
-        results' shapes, dtypes and devices, such as ``polyad.empty_like(x)``. `opcheck` holds kernels to it.
+        results' shapes, dtypes and devices, such as ``polyad.empty_like(x)``. It is the op's kernel on device "meta",
+        and `opcheck` holds other kernels to it.
         """
         self.fake = fn
         return fn
@@ -215,6 +220,8 @@ class CustomOpDef:
     def kernel_for(self, device_type: str) -> Callable[..., Any] | None:
         """What computes on devices of a type."""
         own = None if device_type in self.disabled else self.kernels.get(device_type)
+        if own is None and device_type == META:
+            own = self.fake
         return own or self.for_all
 
     def run(self, values: list[Any]) -> Any:
@@ -262,6 +269,11 @@ class CustomOpDef:
 
     def _on_host(self, values: list[Any], device: Any) -> Any:
         """Compute with the host's kernel, as far as the policy for fallback allows."""
+        if device.type == META:
+            raise MissingKernel(
+                f"{self.name}: nothing says what its results look like without data",
+                fix=f"register it: @{self.__name__}.register_fake",  # type: ignore[attr-defined]
+            )
         host = self.kernel_for(fallback.HOST)
         if host is None or fallback.get_policy() == "error":
             raise MissingKernel(

@@ -18,22 +18,24 @@ class HoldsTensors(Protocol):
     @property
     def _buffers(self) -> MutableMapping[str, Tensor | None]: ...
 
-    def parameters(self) -> Iterable[Tensor]:
+    def parameters(self, recurse: bool = True) -> Iterable[Tensor]:
         """Those of all submodules too, each once."""
 
-    def buffers(self) -> Iterable[Tensor]:
+    def buffers(self, recurse: bool = True) -> Iterable[Tensor]:
         """Likewise."""
 
     def modules(self) -> Iterable[HoldsTensors]:
         """The module and all submodules."""
 
 
-def replace_tensors(module: HoldsTensors, fn: Callable[[Tensor], Tensor]) -> None:
-    """Replace the data of every parameter, gradient and buffer by ``fn`` of it; if *fn* fails, nothing is replaced."""
-    parameters = list(module.parameters())
+def replace_tensors(module: HoldsTensors, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> None:
+    """Replace the data of every parameter, gradient and buffer by ``fn`` of it, those of submodules too if *recurse*;
+    if *fn* fails, nothing is replaced.
+    """
+    parameters = list(module.parameters(recurse))
     with no_grad():
         converted = [(p, fn(p), None if p.grad is None else fn(p.grad)) for p in parameters]
-        buffers = {id(buffer): fn(buffer) for buffer in module.buffers()}
+        buffers = {id(buffer): fn(buffer) for buffer in module.buffers(recurse)}
     for parameter, data, _ in converted:
         if parameter.requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
             raise DTypeError(
@@ -46,7 +48,7 @@ def replace_tensors(module: HoldsTensors, fn: Callable[[Tensor], Tensor]) -> Non
         parameter.grad = None
         parameter.data = data
         parameter.grad = grad
-    for part in module.modules():
+    for part in module.modules() if recurse else (module,):
         for name, buffer in part._buffers.items():
             if buffer is not None:
                 part._buffers[name] = buffers[id(buffer)]

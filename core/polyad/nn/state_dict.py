@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from ..errors import ArgumentTypeError, NotSupported, PolyadError, describe, safe_repr
 from ..history.grad_mode import no_grad
-from ..tensor import Tensor
+from ..state import warn_user
+from ..tensor import Tensor, has_data
 from .hooks import HookError, StateHooks
 from .parameter import Parameter
 
@@ -211,12 +212,22 @@ class _Writes:
         with no_grad():
             for module, name, own, new in self.tensors:
                 if not self.assign:
+                    if has_data(new) and not has_data(own):
+                        _warn_of_nothing_loaded(name)
                     own.copy_(new)
                 elif isinstance(own, Parameter):
                     new = new if isinstance(new, Parameter) else Parameter(new)
                     setattr(module, name, new.requires_grad_(own.requires_grad))
                 else:
                     setattr(module, name, new)
+
+
+def _warn_of_nothing_loaded(name: str) -> None:
+    warn_user(
+        f"load_state_dict: {name} is on device 'meta', which keeps no values: loading them changes nothing; pass "
+        "assign=True, or call to_empty(device=...) first",
+        UserWarning,
+    )
 
 
 def load(module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:

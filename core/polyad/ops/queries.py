@@ -147,7 +147,6 @@ def _never(name: str, what: str) -> None:
 for _name, _what in {
     "is_ipu": "on a device of this kind",
     "is_maia": "on a device of this kind",
-    "is_meta": "without data",
     "is_mkldnn": "in oneDNN's layout",
     "is_mps": "on a device of this kind",
     "is_mtia": "on a device of this kind",

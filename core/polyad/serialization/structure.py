@@ -32,7 +32,7 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError, SerializationError
+from ..errors import ArgumentError, ArgumentTypeError, NoData, SerializationError
 from ..files import parsed
 from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
@@ -198,7 +198,11 @@ class _Encoder:
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
                 record["requires_grad"] = view.requires_grad
-            result[name] = Blob(unit, shape, _bytes_of(flat)), str(first.device)
+            try:
+                data = _bytes_of(flat)
+            except NoData as error:
+                raise error.told_by("save", {"tensor": flat}) from None
+            result[name] = Blob(unit, shape, data), str(first.device)
         return result
 
 

@@ -17,6 +17,7 @@ from polyad.interop.numpy import numpy_dtype
 from ..calls import Target, UnsupportedByDeclaration, function_of
 from ..layouts import to_host
 from ..sample import ErrorCase
+from . import abstract
 
 
 def check_error(case: ErrorCase, target: Target) -> None:
@@ -26,12 +27,13 @@ def check_error(case: ErrorCase, target: Target) -> None:
     running.
     Called twice: while nobody watches, a kernel may write to given memory straight away.
     """
-    _check(case, target, target.watching)
+    error = _check(case, target, target.watching)
     if not case.fused:
         _check(case, target, nullcontext)
+    abstract.check_abstract_error(case, error, target)
 
 
-def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextManager[Any]]) -> None:
+def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextManager[Any]]) -> BaseException:
     made: list[tuple[Any, bytes]] = []
 
     def tensor(*shape: int, dtype: DType = float32) -> Any:
@@ -75,6 +77,7 @@ def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextMan
         assert to_host(one).tobytes() == before, f"{case.label}: tensor {position} was changed by the refused call"
     after = polyad.ones(3, device=target.device) + 1
     assert to_host(after).tolist() == [2.0, 2.0, 2.0], f"{case.label}: the device computes wrongly after the error"
+    return error
 
 
 def _features(target: Target) -> frozenset[str]:

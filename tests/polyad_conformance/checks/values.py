@@ -26,6 +26,7 @@ from ..calls import (
 from ..layouts import LAYOUTS, Placed, contiguous, place, to_host
 from ..sample import REAL_FLOATS, OnlyShape, Sample
 from ..tolerance import assert_equal
+from . import abstract
 
 
 def assert_results(
@@ -109,6 +110,9 @@ def check_call(
     if expected is None:
         expected = Expected.of(sample, dtype, wide_args, wide_kwargs)
     assert_results(sample, expected, results, wide_args, wide_kwargs, what)
+    if abstract.has_ends(sample, dtype):
+        with target.unwatched():
+            abstract.check_abstract(sample, tensors, kwargs, results, placed, target, what)
     assert_aliasing(sample, results, placed, what)
     return expected
 

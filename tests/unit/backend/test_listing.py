@@ -25,7 +25,7 @@ def test_the_host_is_listed_with_what_it_has() -> None:
     (device,) = cpu.devices
     assert device.name == "cpu"
     assert "float32" in device.dtypes
-    assert device.features == ("shared_host_memory",)
+    assert device.features == ("ordered_results", "shared_host_memory")
     assert set(cpu.primitives) | set(cpu.missing) == set(primitives())
     assert "add" in cpu.primitives
 

@@ -313,3 +313,20 @@ def test_opcheck_of_a_right_op() -> None:
     x = polyad.randn(2, 3, requires_grad=True)
     assert set(opcheck(op, (x,), {"scale": 2.0}).values()) == {"SUCCESS"}
     assert x.grad is None
+
+
+def test_what_results_look_like_is_the_kernel_without_data() -> None:
+    @custom_op("testlib::joined", mutates_args=(), device_types="cpu")
+    def joined(x: Tensor) -> Tensor:
+        return polyad.from_numpy(x.numpy().repeat(2, 0))
+
+    x = polyad.empty(3, 4, device="meta")
+    with pytest.raises(NotImplementedError, match=r"testlib::joined: nothing says .*\n.*register_fake"):
+        joined(x)
+
+    @joined.register_fake
+    def _(x: Tensor) -> Tensor:
+        return x.new_empty((2 * x.shape[0], x.shape[1]))
+
+    assert joined(x).shape == joined(polyad.ones(3, 4)).shape == (6, 4)
+    assert joined(x).is_meta

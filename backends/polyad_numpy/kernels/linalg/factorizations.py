@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Kernel
 
 from ...quiet import quiet
-from .lapack import alone, batch_size, batched, column_major, routine
+from .lapack import alone, batch_size, batched, by_columns, column_major, routine
 
 BLOCK = 64
 """Columns of workspace that let LAPACK work on blocks; its own block size is 32 for most routines."""
@@ -209,12 +209,12 @@ def qr(a: Any, mode: str) -> Any:
 
 
 KERNELS = {
-    "linalg_cholesky_ex": Kernel(alone(cholesky_ex)),
-    "linalg_lu_factor_ex": Kernel(alone(lu_factor_ex)),
+    "linalg_cholesky_ex": Kernel(by_columns(alone(cholesky_ex))),
+    "linalg_lu_factor_ex": Kernel(by_columns(alone(lu_factor_ex))),
     "lu_permutation": Kernel(lu_permutation),
-    "linalg_ldl_factor_ex": Kernel(alone(ldl_factor_ex)),
-    "linalg_ldl_solve": Kernel(alone(ldl_solve)),
-    "geqrf": Kernel(alone(geqrf)),
-    "linalg_householder_product": Kernel(alone(householder_product)),
-    "linalg_qr": Kernel(alone(qr)),
+    "linalg_ldl_factor_ex": Kernel(by_columns(alone(ldl_factor_ex))),
+    "linalg_ldl_solve": Kernel(by_columns(alone(ldl_solve))),
+    "geqrf": Kernel(by_columns(alone(geqrf))),
+    "linalg_householder_product": Kernel(by_columns(alone(householder_product))),
+    "linalg_qr": Kernel(by_columns(alone(qr))),
 }

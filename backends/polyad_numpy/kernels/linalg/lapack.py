@@ -55,6 +55,28 @@ def alone(kernel: F) -> F:
     return call  # type: ignore[return-value]
 
 
+def by_columns(kernel: F) -> F:
+    """*kernel* with results that are matrices in column-major memory, also where a batch was NumPy's work."""
+
+    @functools.wraps(kernel)
+    def call(a: Any, *rest: Any) -> Any:
+        results = kernel(a, *rest)
+        several = results.__class__ is tuple
+        if a.ndim == 2 and (results[0] if several else results).flags.f_contiguous:
+            return results  # LAPACK's own; no other result is a matrix unless this is one
+        rank = max(a.ndim, *[arg.ndim for arg in rest if isinstance(arg, np.ndarray)], 0)
+        if several:
+            return tuple([_by_columns(one) if one.ndim == rank else one for one in results])
+        return _by_columns(results) if results.ndim == rank else results
+
+    return call  # type: ignore[return-value]
+
+
+def _by_columns(matrices: Any) -> Any:
+    turned = matrices.swapaxes(-1, -2)
+    return matrices if turned.flags.c_contiguous else turned.copy().swapaxes(-1, -2)
+
+
 def column_major(shape: Sequence[int], dtype: Any) -> Any:
     """New memory for a batch of matrices, each in column-major order."""
     return np.empty((*shape[:-2], shape[-1], shape[-2]), dtype).swapaxes(-1, -2)

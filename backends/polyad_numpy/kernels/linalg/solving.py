@@ -11,7 +11,7 @@ from polyad.errors import LinAlgError
 
 from ...quiet import quiet
 from .factorizations import VECTORIZED_UNTIL, check_pivots, lu_permutation
-from .lapack import alone, batched, routine
+from .lapack import alone, batched, by_columns, routine
 
 GETRI_UNTIL = 200
 """Up to this size LAPACK's getri is faster than solving for the columns of the identity, on two cores."""
@@ -115,7 +115,8 @@ def inv_ex(a: Any) -> Any:
         return np.zeros(a.shape, a.dtype), np.zeros(a.shape[:-2], np.int32)
     if a.ndim > 2 or a.shape[-1] > GETRI_UNTIL:
         try:
-            return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
+            # The inverse of the transposed matrix is the transposed inverse: so it comes out column by column.
+            return np.linalg.inv(a.swapaxes(-1, -2)).swapaxes(-1, -2), np.zeros(a.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             pass  # each matrix by itself, to tell which failed
     getrf, getri, n = routine("getrf", a.dtype), routine("getri", a.dtype), a.shape[-1]
@@ -175,11 +176,11 @@ def lstsq(a: Any, b: Any, rcond: float, driver: str) -> Any:
 
 
 KERNELS = {
-    "linalg_solve_triangular": Kernel(alone(solve_triangular)),
-    "linalg_lu_solve": Kernel(alone(lu_solve)),
-    "linalg_solve_ex": Kernel(alone(solve_ex)),
-    "linalg_inv_ex": Kernel(alone(inv_ex)),
+    "linalg_solve_triangular": Kernel(by_columns(alone(solve_triangular))),
+    "linalg_lu_solve": Kernel(by_columns(alone(lu_solve))),
+    "linalg_solve_ex": Kernel(by_columns(alone(solve_ex))),
+    "linalg_inv_ex": Kernel(by_columns(alone(inv_ex))),
     "linalg_det": Kernel(alone(det)),
     "linalg_slogdet": Kernel(alone(slogdet)),
-    "linalg_lstsq": Kernel(alone(lstsq)),
+    "linalg_lstsq": Kernel(by_columns(alone(lstsq))),
 }

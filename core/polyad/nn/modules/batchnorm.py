@@ -11,7 +11,7 @@ from ...device import Device
 from ...dtypes import DType, int64
 from ...errors import ArgumentError
 from ...ops.creation.factories import ones, tensor, zeros
-from ...tensor import Tensor
+from ...tensor import Tensor, has_data
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
@@ -101,7 +101,8 @@ class BatchNorm(Module):
         track = self.training and self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
         if track and self.momentum is None and self.num_batches_tracked is not None:
-            momentum = 1.0 / (self.num_batches_tracked.item() + 1)  # a plain mean of all batches so far
+            so_far = self.num_batches_tracked.item() if has_data(self.num_batches_tracked) else 0
+            momentum = 1.0 / (so_far + 1)  # a plain mean of all batches so far
         from_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats
         result = F.batch_norm(

@@ -28,6 +28,7 @@ from ...device import Device
 from ...dispatch.arguments import explaining
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ...errors import ArgumentError, NotSupported, PolyadError, safe_repr
+from ...functions import empty_like
 from ...state import state
 from ...tensor import Tensor
 from .. import state_dict as _state
@@ -423,9 +424,9 @@ class Module(HookMethods, _state.ExtraState):
 
     # ---------------------------------------------------------------------------------------------------- conversion
 
-    def _apply(self: T, fn: Callable[[Tensor], Tensor]) -> T:
+    def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
         """Replace the data of every parameter, gradient and buffer by ``fn`` of it, all of them or none."""
-        replace_tensors(self, fn)
+        replace_tensors(self, fn, recurse)
         return self
 
     @overload
@@ -456,6 +457,20 @@ class Module(HookMethods, _state.ExtraState):
             return tensor.to(device, dtype if tensor.dtype.category >= FLOATING else None, non_blocking)
 
         return self._apply(convert)
+
+    def to_empty(self: T, *, device: Device | str | int | None, recurse: bool = True) -> T:
+        """Move the module to *device* without what its parameters and buffers hold: their memory there is not set.
+
+        That is how a module that was made on device "meta" gets memory. The tensors of submodules follow unless
+        *recurse* is False. Returns self.
+
+        >>> from polyad import nn
+        >>> layer = nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+        >>> _ = nn.init.zeros_(layer.weight)
+        >>> layer.weight.device
+        device(type='cpu')
+        """
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def _cast(self: T, dtype: DType) -> T:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.dtype.is_floating_point else tensor)

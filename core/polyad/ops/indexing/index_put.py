@@ -16,14 +16,15 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.promotion import Typing, first
-from ...dispatch.structure import Indexing, indexing
+from ...dispatch.structure import Indexing, as_first, indexing
 from ...dtypes import INTEGER, bool_, int64, uint8
 from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
 from ...layout import Shape, broadcast_shapes
 from ...state import warn_user
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _full
-from ..memory.copying import check_fits
+from ..memory.copying import _copy, check_fits
+from ..reductions.any_all import anywhere
 from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
 from .index_select import _index_add, _index_select
@@ -92,9 +93,9 @@ def _wrapped(index: Tensor, size: int, number: int, dim: int) -> Tensor:
     from ..pointwise.where import _where
 
     index = index.to(int64)
-    wrong = _nonzero((index < -size) | (index >= size))
-    if wrong._array.shape[0]:
-        place = wrong[0].tolist()
+    outside = (index < -size) | (index >= size)
+    if anywhere(outside):
+        place = _nonzero(outside)[0].tolist()
         raise out_of_range("index", f"indices[{number}]", place, index[tuple(place)].item(), size, wraps=True, dim=dim)
     return _where(index < 0, index + size, index)
 
@@ -103,9 +104,17 @@ def _values_like_input(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, None, types[0].dtype), (types[0].dtype,))
 
 
-@composite(dtype=_values_like_input, structure=Indexing(writes=True), grad_name="IndexPutBackward0", method=False)
+@composite(
+    dtype=_values_like_input,
+    structure=Indexing(writes=True),
+    strides=as_first,
+    grad_name="IndexPutBackward0",
+    method=False,
+)
 def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor | Number, accumulate: bool) -> Tensor:
     """*input* with *values*, broadcast, written (or added) at ``input[indices]``; see index."""
+    if not has_data(*[index for index in indices if index is not None and index._type.dtype is bool_]):
+        return _copy(input)  # which elements a mask names is unknown; what they lie in is not
     dims, linear, shape = _linear(input, indices)
     rest = [dim for dim in range(input.ndim) if dim not in dims]
     order = (*dims, *rest)
@@ -120,7 +129,7 @@ def _index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor |
     else:
         flat = _scatter(flat, _expand(linear.unsqueeze(1), rows._array.shape), rows, 0)
     back = tuple([order.index(dim) for dim in range(input.ndim)])
-    return _permute(_reshape(flat, moved._array.shape), back).contiguous()
+    return _permute(_reshape(flat, moved._array.shape), back)
 
 
 def _rows_of(values: Tensor, dims: list[int], shape: Shape, sizes: Shape) -> Tensor:

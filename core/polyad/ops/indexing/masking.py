@@ -10,12 +10,12 @@ from ...backend.interface import Signature
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import pointwise, row_major
 from ...dtypes import INTEGER, bool_
 from ...errors import DTypeError, ShapeError
 from ...layout import broadcast_shapes
-from ...tensor import Tensor, check_tensor
-from ..memory.copying import check_element_fits, check_fits
+from ...tensor import Tensor, check_tensor, has_data
+from ..memory.copying import _copy, check_element_fits, check_fits
 from ..pointwise.where import _where
 from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
@@ -37,7 +37,7 @@ def _filled(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, bool_, dtype), (dtype,))
 
 
-@composite(dtype=_filled, structure=pointwise, method=False)
+@composite(dtype=_filled, structure=pointwise, strides=row_major, method=False)
 def _masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """*value* where mask, else input."""
     return _where(mask, value, input).to(input._type.dtype)
@@ -127,6 +127,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         )
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
     flat = _reshape(_expand(mask, shape), (math.prod(shape),))
+    if not has_data(mask):  # which elements change is unknown; what they lie in is not
+        return _copy(_expand(input, shape))
     places = _nonzero(flat).reshape(-1)
     count = places._array.shape[0]
     if source.numel() < count:

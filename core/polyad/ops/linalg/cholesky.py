@@ -7,7 +7,7 @@ from typing import Any
 from ... import return_types
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
-from ...dispatch.structure import Last, Rowwise
+from ...dispatch.structure import Last, Rowwise, columns
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
@@ -31,7 +31,14 @@ def _cholesky_shape(input: Shape, upper: bool) -> tuple[Shape, Shape]:
     return input, input[:-2]
 
 
-@primitive(dtype=with_info, structure=Rowwise(Last(2)), shape=_cholesky_shape, outputs=("L", "info"), method=False)
+@primitive(
+    dtype=with_info,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_cholesky_shape,
+    outputs=("L", "info"),
+    method=False,
+)
 def _linalg_cholesky_ex(input: Tensor, upper: bool) -> Any:
     """The Cholesky factor of each matrix, computed from its lower (or upper) triangle; info is the order of the first
     leading minor that is not positive definite, 0 if all are.

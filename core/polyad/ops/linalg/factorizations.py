@@ -10,7 +10,7 @@ from ...backend.interface import Signature
 from ...dispatch.modes import differentiated
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64
-from ...dispatch.structure import Last, Rowwise, opaque
+from ...dispatch.structure import Last, Rowwise, columns, opaque
 from ...dtypes import int32
 from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes
@@ -49,7 +49,14 @@ def _lu_shape(input: Shape, pivot: bool) -> tuple[Shape, Shape, Shape]:
     return input, (*input[:-2], min(input[-2:])), input[:-2]
 
 
-@primitive(dtype=_pivoted, structure=Rowwise(Last(2)), shape=_lu_shape, outputs=("LU", "pivots", "info"), method=False)
+@primitive(
+    dtype=_pivoted,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_lu_shape,
+    outputs=("LU", "pivots", "info"),
+    method=False,
+)
 def _linalg_lu_factor_ex(input: Tensor, pivot: bool) -> Any:
     """U in the upper triangle and L, whose diagonal is ones, below it; row i was exchanged with row pivots[i] (from 1).
 
@@ -238,7 +245,7 @@ def _second_of_three(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((None, None, None), (types[2].dtype,))
 
 
-@composite(dtype=_second_of_three, structure=opaque, shape=_lu_solve_shape, method=False)
+@composite(dtype=_second_of_three, structure=opaque, strides=columns, shape=_lu_solve_shape, method=False)
 def _linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, adjoint: bool) -> Tensor:
     """X of A X = B, or A^H X = B with *adjoint*, from A's factors."""
     permutation = _lu_permutation(pivots, LU._array.shape[-1])
@@ -293,7 +300,14 @@ def _ldl_shape(input: Shape, hermitian: bool) -> tuple[Shape, Shape, Shape]:
     return input, input[:-1], input[:-2]
 
 
-@primitive(dtype=_pivoted, structure=Rowwise(Last(2)), shape=_ldl_shape, outputs=("LD", "pivots", "info"), method=False)
+@primitive(
+    dtype=_pivoted,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_ldl_shape,
+    outputs=("LD", "pivots", "info"),
+    method=False,
+)
 def _linalg_ldl_factor_ex(input: Tensor, hermitian: bool) -> Any:
     """Bunch and Kaufman's factors of the symmetric (Hermitian) matrices in the lower triangle, as LAPACK's sytrf."""
 
@@ -302,7 +316,7 @@ def _ldl_solve_shape(LD: Shape, pivots: Shape, B: Shape, hermitian: bool) -> Sha
     return product_shape(LD, B)
 
 
-@primitive(dtype=_second_of_three, structure=opaque, shape=_ldl_solve_shape, method=False)
+@primitive(dtype=_second_of_three, structure=opaque, strides=columns, shape=_ldl_solve_shape, method=False)
 def _linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     """X of A X = B from A's LDL factors."""
 
@@ -394,14 +408,21 @@ def _geqrf_shape(input: Shape) -> tuple[Shape, Shape]:
     return input, (*input[:-2], min(input[-2:]))
 
 
-@primitive(dtype=_two_of_first, structure=Rowwise(Last(2)), shape=_geqrf_shape, outputs=("a", "tau"), method=False)
+@primitive(
+    dtype=_two_of_first,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=_geqrf_shape,
+    outputs=("a", "tau"),
+    method=False,
+)
 def _geqrf(input: Tensor) -> Any:
     """R in the upper triangle, below it the vectors v and in tau the factors of the reflections I - tau v v^H whose
     product is Q; v is 1 where R's diagonal is. LAPACK's geqrf.
     """
 
 
-@composite(dtype=first, structure=opaque, shape=lambda input, tau: input, method=False)
+@composite(dtype=first, structure=opaque, strides=columns, shape=lambda input, tau: input, method=False)
 def _linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of the reflections I - tau_i v_i v_i^H, v_i in the columns of *input*."""
     rows, columns = input._array.shape[-2:]
@@ -421,7 +442,9 @@ def _qr_shape(A: Shape, mode: str) -> tuple[Shape, Shape]:
     return (0,) if mode == "r" else (*A[:-2], rows, inner), (*A[:-2], inner, columns)
 
 
-@composite(dtype=_two_of_first, structure=Rowwise(Last(2)), shape=_qr_shape, outputs=("Q", "R"), method=False)
+@composite(
+    dtype=_two_of_first, structure=Rowwise(Last(2)), strides=columns, shape=_qr_shape, outputs=("Q", "R"), method=False
+)
 def _linalg_qr(A: Tensor, mode: str) -> Any:
     """The QR factorization; *mode* is "reduced", "complete" or "r"."""
     rows, columns = A._array.shape[-2:]

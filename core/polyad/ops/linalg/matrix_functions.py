@@ -7,10 +7,10 @@ from typing import Any
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
-from ...dispatch.structure import Last, Rowwise
+from ...dispatch.structure import Last, Rowwise, row_major
 from ...dtypes import bool_, float32
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_tensor, has_data
 from ..creation.sequences import eye
 from ..declaring.shape_rules import same
 from ..indexing.slicing import narrow
@@ -37,7 +37,7 @@ def _pade(degree: int) -> tuple[float, ...]:
     return tuple(coefficients)
 
 
-@composite(dtype=first, structure=Rowwise(Last(2)), shape=same, method=False)
+@composite(dtype=first, structure=Rowwise(Last(2)), strides=row_major, shape=same, method=False)
 def _linalg_matrix_exp(A: Tensor) -> Tensor:
     """exp(A) = exp(A / 2^s)^(2^s), with s for each matrix such that the approximant is exact to rounding."""
     if not A.numel():
@@ -46,11 +46,11 @@ def _linalg_matrix_exp(A: Tensor) -> Tensor:
     finite = norm.isfinite().unsqueeze(-1).unsqueeze(-1)
     A, norm = _where(finite, A, 0), _where(finite.squeeze(-1).squeeze(-1), norm, 0.0)
     limits = _THETA[A.dtype.to_real().itemsize]
-    largest = norm.max().item()
+    largest = norm.max().item() if has_data(norm) else 0.0
     degree = next((degree for degree, limit in limits.items() if largest <= limit), max(limits))
     halvings = (norm / limits[max(limits)]).clamp(min=1.0).log2().ceil().unsqueeze(-1).unsqueeze(-1)
     X = _rational(A * (-halvings).exp2(), degree)
-    for k in range(int(halvings.max().item())):
+    for k in range(int(halvings.max().item()) if has_data(norm) else 0):
         X = _where(halvings > k, times(X, X), X)
     return _where(finite, X, float("nan"))
 

@@ -11,7 +11,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import Last, Rowwise, opaque
+from ...dispatch.structure import Last, Rowwise, columns, opaque
 from ...dtypes import finfo, int64
 from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes, normalize_dim
@@ -46,7 +46,7 @@ def _factored_shape(A: Shape, B: Shape, LU: Shape, pivots: Shape, of_adjoint: bo
     return product_shape(A, B)
 
 
-@composite(structure=opaque, shape=_factored_shape, grad_name="LinalgSolveExBackward0", method=False)
+@composite(structure=opaque, strides=columns, shape=_factored_shape, grad_name="LinalgSolveExBackward0", method=False)
 def _linalg_solve_factored(A: Tensor, B: Tensor, LU: Tensor, pivots: Tensor, of_adjoint: bool) -> Tensor:
     """X of A X = B, or A^H X = B with *of_adjoint*, by A's factors, which the gradients use again."""
     return _linalg_lu_solve(LU, pivots, B, of_adjoint)
@@ -79,7 +79,9 @@ def _solve_shape(A: Shape, B: Shape) -> tuple[Shape, Shape]:
     return shape, shape[:-2]
 
 
-@composite(dtype=with_info, structure=opaque, shape=_solve_shape, outputs=("result", "info"), method=False)
+@composite(
+    dtype=with_info, structure=opaque, strides=columns, shape=_solve_shape, outputs=("result", "info"), method=False
+)
 def _linalg_solve_ex(A: Tensor, B: Tensor) -> Any:
     """X of A X = B, and the place of the first zero pivot of each matrix (0: none)."""
     LU, pivots, info = _linalg_lu_factor_ex(A.detach(), True)
@@ -155,7 +157,12 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 
 
 @composite(
-    dtype=with_info, structure=Rowwise(Last(2)), shape=lambda A: (A, A[:-2]), outputs=("inverse", "info"), method=False
+    dtype=with_info,
+    structure=Rowwise(Last(2)),
+    strides=columns,
+    shape=lambda A: (A, A[:-2]),
+    outputs=("inverse", "info"),
+    method=False,
 )
 def _linalg_inv_ex(A: Tensor) -> Any:
     """The inverse, and the place of the first zero pivot of each matrix (0: none)."""
@@ -294,6 +301,7 @@ def _lstsq_shape(A: Shape, B: Shape, rcond: float, driver: str) -> tuple[Shape, 
 @composite(
     dtype=_lstsq_types,
     structure=opaque,
+    strides=columns,
     shape=_lstsq_shape,
     outputs=("solution", "rank", "singular_values"),
     method=False,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...dispatch.forward import forward
 from ...dispatch.op import function, gradient, primitive
-from ...dispatch.structure import opaque
+from ...dispatch.structure import columns, opaque
 from ...errors import ShapeError
 from ...layout import Shape
 from ...tensor import Tensor
@@ -26,7 +26,7 @@ def _triangular_shape(A: Shape, B: Shape, upper: bool, adjoint: bool, unitriangu
     return product_shape(A, B)
 
 
-@primitive(structure=opaque, shape=_triangular_shape, method=False)
+@primitive(structure=opaque, strides=columns, shape=_triangular_shape, method=False)
 def _linalg_solve_triangular(A: Tensor, B: Tensor, upper: bool, adjoint: bool, unitriangular: bool) -> Tensor:
     """X of A X = B, or of A^H X = B with *adjoint*, for triangular A. The other triangle is not read, nor is the
     diagonal with *unitriangular*; a 0 on it gives infinities.

@@ -14,7 +14,7 @@ from ...dispatch.promotion import keyed_dtype
 from ...dispatch.structure import pointwise
 from ...dispatch.views import layout_of
 from ...dtypes import DType, of_python
-from ...errors import ArgumentError, ArgumentTypeError, safe_repr
+from ...errors import ArgumentError, ArgumentTypeError, NoData, safe_repr
 from ...history.node import record_copy
 from ...layout import is_contiguous
 from ...memory_formats import (
@@ -23,12 +23,14 @@ from ...memory_formats import (
     channels_last_3d,
     check_format,
     contiguous_format,
+    copy_strides,
     format_strides,
     is_contiguous_in,
     preserve_format,
 )
 from ...state import state
 from ...tensor import Tensor, check_tensor
+from ..shaping.strided import strided_array
 
 Number = bool | int | float | complex
 
@@ -118,10 +120,22 @@ def _to_device(input: Tensor, device: Device) -> Tensor:
     source_type = input._type
     result_type = registry.tensor_type(source_type.dtype, device, source_type.zero_dim)
     backend = result_type.backend
+    if not backend.holds_data:
+        array = strided_array(
+            result_type, input._array.shape, copy_strides(*layout_of(input)[:2], preserve_format, "to")
+        )
+        return _recorded(input, Tensor._of(array, result_type))
     shown = "shared_host_memory" in source_type.backend.capabilities(source_type.device).features
     bring = backend.from_host if shown else backend.adopt
-    array = bring(source_type.backend.to_host(input._array), source_type.dtype, device)
-    out = Tensor._of(array, result_type)
+    try:
+        values = source_type.backend.to_host(input._array)
+    except NoData as error:
+        error.fix = "make the memory with to_empty(device=...) or empty_like, then load or initialise what it holds"
+        raise error.told_by("to", {"input": input}) from None
+    return _recorded(input, Tensor._of(bring(values, source_type.dtype, device), result_type))
+
+
+def _recorded(input: Tensor, out: Tensor) -> Tensor:
     if input._node is not None and state.grad_enabled:
         record_copy(input, out)
     return out

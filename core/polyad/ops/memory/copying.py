@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes
@@ -12,13 +13,13 @@ from ...dispatch.forward import symmetric
 from ...dispatch.inplace import check_writable, take_history, write, wrote
 from ...dispatch.op import composite, function, gradient, method, primitive
 from ...dispatch.overlap import must_wait, share
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import Laid, pointwise, row_major
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import DType
 from ...errors import ArgumentTypeError, DTypeError, ShapeError
 from ...history.node import make_node
-from ...layout import Strides, contiguous_strides, is_contiguous
+from ...layout import Shape, Strides, contiguous_strides, is_contiguous
 from ...memory_formats import (
     MemoryFormat,
     check_format,
@@ -33,7 +34,7 @@ from ..shaping.strided import strided_array
 from .conversion import Number, _cast, to_device
 
 
-@primitive(structure=pointwise, grad_name="CloneBackward0")
+@primitive(structure=pointwise, strides=row_major, grad_name="CloneBackward0")
 def _copy(input: Tensor) -> Tensor:
     """A row-major copy."""
 
@@ -41,7 +42,11 @@ def _copy(input: Tensor) -> Tensor:
 gradient(_copy, input=lambda g: g)
 
 
-@composite(structure=pointwise, grad_name="CloneBackward0", method=False)
+def _given_strides(shape: Shape, operands: Sequence[Laid], strides: Strides) -> Strides:
+    return strides
+
+
+@composite(structure=pointwise, strides=_given_strides, grad_name="CloneBackward0", method=False)
 def _copy_strided(input: Tensor, strides: Strides) -> Tensor:
     """A copy that lies in dense memory with *strides*."""
     type_ = input._type

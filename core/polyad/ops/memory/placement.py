@@ -88,3 +88,9 @@ def is_cuda(tensor: Tensor) -> bool:
 def is_cpu(tensor: Tensor) -> bool:
     """Whether the tensor is on a device of type 'cpu'."""
     return tensor.device.type == "cpu"
+
+
+@prop()
+def is_meta(tensor: Tensor) -> bool:
+    """Whether the tensor has no data: it is on device 'meta'."""
+    return not tensor._type.backend.holds_data

@@ -13,12 +13,13 @@ They have one to three spatial dimensions. Public functions validate and normali
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import affine, multilinear
 from ...dispatch.op import alias, function, gradient, primitive
 from ...dispatch.promotion import promoted
-from ...dispatch.structure import contraction
+from ...dispatch.structure import Contraction
 from ...dtypes import BOOL, bfloat16, float32
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape
@@ -117,14 +118,36 @@ def _weight_grad_shape(
     return (grad[1], input[1] // groups, *kernel)
 
 
-@primitive(dtype=promoted, structure=contraction, shape=_convolved_shape, grad_name="ConvolutionBackward0")
+def _by_results(result: Shape, input: Shape, weight: Shape, *rest: Any) -> int:
+    return math.prod(result) * math.prod(weight[1:])
+
+
+def _by_inputs(result: Shape, input: Shape, weight: Shape, *rest: Any) -> int:
+    return math.prod(input) * math.prod(weight[1:])
+
+
+def _by_gradients(result: Shape, grad: Shape, *rest: Any) -> int:
+    return math.prod(grad) * math.prod(result[1:])
+
+
+@primitive(
+    dtype=promoted,
+    structure=Contraction(products=_by_results),
+    shape=_convolved_shape,
+    grad_name="ConvolutionBackward0",
+)
 def _convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
     """Convolution of (N, C, *spatial) with (O, C / groups, *kernel), plus a number for each result channel."""
 
 
-@primitive(dtype=promoted, structure=contraction, shape=_transposed_shape, grad_name="ConvolutionBackward0")
+@primitive(
+    dtype=promoted,
+    structure=Contraction(products=_by_inputs),
+    shape=_transposed_shape,
+    grad_name="ConvolutionBackward0",
+)
 def _convolution_transposed(
     input: Tensor,
     weight: Tensor,
@@ -140,7 +163,7 @@ def _convolution_transposed(
     """
 
 
-@primitive(dtype=promoted, structure=contraction, shape=_weight_grad_shape)
+@primitive(dtype=promoted, structure=Contraction(products=_by_gradients), shape=_weight_grad_shape)
 def _convolution_weight_grad(
     grad: Tensor, input: Tensor, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:

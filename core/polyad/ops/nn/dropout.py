@@ -13,7 +13,7 @@ from ...dispatch.forward import forward
 from ...dispatch.inplace import check_writable, write
 from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import random
+from ...dispatch.structure import as_operands, random
 from ...dtypes import FLOATING, bool_
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape
@@ -37,7 +37,12 @@ def _with_mask(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 
 @composite(
-    dtype=_with_mask, structure=random, outputs=("out", "kept"), method=False, grad_name="NativeDropoutBackward0"
+    dtype=_with_mask,
+    structure=random,
+    strides=as_operands,
+    outputs=("out", "kept"),
+    method=False,
+    grad_name="NativeDropoutBackward0",
 )
 def _dropout(input: Tensor, p: float, generator: Generator) -> tuple[Tensor, Tensor]:
     """Each element 0 with probability p < 1, else divided by 1 - p; and which ones were kept."""

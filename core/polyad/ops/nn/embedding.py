@@ -14,10 +14,10 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Indexing, contraction, indexing, opaque
 from ...dtypes import INTEGER, int64
-from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError, safe_repr
+from ...errors import ArgumentError, DTypeError, NoData, NotSupported, ShapeError, safe_repr
 from ...history.grad_mode import no_grad
 from ...layout import Shape
-from ...tensor import Tensor, check_room, check_tensor
+from ...tensor import Tensor, check_room, check_tensor, has_data
 from ..creation.factories import _full, arange
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_add, _index_select
@@ -181,6 +181,8 @@ def _check_offsets(op: str, offsets: Any, input: Tensor, include_last: bool) -> 
     offsets = offsets.to(int64)
     if not places:
         return offsets, 0
+    if not has_data(offsets):
+        return (offsets.narrow(0, 0, places - 1), count) if include_last else (offsets, count)
     first_start, end = int(offsets[0].item()), int(offsets[-1].item())
     if first_start != 0:
         raise ShapeError(
@@ -248,7 +250,7 @@ def _bag_starts(bag: Tensor, bags: int) -> tuple[Tensor, Tensor]:
 def _bag_max(weight: Tensor, index: Tensor, bag: Tensor, bags: int) -> Tensor:
     """The largest of the rows ``weight[index]`` in each of *bags*, element by element; 0 for an empty bag."""
     counts, starts = _bag_starts(bag, bags)
-    widest = int(counts.max().item()) if bags else 0
+    widest = (int(counts.max().item()) if has_data(counts) else 1) if bags else 0
     if not widest:
         return weight.new_zeros((bags, weight._array.shape[1]))
     steps = arange(widest, device=index.device)
@@ -352,7 +354,7 @@ def embedding_bag(
     bags = starts._array.shape[0]
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1).narrow(0, 0, end)
     bag = _bags(starts, end)
-    if padding >= 0:
+    if padding >= 0 and has_data(index):
         kept = (index != padding).nonzero().reshape(-1)
         index, bag = index.index_select(0, kept), bag.index_select(0, kept)
         factors = None if factors is None else factors.index_select(0, kept)
@@ -384,6 +386,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             "one_hot: no elements to count classes from", operands={"tensor": tensor}, fix="give num_classes"
         )
     if num_classes == -1:
+        if not has_data(tensor):
+            raise NoData("how many classes there are depends on elements", fix="give num_classes")
         num_classes = max(int(tensor.max().item()), 0) + 1
     outside = (tensor < 0) | (tensor >= num_classes)
     if anywhere(outside):

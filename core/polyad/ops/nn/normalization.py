@@ -17,7 +17,7 @@ from ...dispatch.forward import by_body
 from ...dispatch.modes import may_be_differentiated
 from ...dispatch.op import alias, composite, function, joint_gradient
 from ...dispatch.promotion import Typing
-from ...dispatch.structure import Last, Rowwise, opaque
+from ...dispatch.structure import Last, Rowwise, opaque, row_major
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
 from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape, normalize_dims, normalize_shape
@@ -142,6 +142,7 @@ def _over_batch(ndim: int) -> tuple[int, ...]:
 @composite(
     dtype=_with_statistics("batch_norm"),
     structure=opaque,
+    strides=row_major,
     shape=_of_channels,
     outputs=("out", "mean", "var"),
     method=False,
@@ -201,7 +202,7 @@ def _first_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(dtype=_by_given, structure=opaque, shape=_first_shape, method=False)
+@composite(dtype=_by_given, structure=opaque, strides=row_major, shape=_first_shape, method=False)
 def _batch_norm_by(
     input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
@@ -310,6 +311,7 @@ def _backward_of_rows(
 @composite(
     dtype=_with_statistics("layer_norm"),
     structure=Rowwise(Last("count")),
+    strides=row_major,
     shape=_of_rows,
     outputs=("out", "mean", "var"),
     method=False,
@@ -528,6 +530,7 @@ def _backward_of_rows_once(grad: Shape, input: Shape, weight: Any, inverse: Shap
 @composite(
     dtype=_with_inverse,
     structure=Rowwise(Last("count")),
+    strides=row_major,
     shape=_of_rows_once,
     outputs=("out", "inverse"),
     method=False,

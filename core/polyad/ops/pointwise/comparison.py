@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import as_operands, pointwise
 from ...dtypes import FLOATING
 from ...errors import DTypeError, OptionError, safe_repr
 from ...tensor import Tensor, check_same_device, check_tensor
@@ -80,7 +80,7 @@ def le(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 less_equal = alias("less_equal", le)
 
 
-@composite(dtype=not_complex("gt", comparison), structure=pointwise, inplace=True)
+@composite(dtype=not_complex("gt", comparison), structure=pointwise, strides=as_operands, inplace=True)
 def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the element of *input* is larger. The operator ``>``.
 
@@ -96,7 +96,7 @@ def gt(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = N
 greater = alias("greater", gt)
 
 
-@composite(dtype=not_complex("ge", comparison), structure=pointwise, inplace=True)
+@composite(dtype=not_complex("ge", comparison), structure=pointwise, strides=as_operands, inplace=True)
 def ge(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Whether the element of *input* is larger or equal. The operator ``>=``.
 

@@ -10,7 +10,7 @@ other way round, and a write through either reaches the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...backend.interface import Signature
@@ -19,12 +19,12 @@ from ...dispatch.forward import forward, linear_in, symmetric
 from ...dispatch.inplace import check_writable
 from ...dispatch.op import composite, function, gradient, prop, view
 from ...dispatch.promotion import Typing, promoted_float, to_bool
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import Laid, as_operands, pointwise, row_major
 from ...dispatch.views import layout_of
 from ...dispatch.windows import complex_of_parts
 from ...dtypes import bool_, float16, float32, float64
 from ...errors import DTypeError, ShapeError
-from ...layout import Layout, broadcast_shapes, in_parts, why_not_complex
+from ...layout import Layout, Shape, Strides, broadcast_shapes, in_parts, why_not_complex
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full_like, zeros_like
 from .arithmetic import conjugate
@@ -158,7 +158,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 # ---------------------------------------------------------------------------------------------------- from parts
 
 
-@composite(dtype=_whole, structure=pointwise, method=False)
+@composite(dtype=_whole, structure=pointwise, strides=as_operands, method=False)
 def _complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + imag i: tier 0's allocate and two copies, which broadcast."""
     shape = broadcast_shapes(real._array.shape, imag._array.shape)
@@ -206,7 +206,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _complex(real, imag)
 
 
-@composite(dtype=_whole, structure=pointwise, method=False)
+@composite(dtype=_whole, structure=pointwise, strides=as_operands, method=False)
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs * exp(i angle)."""
     return _complex(abs * angle.cos(), abs * angle.sin())
@@ -238,7 +238,11 @@ def _angle(types: Signature, params: Mapping[str, Any]) -> Typing:
     return Typing((dtype,), (dtype.to_real(),))
 
 
-@composite(dtype=_angle, structure=pointwise)
+def _angle_strides(shape: Shape, operands: Sequence[Laid]) -> Strides:
+    return (row_major if operands[0].dtype.is_complex else as_operands)(shape, operands)
+
+
+@composite(dtype=_angle, structure=pointwise, strides=_angle_strides)
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of each element in the complex plane, in radians: 0 or pi for a real number, nan for nan.
 
@@ -247,7 +251,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.5708, 3.1416])
     """
     if input._type.dtype.is_complex:
-        return atan2(_imag(input), _real(input)).contiguous()
+        return atan2(_imag(input), _real(input))
     return _where(input < 0, math.pi, _where(input == input, 0.0, input))
 
 

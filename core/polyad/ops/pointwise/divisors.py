@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...dispatch.op import composite
 from ...dispatch.promotion import integral_only
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import as_operands, pointwise
 from ...dtypes import iinfo
 from ...tensor import Tensor
 from .arithmetic import _floor_divide, _fmod, _mul
 from .where import _where
 
 
-@composite(dtype=integral_only("gcd", bools=False), structure=pointwise, inplace=True)
+@composite(dtype=integral_only("gcd", bools=False), structure=pointwise, strides=as_operands, inplace=True)
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor; that of 0 and a number is its magnitude, that of 0 and 0 is 0.
 
@@ -30,7 +30,7 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     return abs(a)
 
 
-@composite(dtype=integral_only("lcm", bools=False), structure=pointwise, inplace=True)
+@composite(dtype=integral_only("lcm", bools=False), structure=pointwise, strides=as_operands, inplace=True)
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple, 0 if an operand is 0; it wraps around at the end of the dtype.
 

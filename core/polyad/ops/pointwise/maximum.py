@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, gradient, primitive
 from ...dispatch.promotion import not_complex
-from ...dispatch.structure import pointwise
+from ...dispatch.structure import as_operands, pointwise
 from ...tensor import Tensor
 from .where import _where
 
@@ -65,7 +65,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("fmax"), structure=pointwise)
+@composite(dtype=not_complex("fmax"), structure=pointwise, strides=as_operands)
 def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`maximum`, but of a number and nan the number.
 
@@ -83,7 +83,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("fmin"), structure=pointwise)
+@composite(dtype=not_complex("fmin"), structure=pointwise, strides=as_operands)
 def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`minimum`, but of a number and nan the number.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
-from ...dispatch.structure import contraction
+from ...dispatch.structure import contraction, row_major
 from ...dtypes import BOOL, FLOATING, INTEGER, DType
 from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes
@@ -72,14 +72,14 @@ def _scaled(g: Tensor, by: Number) -> Tensor:
     return g if by == 1 else _mul(g, conjugate(by))
 
 
-@composite(dtype=same_dtype("addmm"), structure=contraction, shape=_addmm_shape, method=False)
+@composite(dtype=same_dtype("addmm"), structure=contraction, strides=row_major, shape=_addmm_shape, method=False)
 def _addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Number, alpha: Number) -> Tensor:
     """beta * input + alpha * mat1 @ mat2."""
     shape = _addmm_shape(input._array.shape, mat1._array.shape, mat2._array.shape, beta, alpha)
     return _sum_of(input, lambda: mm(mat1, mat2), shape, beta, alpha)
 
 
-@composite(dtype=same_dtype("baddbmm"), structure=contraction, shape=_baddbmm_shape, method=False)
+@composite(dtype=same_dtype("baddbmm"), structure=contraction, strides=row_major, shape=_baddbmm_shape, method=False)
 def _baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number, alpha: Number) -> Tensor:
     """beta * input + alpha * batch1 @ batch2."""
     shape = _baddbmm_shape(input._array.shape, batch1._array.shape, batch2._array.shape, beta, alpha)

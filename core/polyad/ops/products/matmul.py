@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import multilinear
 from ...dispatch.op import alias, composite, function, gradient, method, primitive
 from ...dispatch.promotion import promoted
-from ...dispatch.structure import contraction
+from ...dispatch.structure import Contraction, contraction
 from ...errors import ShapeError
 from ...tensor import Tensor, check_tensor
 from ..declaring import shape_rules
@@ -18,7 +19,17 @@ if TYPE_CHECKING:
     from ...layout import Shape
 
 
-@primitive(dtype=promoted, structure=contraction, shape=shape_rules.gemm, grad_name="MmBackward0", title="matmul")
+def _gemm_products(result: Shape, input: Shape, other: Shape, transpose_input: bool, transpose_other: bool) -> int:
+    return math.prod(result) * input[-2 if transpose_input else -1]
+
+
+@primitive(
+    dtype=promoted,
+    structure=Contraction(products=_gemm_products),
+    shape=shape_rules.gemm,
+    grad_name="MmBackward0",
+    title="matmul",
+)
 def _gemm(input: Tensor, other: Tensor, transpose_input: bool, transpose_other: bool) -> Tensor:
     """Batched matrix product of operands with two or more dimensions, either of them transposed in its last two."""
 

@@ -48,5 +48,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     ndim = max(len(left), len(right))
     left, right = (1,) * (ndim - len(left)) + left, (1,) * (ndim - len(right)) + right
     spaced = _reshape(input, tuple([part for size in left for part in (size, 1)]))
+    if len(input._array.shape) < len(other._array.shape):
+        other = other.contiguous()  # no dimension of input says in which order the blocks lie
     blocks = _reshape(other, tuple([part for size in right for part in (1, size)]))
     return owned(_reshape(_mul(spaced, blocks), tuple([a * b for a, b in zip(left, right, strict=True)])))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
-from ...dispatch.structure import random
+from ...dispatch.structure import random, row_major
 from ...dtypes import float64
 from ...errors import ShapeError
 from ...layout import Shape
@@ -58,7 +58,7 @@ def _accepted(
     return result
 
 
-@composite(structure=random, method=False)
+@composite(structure=random, strides=row_major, method=False)
 def _poisson(input: Tensor, generator: Generator) -> Tensor:
     """The numbers of events whose means *input* holds."""
     shape = tuple(input.shape)
@@ -109,7 +109,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _poisson(input, generator_or_default("poisson", generator))
 
 
-@composite(dtype=first, structure=random, method=False)
+@composite(dtype=first, structure=random, strides=row_major, method=False)
 def _binomial(count: Tensor, prob: Tensor, generator: Generator) -> Tensor:
     """The numbers of successes in *count* trials of probability *prob*."""
     shape = tuple(count.shape)

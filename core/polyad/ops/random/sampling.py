@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...backend import registry
 from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, first, keyed_dtype
-from ...dispatch.structure import creation, random
+from ...dispatch.structure import creation, random, row_major
 from ...dispatch.views import layout_of
 from ...dtypes import (
     BOOL,
@@ -68,7 +68,9 @@ def _philox_bits(shape: Shape, seed: int, offset: int, device: Device) -> Tensor
 
 
 def _words(count: int, generator: Generator, device: Device) -> Tensor:
-    return _philox_bits((count,), *generator.take(count), device)
+    # Without data nothing is drawn: what comes after draws the same numbers as if this had not been.
+    drawn = generator.take(count) if registry.get(device.type).holds_data else (0, 0)
+    return _philox_bits((count,), *drawn, device)
 
 
 def _pairs(count: int, generator: Generator, device: Device) -> tuple[Tensor, Tensor]:
@@ -144,7 +146,7 @@ def _probabilities_shape(input: Shape, *rest: Any) -> Shape:
     return input
 
 
-@composite(dtype=first, structure=random, shape=_probabilities_shape, method=False)
+@composite(dtype=first, structure=random, strides=row_major, shape=_probabilities_shape, method=False)
 def _chances_of(input: Tensor, generator: Generator) -> Tensor:
     """1 with the probability that input holds, else 0."""
     dtype = float64 if input.dtype is float64 else float32
@@ -586,4 +588,4 @@ def multinomial(
         return drawn
     # The first to arrive of C exponential clocks are a sample without replacement (Efraimidis and Spirakis 2006).
     clocks = _exponential(shape, 1.0, source, float64, type_.device) / weights
-    return clocks.argsort(-1, stable=True).narrow(-1, 0, num_samples)
+    return clocks.argsort(-1, stable=True).narrow(-1, 0, num_samples).contiguous()

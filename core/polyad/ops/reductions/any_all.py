@@ -16,7 +16,7 @@ from ...dispatch.structure import Reduction
 from ...dtypes import bool_, uint8
 from ...layout import normalize_dims
 from ...state import state
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_tensor, has_data
 from .sums import _sum
 
 if TYPE_CHECKING:
@@ -94,10 +94,12 @@ def anywhere(condition: Tensor) -> bool:
     """Whether *condition* (bool) holds anywhere, also in other samples of a batch that `polyad.func.vmap` maps over.
 
     For checks of arguments, and for loops that go on while an element needs it: what is decided by it must be right for
-    elements of which the condition does not hold, too.
+    elements of which the condition does not hold, too. It holds nowhere in a tensor without elements (device "meta").
     """
     if state.modes:
         return ANYWHERE.through_modes(condition)  # type: ignore[no-any-return]
+    if not has_data(condition):
+        return False
     return bool(_any(condition, tuple(range(condition.ndim)), False).item())
 
 

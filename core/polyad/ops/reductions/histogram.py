@@ -18,7 +18,7 @@ from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, INTEGER, DType, float32, float64, int64
 from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_tensor, has_data
 from ..creation.factories import _arange, _full
 from ..declaring.no_derivative import no_derivative
 from ..declaring.shape_rules import same
@@ -181,6 +181,8 @@ def _check_bins(op: str, bins: Any, operands: Mapping[str, Any]) -> int:
 
 
 def _extent(x: Tensor) -> tuple[float, float]:
+    if not has_data(x):
+        return 0.0, 1.0  # any range has as many bins
     return float(_amin(x, _dims(x), False).item()), float(_amax(x, _dims(x), False).item())
 
 

@@ -17,7 +17,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, not_complex
-from ...dispatch.structure import ALL, Reduction
+from ...dispatch.structure import ALL, Reduction, row_major
 from ...dtypes import int64
 from ...errors import IndexOutOfRange
 from ...layout import normalize_dim
@@ -56,6 +56,7 @@ def _along(op: Callable[..., Any], name: str, input: Tensor, dim: int, keepdim: 
 @composite(
     dtype=not_complex("kthvalue", _with_positions),
     structure=Reduction("dim"),
+    strides=row_major,
     outputs=("values", "indices"),
     method=False,
 )

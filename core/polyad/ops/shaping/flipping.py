@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, primitive
-from ...dispatch.structure import Shaping, shaping
+from ...dispatch.structure import Shaping, as_operands, shaping
 from ...errors import ShapeError
 from ...layout import normalize_dim, normalize_dims, normalize_shape
 from ...tensor import Tensor, check_tensor
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@primitive(structure=Shaping("dims"), shape=same, method=False)
+@primitive(structure=Shaping("dims"), strides=as_operands, shape=same, method=False)
 def _flip(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Reversed along *dims*."""
 

@@ -8,9 +8,9 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import composite, function, gradient, method
 from ...dispatch.structure import Shaping, shaping
 from ...dispatch.views import owned
-from ...errors import ShapeError
+from ...errors import NoData, ShapeError
 from ...layout import Shape, check_sizes, normalize_dim, normalize_shape
-from ...tensor import Tensor, check_room, check_tensor
+from ...tensor import Tensor, check_room, check_tensor, has_data
 from .reshape import _expand, _reshape, _unsqueeze
 
 
@@ -96,8 +96,8 @@ def repeat_interleave(
     """Each element repeated *repeats* times (a number, or a number for each position) along *dim*, or of the flattened
     tensor. With a tensor of counts alone, each position repeated that often.
 
-    *output_size*, the sum of the repeats, is not needed. Raises RuntimeError for negative numbers or as many as there
-    are not positions.
+    *output_size*, the sum of the repeats, is needed on device "meta" alone. Raises RuntimeError for negative numbers or
+    as many as there are not positions.
 
     >>> import polyad
     >>> polyad.repeat_interleave(polyad.tensor([1, 2]), polyad.tensor([1, 3]))
@@ -132,7 +132,12 @@ def repeat_interleave(
     from ..reductions.cumulative import _cumsum
 
     counts = _expand(repeats, (shape[at],)) if repeats.numel() == 1 else repeats
-    numbers = counts.tolist() if counts._array.shape == (shape[at],) and counts.dtype.category == 1 else [-1]
+    fitting = counts._array.shape == (shape[at],) and counts.dtype.category == 1
+    if fitting and not has_data(counts):
+        if output_size is None:
+            raise NoData("how large its result is depends on repeats", fix="give output_size, the sum of repeats")
+        return input.new_empty((*shape[:at], output_size, *shape[at + 1 :]))
+    numbers = counts.tolist() if fitting else [-1]
     if min(numbers, default=0) < 0:
         raise ShapeError(
             f"repeat_interleave: repeats must be {shape[at]} integers of 0 or more",

@@ -86,13 +86,23 @@ def _indices(
     if dtype not in (None, int32, int64):
         raise DTypeError(f"{op}: positions are int32 or int64, not {safe_repr(dtype)}", fix="convert the result")
     where = registry.resolve_device(device)
+    first = diagonal + 1 if lower else diagonal
+    below = _sum_from(first, rows) - _sum_from(first - columns, rows)
     # In each row the columns from *first* on, *count* of them.
-    edge = arange(rows, device=where) + (diagonal + 1 if lower else diagonal)
+    edge = arange(rows, device=where) + first
     count = edge.clamp(0, columns) if lower else columns - edge.clamp(0, columns)
-    at_row = repeat_interleave(arange(rows, device=where), count)
+    at_row = repeat_interleave(
+        arange(rows, device=where), count, output_size=below if lower else rows * columns - below
+    )
     before = count.cumsum(0) - count if lower else count.cumsum(0) - columns
     at_column = arange(at_row.shape[0], device=where) - before.index_select(0, at_row)
     return stack([at_row, at_column]).to(dtype or int64)
+
+
+def _sum_from(first: int, count: int) -> int:
+    """The sum of those of *count* numbers from *first* on that are positive."""
+    last, least = first + count - 1, max(first, 1)
+    return (least + last) * (last - least + 1) // 2 if last >= least else 0
 
 
 @function(method=False)

@@ -14,7 +14,7 @@ from ...backend.interface import Signature
 from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex
-from ...dispatch.structure import Rowwise
+from ...dispatch.structure import Rowwise, as_operands, row_major
 from ...dtypes import int64
 from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
@@ -36,6 +36,7 @@ def _both(shape: Shape, dim: int, descending: bool) -> tuple[Shape, Shape]:
 @primitive(
     dtype=not_complex("sort", _with_positions),
     structure=Rowwise("dim"),
+    strides=as_operands,
     shape=_both,
     outputs=("values", "indices"),
     method=False,
@@ -48,7 +49,7 @@ gradient(_sort, input=lambda g, input_shape, dim, indices: placed(g, input_shape
 forward(_sort, lambda input_t, dim, indices: (_gather(input_t, indices, dim), None))
 
 
-@composite(dtype=not_complex("sort", first), structure=Rowwise("dim"), shape=same, method=False)
+@composite(dtype=not_complex("sort", first), structure=Rowwise("dim"), strides=as_operands, shape=same, method=False)
 def _sorted(input: Tensor, dim: int, descending: bool) -> Tensor:
     """The elements in order along *dim*; nan is largest."""
     values: Tensor = _sort(input, dim, descending)[0]
@@ -111,6 +112,7 @@ def _topk_shape(shape: Shape, k: int, dim: int, largest: bool) -> tuple[Shape, S
 @composite(
     dtype=not_complex("topk", _with_positions),
     structure=Rowwise("dim"),
+    strides=row_major,
     shape=_topk_shape,
     outputs=("values", "indices"),
     method=False,

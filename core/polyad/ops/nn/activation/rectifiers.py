@@ -8,7 +8,7 @@ from ....dispatch.forward import forward, symmetric
 from ....dispatch.inplace import check_writable, write
 from ....dispatch.op import alias, composite, function, gradient, in_place
 from ....dispatch.promotion import Typing
-from ....dispatch.structure import Pointwise, pointwise, random
+from ....dispatch.structure import Pointwise, pointwise, random, row_major
 from ....dtypes import INTEGER
 from ....errors import DTypeError, ShapeError
 from ....random.generator import Generator, default_generator
@@ -187,7 +187,12 @@ def _with_noise(types: Signature, params: Mapping[str, Any]) -> Typing:
 
 
 @composite(
-    dtype=_with_noise, structure=random, outputs=("out", "noise"), method=False, grad_name="RreluWithNoiseBackward0"
+    dtype=_with_noise,
+    structure=random,
+    strides=row_major,
+    outputs=("out", "noise"),
+    method=False,
+    grad_name="RreluWithNoiseBackward0",
 )
 def _rrelu(input: Tensor, lower: float, upper: float, generator: Generator) -> tuple[Tensor, Tensor]:
     """input times noise, which is 1 where input is positive, elsewhere drawn from [lower, upper)."""

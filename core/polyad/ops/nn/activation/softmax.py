@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....dispatch.forward import forward, symmetric
 from ....dispatch.op import alias, composite, function, gradient
-from ....dispatch.structure import Rowwise
+from ....dispatch.structure import Rowwise, row_major
 from ....dtypes import FLOATING, DType
 from ....errors import DTypeError
 from ....layout import normalize_dim
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@composite(dtype=real("softmax"), structure=Rowwise("dim"), shape=same, method=False)
+@composite(dtype=real("softmax"), structure=Rowwise("dim"), strides=row_major, shape=same, method=False)
 def _softmax(input: Tensor, dim: int) -> Tensor:
     """exp(input) over its sum along *dim*, shifted by the largest element so that nothing overflows."""
     powers = exp(_sub(input, input.amax(dim, True)))
@@ -49,7 +49,7 @@ gradient(
 )
 
 
-@composite(dtype=real("log_softmax"), structure=Rowwise("dim"), shape=same, method=False)
+@composite(dtype=real("log_softmax"), structure=Rowwise("dim"), strides=row_major, shape=same, method=False)
 def _log_softmax(input: Tensor, dim: int) -> Tensor:
     """input minus the logarithm of the sum of exp(input) along dim."""
     shifted = _sub(input, input.amax(dim, True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....dispatch.forward import by_body
 from ....dispatch.op import composite, function, gradient
-from ....dispatch.structure import Pointwise
+from ....dispatch.structure import Pointwise, as_operands
 from ....dtypes import FLOATING
 from ....errors import ArgumentError, DTypeError
 from ....tensor import Tensor
@@ -12,7 +12,12 @@ from ..activation.smooth import logsigmoid
 from .reduction import check_fits, check_floating, check_pair, check_same_dtype, first_floating, reduced, reduction_of
 
 
-@composite(dtype=first_floating("binary_cross_entropy"), structure=Pointwise(broadcasts=False), method=False)
+@composite(
+    dtype=first_floating("binary_cross_entropy"),
+    structure=Pointwise(broadcasts=False),
+    strides=as_operands,
+    method=False,
+)
 def _binary_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
     """``-(target * log(input) + (1 - target) * log(1 - input))``, each logarithm at least -100."""
     return (target - 1) * (-input).log1p().clamp(min=-100) - target * input.log().clamp(min=-100)

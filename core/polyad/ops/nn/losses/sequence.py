@@ -11,7 +11,7 @@ from ....dispatch.structure import opaque
 from ....dtypes import INTEGER, bfloat16, float16, float32, int64
 from ....errors import ArgumentTypeError, DTypeError, ShapeError
 from ....layout import Shape
-from ....tensor import Tensor, check_tensor
+from ....tensor import Tensor, check_tensor, has_data
 from ...creation.factories import arange, full, tensor, zeros
 from ...pointwise.exponential import exp
 from ...pointwise.where import _where
@@ -167,7 +167,7 @@ def _lengths(name: str, given: Any, count: int, most: int, device: Any) -> tuple
             raise DTypeError(
                 f"ctc_loss: {name} is {given._type.dtype.name}, not integer", operands={name: given}, fix="use .long()"
             )
-        values = given.reshape(-1).tolist()
+        values = given.reshape(-1).tolist() if has_data(given) else [most, *[0] * (given.numel() - 1)]
     else:
         values = [given] if isinstance(given, int) else list(given)
         if not all(isinstance(value, int) for value in values):

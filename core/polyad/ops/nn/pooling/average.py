@@ -6,12 +6,13 @@ op.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import linear_in
 from ....dispatch.op import alias, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
-from ....dispatch.structure import contraction
+from ....dispatch.structure import Contraction
 from ....dtypes import int64
 from ....errors import ArgumentTypeError, DivisionByZero, DTypeError, ShapeError, safe_repr
 from ....layout import Shape
@@ -52,7 +53,21 @@ def _averaged(types: Signature, params: Mapping[str, Any]) -> Typing:
     return first(types, params)
 
 
-@primitive(dtype=_averaged, structure=contraction, shape=_averaged_shape, method=False, grad_name="AvgPoolBackward0")
+def _by_results(result: Shape, input: Shape, kernel: Sizes, *rest: Any) -> int:
+    return math.prod(result) * math.prod(kernel)
+
+
+def _by_gradients(result: Shape, grad: Shape, size: Sizes, kernel: Sizes, *rest: Any) -> int:
+    return math.prod(grad) * math.prod(kernel)
+
+
+@primitive(
+    dtype=_averaged,
+    structure=Contraction(products=_by_results),
+    shape=_averaged_shape,
+    method=False,
+    grad_name="AvgPoolBackward0",
+)
 def _avg_pool(
     input: Tensor,
     kernel: Sizes,
@@ -68,7 +83,7 @@ def _avg_pool(
     """
 
 
-@primitive(dtype=first, structure=contraction, shape=_spread_shape, method=False)
+@primitive(dtype=first, structure=Contraction(products=_by_gradients), shape=_spread_shape, method=False)
 def _avg_pool_backward(
     grad: Tensor,
     size: Sizes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyad.backend import BackendInfo
+from polyad.backend import BackendInfo, Capabilities
 from polyad.backend.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def polyad_backend_info() -> BackendInfo:
     return BackendInfo(
         name="tier0",
         api_version=(1, 0),
+        capabilities=Capabilities(features=frozenset({"ordered_results"})),  # the host's, which fallback keeps
         install="pip install ./tests/backends/tier0",
         indexed=False,
         description="a device for tests: storage only, every op falls back",
