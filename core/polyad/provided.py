@@ -71,3 +71,6 @@ why_composed: Slot[str] = Slot()
 
 tensor_repr: Slot[str] = Slot()
 """How a tensor is printed."""
+
+reduced: Slot[Any] = Slot()
+"""``Tensor.__reduce_ex__(protocol)``: a tensor as data, for another process."""

@@ -36,7 +36,6 @@ from .errors import (
     DeviceError,
     DTypeError,
     IndexOutOfRange,
-    NotSupported,
     OutOfMemory,
     ShapeError,
     safe_repr,
@@ -598,11 +597,7 @@ class Tensor(TensorMethods):
         return str(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotSupported(
-            "pickle: tensors are not pickled, since reading a pickle can run any code",
-            operands={"self": self},
-            fix="use polyad.save and polyad.load; send tensor.numpy() to another process",
-        )
+        return provided.reduced(self, protocol)
 
     def __copy__(self) -> Tensor:
         out = self._alias(type(self))

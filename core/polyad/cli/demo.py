@@ -12,7 +12,8 @@ __all__ = ["add_parser"]
 
 DESCRIPTION = """\
 Train a small convolutional classifier on real handwriting, show how it learns and what it misreads, save a
-checkpoint after each epoch, and check that the saved model predicts what the trained model does.
+checkpoint after each epoch and now and then within it, and check that the saved model predicts what the trained
+model does.
 """
 
 
@@ -44,6 +45,12 @@ def add_parser(commands: Any) -> None:
         help="go on from a checkpoint (default: the one in the output folder), with its options where none are given",
     )
     parser.add_argument(
+        "--save-every",
+        type=_count,
+        metavar="N",
+        help="write a checkpoint after so many batches of an epoch, too (default: 200)",
+    )
+    parser.add_argument(
         "--output",
         type=Path,
         default=Path("polyad-demo"),
@@ -72,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         root=arguments.root,
         resume=resume,
         output=arguments.output,
+        save_every=arguments.save_every,
     )
     try:
         demo = Demo(options)

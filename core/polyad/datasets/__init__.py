@@ -1,7 +1,8 @@
-"""Real data to train on: handwritten digits that come with polyad, and readers for MNIST and Fashion-MNIST files.
+"""Real data to train on: handwritten digits that come with polyad, readers for MNIST files, folders of pictures.
 
-A dataset here is a :class:`polyad.utils.data.TensorDataset` of (image, label) with the attributes ``images``,
-``labels`` and ``classes``. Nothing is downloaded.
+Datasets that fit into memory are a :class:`polyad.utils.data.TensorDataset` of (image, label) with the attributes
+``images``, ``labels`` and ``classes``; :class:`ImageFolder` reads each picture when it is asked for. Nothing is
+downloaded.
 
 To add a dataset, add a module with a TensorDataset like :class:`Digits`; data may only be bundled with its licence,
 which goes into README.md beside the file.
@@ -9,6 +10,7 @@ which goes into README.md beside the file.
 
 from .digits import Digits
 from .idx import read_idx
+from .images import ImageFolder
 from .mnist import MNIST, FashionMNIST
 
-__all__ = ["MNIST", "Digits", "FashionMNIST", "read_idx"]
+__all__ = ["MNIST", "Digits", "FashionMNIST", "ImageFolder", "read_idx"]

@@ -1,12 +1,17 @@
-"""What the demo saves after each epoch: all that a later run needs to go on as if it had not stopped.
+"""What the demo saves after each epoch, and in the middle of long ones.
+
+It is all that a later run needs to go on as if it had not stopped.
 
 A checkpoint is a dict in a file of :func:`polyad.save`, which replaces the old file whole or not at all:
 
-    demo       the version of this dict, 1
+    demo       the version of this dict, 2
     model      the network's state_dict        optimizer  the optimizer's state_dict
     epoch      epochs finished                 history    their losses, accuracies and seconds
     seed       what the run was seeded with    random     states of the random generators
     args       data, batch_size, lr
+    middle     of an epoch that is not finished: the loader's state_dict, and a tally of losses; else None
+
+Version 1 has no middle.
 """
 
 from __future__ import annotations
@@ -19,10 +24,11 @@ import polyad
 from polyad import Generator, nn
 from polyad.errors import PolyadError, SerializationError
 from polyad.optim import Optimizer
+from polyad.utils.data import DataLoader
 
 __all__ = ["read_checkpoint", "restore", "write_checkpoint"]
 
-VERSION = 1
+VERSION = 2
 _PARTS: dict[str, type] = {
     "model": dict,
     "optimizer": dict,
@@ -43,8 +49,9 @@ def write_checkpoint(
     history: list[dict[str, float]],
     seed: int,
     args: dict[str, Any],
+    middle: dict[str, Any] | None = None,
 ) -> None:
-    """Save the state of a run at the end of an epoch."""
+    """Save the state of a run at the end of an epoch, or in the middle of one."""
     polyad.save(
         {
             "demo": VERSION,
@@ -55,6 +62,7 @@ def write_checkpoint(
             "seed": seed,
             "random": {"default": polyad.get_rng_state(), "shuffling": shuffling.get_state()},
             "args": args,
+            "middle": middle,
         },
         path,
     )
@@ -68,7 +76,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         SerializationError: it is damaged, or something else than a checkpoint of the demo.
     """
     found = polyad.load(path, map_location="cpu")
-    if not isinstance(found, dict) or found.get("demo") != VERSION:
+    if not isinstance(found, dict) or found.get("demo") not in (1, VERSION):
         raise _unfit(path, "is not a checkpoint of polyad demo")
     for part, type_ in _PARTS.items():
         if not isinstance(found.get(part), type_):
@@ -91,6 +99,11 @@ def _wrong_entry(found: dict[str, Any]) -> str:
         return f"the batch size {args.get('batch_size')!r}"
     if not _is_number(args.get("lr")) or args["lr"] <= 0:
         return f"the learning rate {args.get('lr')!r}"
+    middle = found.get("middle")
+    if middle is not None:
+        tally = middle.get("tally") if isinstance(middle, dict) else None
+        if not isinstance(tally, list) or len(tally) != 3 or not all(map(_is_number, tally)) or tally[2] < 1:
+            return "the middle of an epoch without a tally"
     if not 0 <= found["seed"] < 2**63:
         return f"the seed {found['seed']}"
     return ""
@@ -101,7 +114,12 @@ def _is_number(value: Any) -> bool:
 
 
 def restore(
-    checkpoint: dict[str, Any], path: Path, model: nn.Module, optimizer: Optimizer, shuffling: Generator
+    checkpoint: dict[str, Any],
+    path: Path,
+    model: nn.Module,
+    optimizer: Optimizer,
+    shuffling: Generator,
+    loader: DataLoader[Any],
 ) -> None:
     """Put a run's parts into the state that *checkpoint* holds.
 
@@ -117,6 +135,8 @@ def restore(
         optimizer.load_state_dict(checkpoint["optimizer"])
         shuffling.set_state(checkpoint["random"]["shuffling"])
         polyad.set_rng_state(checkpoint["random"]["default"])
+        if checkpoint.get("middle") is not None:
+            loader.load_state_dict(checkpoint["middle"].get("loader"))
     except (PolyadError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise _unfit(path, f"is a checkpoint of another model: {str(error).splitlines()[0]}") from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ from .checkpoint import read_checkpoint, restore, write_checkpoint
 from .curve import can_draw, draw_curve
 from .model import DigitClassifier
 from .screen import Screen
-from .train import accuracy, predict, train_one_epoch
+from .train import Tally, accuracy, predict, train_one_epoch
 
 __all__ = ["Demo", "Interrupted", "Options"]
 
 EPOCHS = {"digits": 10, "fashion-mnist": 1}
 MOST_PICTURES = 8
+SAVE_EVERY = 200
 
 
 @dataclass(slots=True)
@@ -39,6 +41,7 @@ class Options:
 
     Attributes:
         resume: a checkpoint to go on from; True means the checkpoint in the output folder.
+        save_every: batches of an epoch after which a checkpoint is written.
     """
 
     device: str | None = None
@@ -50,6 +53,7 @@ class Options:
     root: Path | None = None
     resume: Path | bool = False
     output: Path = Path("polyad-demo")
+    save_every: int | None = None
 
 
 class Interrupted(Exception):
@@ -84,6 +88,7 @@ class Demo:
         self.batch_size = _first(options.batch_size, args.get("batch_size"), 64)
         self.lr = _first(options.lr, args.get("lr"), 3e-3)
         self.epochs = options.epochs or EPOCHS[self.data]
+        self.save_every = options.save_every or SAVE_EVERY
         self.device = _usable_device(options.device)
         self.train_data, self.held_out = _load_data(self.data, options.root)
         _make_writable(self.output)
@@ -95,8 +100,10 @@ class Demo:
         self.loader = DataLoader(self.train_data, batch_size=self.batch_size, shuffle=True, generator=self.shuffling)
         self.history: list[dict[str, float]] = list(checkpoint.get("history", []))
         self.epochs_before = self.epochs_saved = len(self.history)
+        self.middle: dict[str, Any] | None = checkpoint.get("middle")
+        self.batches_saved = 0
         if resumed_from is not None:
-            restore(checkpoint, resumed_from, self.model, self.optimizer, self.shuffling)
+            restore(checkpoint, resumed_from, self.model, self.optimizer, self.shuffling, self.loader)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.lr
 
@@ -139,7 +146,8 @@ class Demo:
         )
         screen.fact("checkpoint", str(self.path))
         if self.resumed_from is not None:
-            screen.fact("resumed", f"after epoch {self.epochs_before}, from {self.resumed_from}")
+            batch = f", batch {self.middle['loader']['batches']} of the next" if self.middle else ""
+            screen.fact("resumed", f"after epoch {self.epochs_before}{batch}, from {self.resumed_from}")
 
     def train(self, screen: Screen) -> None:
         with polyad.lint():  # says so if the loop is edited and a step of it forgotten
@@ -160,10 +168,13 @@ class Demo:
         for epoch in range(self.epochs_before + 1, self.epochs + 1):
             start = time.perf_counter()
             before = self._state()
+            tally = Tally(*(self.middle or {}).get("tally", ()))
+            self.middle = None
             try:
-                with screen.progress(epoch, self.epochs, len(self.loader)) as after_batch:
+                with screen.progress(epoch, self.epochs, len(self.loader)) as advance:
+                    after_batch = self._after_batch(advance, tally)
                     loss, train_accuracy = train_one_epoch(
-                        self.model, self.loader, self.optimizer, self.device, after_batch
+                        self.model, self.loader, self.optimizer, self.device, after_batch, tally
                     )
                     predictions = predict(self.model, self.held_out.images, self.device)
             except NonFiniteError as error:
@@ -180,16 +191,32 @@ class Demo:
             self._save()
             screen.epoch_row(entry, is_best)
 
+    def _after_batch(self, advance: Callable[[], None], tally: Tally) -> Callable[[], None]:
+        """What is done after each batch: the bar goes on, and now and then a checkpoint is written."""
+        batches = 0
+
+        def after_batch() -> None:
+            nonlocal batches
+            advance()
+            batches += 1
+            if batches % self.save_every == 0:
+                state = self.loader.state_dict()
+                self._save({"loader": state, "tally": [tally.loss, tally.right, tally.seen]})
+                self.batches_saved = state["batches"]
+
+        return after_batch
+
     def _state(self) -> tuple[Any, ...]:
         """A copy of all that an epoch depends on."""
         parts = copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-        return (*parts, self.shuffling.get_state(), polyad.get_rng_state())
+        return (*parts, self.loader.state_dict(), self.shuffling.get_state(), polyad.get_rng_state())
 
     def _explained(self, error: NonFiniteError, epoch: int, before: tuple[Any, ...]) -> NonFiniteError:
         """*error* with the op that made the first NaN or infinity: the epoch is run again, looking at every result."""
-        model, optimizer, shuffling, default = before
+        model, optimizer, loader, shuffling, default = before
         self.model.load_state_dict(model)
         self.optimizer.load_state_dict(optimizer)
+        self.loader.load_state_dict(loader)
         self.shuffling.set_state(shuffling)
         polyad.set_rng_state(default)
         notes = {}
@@ -208,15 +235,18 @@ class Demo:
             fix=f"take shorter steps: a smaller --lr than {self.lr:g}",
         )
 
-    def _save(self) -> None:
+    def _save(self, middle: dict[str, Any] | None = None) -> None:
         args = {"data": self.data, "batch_size": self.batch_size, "lr": self.lr}
         before = self._file_on_disk()
         try:
-            write_checkpoint(self.path, self.model, self.optimizer, self.shuffling, self.history, self.seed, args)
+            write_checkpoint(
+                self.path, self.model, self.optimizer, self.shuffling, self.history, self.seed, args, middle
+            )
         finally:
             # Ctrl-C may come when the new file is in its place already.
             if self._file_on_disk() != before:
                 self.epochs_saved = len(self.history)
+                self.batches_saved = 0
 
     def _file_on_disk(self) -> tuple[int, int] | None:
         """What tells the checkpoint's file from the file that replaces it; None if there is none."""
@@ -228,6 +258,11 @@ class Demo:
 
     def what_is_safe(self) -> str:
         """What a run that is stopped now leaves on the disk."""
+        if self.batches_saved:
+            return (
+                f"The checkpoint of epoch {self.epochs_saved + 1}, batch {self.batches_saved} is safe in {self.path}; "
+                "go on with --resume."
+            )
         if self.epochs_saved > self.epochs_before:
             return f"The checkpoint of epoch {self.epochs_saved} is safe in {self.path}; go on with --resume."
         if self.path.exists():

@@ -10,13 +10,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import polyad
 from polyad import Tensor, nn
 from polyad.errors import NonFiniteError
 from polyad.optim import Optimizer
 
-__all__ = ["accuracy", "predict", "train_one_epoch"]
+__all__ = ["Tally", "accuracy", "predict", "train_one_epoch"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What an epoch has come to so far: the sum of losses, the images that were right, the images that were seen."""
+
+    loss: float = 0.0
+    right: int = 0
+    seen: int = 0
 
 
 def train_one_epoch(
@@ -25,13 +35,16 @@ def train_one_epoch(
     optimizer: Optimizer,
     device: polyad.device,
     after_batch: Callable[[], None] = lambda: None,
+    tally: Tally | None = None,
 ) -> tuple[float, float]:
     """Show the model every image once; return the mean loss and the share of images it got right on the way.
+
+    *tally* counts along; that of an epoch that was stopped in its middle lets it be resumed there.
 
     Raises NonFiniteError when the loss is no longer a finite number: from then on nothing is learned.
     """
     loss_function = nn.CrossEntropyLoss()
-    total_loss, right, seen = 0.0, 0, 0
+    tally = tally or Tally()
 
     model.train()
     for number, (images, labels) in enumerate(loader, 1):
@@ -46,12 +59,12 @@ def train_one_epoch(
         value = loss.item()
         if not math.isfinite(value):
             raise NonFiniteError(f"training: the loss of batch {number} is {value}", fix="train with a smaller step")
-        total_loss += value * len(labels)
-        right += int((scores.argmax(1) == labels).sum().item())
-        seen += len(labels)
+        tally.loss += value * len(labels)
+        tally.right += int((scores.argmax(1) == labels).sum().item())
+        tally.seen += len(labels)
         after_batch()
 
-    return total_loss / seen, right / seen
+    return tally.loss / tally.seen, tally.right / tally.seen
 
 
 @polyad.no_grad()

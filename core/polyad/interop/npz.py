@@ -25,11 +25,12 @@ from ..layout import is_addressable
 from ..tensor import Tensor
 from .numpy import from_numpy
 
-__all__ = ["read_npz"]
+__all__ = ["arrays_of", "is_archive_of_arrays", "read_npz"]
 
 MOST_MEMBERS = 10_000
 DIRECTORY_ENTRY = b"PK\1\2"
 LONGEST_HEADER = 10_000
+LONGEST_NAME = 1 << 16
 
 _FIELD = re.compile(
     r"\s*(?:'descr'\s*:\s*'(?P<descr>[<>|=][a-z][0-9]{1,2})'"
@@ -51,18 +52,31 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, Tensor]:
             hundred times its size and 64 MiB.
     """
     with opened(path, "read_npz") as stream:
-        size, entries = _measured(stream)
-        try:
-            return _arrays(stream, size, entries)
-        except (
-            _Unfit, ValueError, TypeError, EOFError, RuntimeError, OverflowError, OSError, struct.error,
-            zipfile.BadZipFile, zlib.error,
-        ) as error:  # fmt: skip
-            # OSError too: the disk has given all of the file before; zipfile seeks to where records say.
-            raise SerializationError(
-                f"read_npz: {os.fspath(path)} cannot be read as an archive of arrays: {error}",
-                fix="write it with numpy.savez or numpy.savez_compressed, from arrays of numbers",
-            ) from error
+        return arrays_of(stream, os.fspath(path), "read_npz")
+
+
+def arrays_of(stream: IO[bytes], name: str, op: str = "load") -> dict[str, Tensor]:
+    """What `read_npz` gives, of an open file; *name* and *op* are for errors."""
+    size, entries = _measured(stream)
+    try:
+        return _arrays(stream, size, entries)
+    except (
+        _Unfit, ValueError, TypeError, EOFError, RuntimeError, OverflowError, OSError, struct.error,
+        zipfile.BadZipFile, zlib.error,
+    ) as error:  # fmt: skip
+        # OSError too: the disk has given all of the file before; zipfile seeks to where records say.
+        raise SerializationError(
+            f"{op}: {name} cannot be read as an archive of arrays: {error}",
+            fix="write it with numpy.savez or numpy.savez_compressed, from arrays of numbers",
+        ) from error
+
+
+def is_archive_of_arrays(stream: IO[bytes]) -> bool:
+    """Whether the zip archive's first member is called as NumPy's are; the stream stays at its beginning."""
+    begin = stream.read(30 + LONGEST_NAME)
+    stream.seek(0)
+    size = int.from_bytes(begin[26:28], "little")
+    return begin[:4] == b"PK\3\4" and begin[30 : 30 + size].endswith(b".npy")
 
 
 def _measured(stream: IO[bytes]) -> tuple[int, int]:

@@ -148,6 +148,17 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def room(size: int) -> memoryview:
+    """Memory of *size* bytes to be written to; what is in it is not said."""
+    return memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]
+
+
+def flat_array(data: Any, dtype: DType) -> Tensor:
+    """A 1-d CPU tensor over bytes that may be written to; over a copy where they do not lie as *dtype* should."""
+    array = np.frombuffer(data, numpy_dtype(dtype))
+    return from_numpy(array if array.flags.aligned and array.flags.writeable else array.copy())
+
+
 def to_numpy(tensor: Tensor, force: bool) -> np.ndarray[Any, Any]:
     """See ``Tensor.numpy``."""
     if tensor.requires_grad and state.grad_enabled and not force:

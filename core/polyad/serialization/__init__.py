@@ -1,43 +1,74 @@
-"""save and load: nested Python data and tensors in a file, without pickle.
+"""save and load: nested Python data and tensors in a file, without running what a file says.
 
 Loading runs no code that a file could choose, checks everything before it returns anything, and saving never leaves
-half a file. `polyad.serialization.container` describes the bytes (a safetensors file),
-`polyad.serialization.structure` what may be saved.
+half a file.
+
+container.py   the bytes of a file of `save`, which is a safetensors file
+structure.py   what may be saved, and how it is written in that file's metadata
+keys.py        keys of dicts that a file may have
+source.py      a file's bytes: read, or mapped into memory
+shards.py      tensors in several files with an index
+manager.py     checkpoints of a run in a folder
+pytorch.py     PyTorch's files, by
+pickles.py     pickles read as data, and
+zips.py        archives whose members are not packed
+gguf.py        models of llama.cpp
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
 from ..device import Device
-from ..errors import ArgumentTypeError, BackendError, BackendUnavailable, DeviceError, SerializationError
-from ..files import opened, replacing
-from ..interop.numpy import frombuffer
+from ..errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BackendError,
+    BackendUnavailable,
+    DeviceError,
+    SerializationError,
+)
+from ..files import checked_path, opened, replacing
+from ..files.json_text import LONGEST
+from ..interop.npz import arrays_of, is_archive_of_arrays
+from ..interop.numpy import flat_array
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
-from .container import Blob, read_container, write_container
-from .structure import decode, encode
+from .container import Blob, Contents, contents_of, read_container, write_container
+from .gguf import read_gguf
+from .manager import CheckpointManager
+from .pytorch import MAGIC, read_legacy, read_zip
+from .shards import INDEX, checked_limit, read_index, write_shards
+from .source import Source
+from .structure import contents_of_tensors, decode, encode, named_tensors, register_dataclass
 
-__all__ = ["load", "save"]
+__all__ = ["CheckpointManager", "load", "register_dataclass", "save"]
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | None
 
 
-def save(obj: Any, f: FileLike) -> None:
+def save(obj: Any, f: FileLike, *, format: str = "polyad", max_shard_size: int | str | None = None) -> None:
     """Save *obj* to a file, whole or not at all.
 
     What can be saved: None, bool, int, float, complex, str, bytes, list, tuple, dict, OrderedDict, `Size`, dtype,
-    device, tensors, parameters and buffers, nested as you like. Tensors that share memory still do after loading. The
-    file is a safetensors file; tensors are named in it by where they are in *obj*: ``model.0.weight``.
+    device, `Generator`, dataclasses that `register_dataclass` was told of, tensors, parameters and buffers, nested as
+    you like. Tensors that share memory still do after loading. The file is a safetensors file; tensors are named in it
+    by where they are in *obj*: ``model.0.weight``.
 
     Args:
         f: a path, whose old file stays until the new file is complete; or a binary file object with ``write``.
+        format: "polyad"; or "safetensors", for other programs: *obj* is then a dict of tensors by name, each of which
+            is written by itself.
+        max_shard_size: with format "safetensors", the most bytes of tensors that a file gets, such as "5GB". More are
+            divided into files beside *f*, with an index *f*``.index.json``, which `load` takes.
 
     Raises:
         TypeError: an object of another type in *obj*; the message says where. Or an *f* that is neither path nor file.
+        ValueError: an unknown format, or a max_shard_size that is no size.
         PermissionError, FileNotFoundError, OSError: a path that cannot be written.
 
     >>> import io, polyad
@@ -47,7 +78,33 @@ def save(obj: Any, f: FileLike) -> None:
     >>> polyad.load(file)["epoch"]
     4
     """
-    contents = encode(obj)
+    if format == "safetensors":
+        _save_tensors(named_tensors(obj), f, max_shard_size)
+        return
+    if format != "polyad":
+        raise ArgumentError(f"save: format is {format!r}", fix='pass "polyad" or "safetensors"')
+    if max_shard_size is not None:
+        raise ArgumentError(
+            "save: max_shard_size goes with format='safetensors'", fix="pass both, for a dict of tensors"
+        )
+    _write(encode(obj), f)
+
+
+def _save_tensors(tensors: dict[str, Tensor], f: FileLike, max_shard_size: int | str | None) -> None:
+    if max_shard_size is None:
+        _write(contents_of_tensors(tensors), f)
+        return
+    limit = checked_limit(max_shard_size)
+    if not isinstance(f, str | os.PathLike):
+        raise ArgumentTypeError("save: files of a sharded model need a path", fix="pass a path as f")
+
+    def write(path: os.PathLike[str], names: list[str]) -> None:
+        _write(contents_of_tensors({name: tensors[name] for name in names}), path)
+
+    write_shards(f, {name: tensor.nbytes for name, tensor in tensors.items()}, limit, write)
+
+
+def _write(contents: Contents, f: FileLike) -> None:
     if isinstance(f, str | os.PathLike):
         with replacing(f, "save") as stream:
             write_container(stream, contents)
@@ -62,19 +119,34 @@ def save(obj: Any, f: FileLike) -> None:
         raise _not_a_file("save", f, "write")
 
 
-def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = True) -> Any:
-    """Load what `save` wrote; or, from any other safetensors file, a dict of its tensors.
+def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = True, mmap: bool = False) -> Any:
+    """Load what `save` wrote, or a file of another program. No file can run code.
 
-    The file is checked from end to end (structure, sizes, checksums) before anything is returned. No file can run code.
+    ===============  =================================================================================================
+    file             what is loaded
+    ===============  =================================================================================================
+    of `save`        the object
+    safetensors      a dict of its tensors; of an index ``*.index.json``, those of all the files that it names
+    of PyTorch       the object, if it is data: ``.pt``, ``.pth``, ``.bin``, zip archives and older files
+    .npz of NumPy    a dict of its arrays as tensors
+    GGUF             a dict of its tensors; quantised ones (Q4_0 to Q8_0, Q2_K to Q6_K) as float32
+    ===============  =================================================================================================
+
+    The format is seen from the file's beginning, not from its name. The file is checked from end to end (structure,
+    sizes, checksums) before anything is returned.
 
     Args:
-        f: a path, or a binary file object with ``read``, from which just the saved bytes are taken.
+        f: a path, or a binary file object with ``read``, from which just the saved bytes are taken; of formats other
+            than safetensors, all.
         map_location: where tensors go. None: the device they were saved on. A device or its name: there. A dict: the
             value for the saved device's name, None's rule for names it lacks. A function ``(tensor, name)``: it gets
             each array as a 1-d tensor on the CPU with the saved device's name, and returns that tensor where it
             belongs, a device, or None.
         weights_only: accepted for code written for PyTorch; it makes no difference, since no file can hold more
             than data.
+        mmap: show the file's memory, and do not read it before it is used. *f* is a path then. What is written to the
+            tensors does not reach the file; the file must not be changed meanwhile. Checksums of the data are not
+            looked at, since that would read all of it.
 
     Raises:
         RuntimeError (SerializationError): a file that is damaged, cut off, hostile, or in another format.
@@ -82,29 +154,61 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
         FileNotFoundError, PermissionError, OSError: a path that cannot be read.
     """
     if isinstance(f, str | os.PathLike):
-        source = os.fspath(f)
-        with opened(f, "load") as stream:
-            contents = read_container(stream, _size_left(stream), source)
-    elif hasattr(f, "read"):
-        source = str(getattr(f, "name", "the file object"))
-        contents = read_container(f, None, source)
-    else:
+        path = checked_path(f, "load")
+        place = _placer(map_location, path)
+        if path.endswith(INDEX):
+            return read_index(path, lambda part: load(part, map_location, mmap=mmap))
+        with opened(path, "load") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return _load_stream(stream, path, place)
+            return _load_whole(Source.of_file(path, stream, bool(mmap)), place)
+    if not hasattr(f, "read"):
         raise _not_a_file("load", f, "read")
-    return decode(contents, _placer(map_location, source), _flat, source)
+    source = str(getattr(f, "name", "the file object"))
+    if mmap:
+        raise ArgumentTypeError("load: mmap=True needs the path of a file", fix="pass the path as f")
+    return _load_stream(f, source, _placer(map_location, source))
 
 
-def _size_left(stream: IO[bytes]) -> int | None:
-    """Bytes to the end of a regular file; None for pipes and devices, which do not know."""
-    import stat
+def _load_stream(stream: IO[bytes], name: str, place: Callable[[Tensor, str], Tensor]) -> Any:
+    begin = stream.read(8)
+    if len(begin) == 8 and isinstance(begin, bytes | bytearray):
+        # A file that has ended after 8 bytes is told so by what reads it.
+        begin += stream.read(1)
+        if _is_of_others(begin):
+            return _load_whole(Source.of_memory(name, begin + stream.read()), place)
+    return decode(read_container(stream, name, begin), place, _flat, name)
 
-    status = os.fstat(stream.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+def _load_whole(source: Source, place: Callable[[Tensor, str], Tensor]) -> Any:
+    begin = bytes(source.read(0, min(9, source.size), "the file"))
+    if not _is_of_others(begin):
+        return decode(contents_of(source), place, _flat, source.name, source.mapped)
+    if begin.startswith(b"GGUF"):
+        return read_gguf(source, place, _flat)
+    if begin.startswith(b"PK"):
+        stream = source.stream()
+        if is_archive_of_arrays(stream):
+            return {name: place(tensor, "cpu") for name, tensor in arrays_of(stream, source.name).items()}
+        return read_zip(source, place, _flat)
+    return read_legacy(source, place, _flat)
+
+
+_LEGACY = b"\x8a\n" + MAGIC.to_bytes(10, "little")[:5]
+_FRAME = b"\x95"
+
+
+def _is_of_others(begin: bytes) -> bool:
+    """Whether a file that begins so is in a format that is no container: their beginnings are no length of a header."""
+    if begin[:1] == b"\x80" and begin[1:2] in (b"\2", b"\3", b"\4", b"\5"):
+        return begin[2:9] == _LEGACY or (begin[2:3] == _FRAME and int.from_bytes(begin[:8], "little") > LONGEST)
+    return begin.startswith((b"PK\3\4", b"GGUF"))
 
 
 def _flat(blob: Blob) -> Tensor:
     if len(blob.data) == 0:
         return empty(0, dtype=blob.dtype, device="cpu")
-    return frombuffer(blob.data, dtype=blob.dtype)
+    return flat_array(blob.data, blob.dtype)
 
 
 def _placer(map_location: MapLocation, source: str) -> Callable[[Tensor, str], Tensor]:

@@ -26,8 +26,9 @@ from .. import dtypes
 from ..errors import SerializationError
 from ..files.json_text import LONGEST, excess, parsed
 from ..layout import is_addressable
+from .source import Source, damaged, of_each
 
-__all__ = ["Blob", "Contents", "damaged", "read_container", "write_container"]
+__all__ = ["Blob", "Contents", "contents_of", "damaged", "header_length", "read_container", "write_container"]
 
 METADATA = "__metadata__"
 CHUNK = 1 << 24
@@ -48,7 +49,7 @@ DTYPE_TO_CODE = {
 CODE_TO_DTYPE = {code: dtype for dtype, code in DTYPE_TO_CODE.items()}
 
 FOREIGN = {
-    b"PK\x03\x04": "a PyTorch file or another zip archive",
+    b"PK\x05\x06": "an empty zip archive",
     b"\x80\x02": "a Python pickle",
     b"\x80\x04": "a Python pickle",
     b"\x80\x05": "a Python pickle",
@@ -75,18 +76,13 @@ class Contents:
     metadata: dict[str, str]
 
 
-def damaged(source: str, what: str, fix: str | None = None) -> SerializationError:
-    """The error for a file that is not what it should be."""
-    return SerializationError(
-        f"load: {source} {what}", fix=fix or "use another copy: the file is damaged, or polyad.save did not write it"
-    )
-
-
 def write_container(stream: IO[bytes], contents: Contents) -> None:
     """Write *contents* to a binary *stream*. The caller vouches for shapes that agree with the data."""
     header: dict[str, Any] = {METADATA: contents.metadata}
     end = 0
-    for name, blob in contents.blobs.items():
+    # The widest elements first: so each array begins at a multiple of its elements' size, and can be mapped.
+    blobs = dict(sorted(contents.blobs.items(), key=lambda item: -_width(item[1].dtype)))
+    for name, blob in blobs.items():
         begin, end = end, end + len(blob.data)
         dtype, shape = blob.dtype, blob.shape
         if dtype not in DTYPE_TO_CODE:  # complex128
@@ -96,8 +92,13 @@ def write_container(stream: IO[bytes], contents: Contents) -> None:
     text += b" " * (-len(text) % 8)
     check_size(text)
     stream.write(len(text).to_bytes(8, "little") + text)
-    for blob in contents.blobs.values():
+    for blob in blobs.values():
         stream.write(swapped(blob.data, blob.dtype))
+
+
+def _width(dtype: dtypes.DType) -> int:
+    """Bytes of an element that is read or written at once."""
+    return dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
 
 
 def check_size(text: bytes) -> None:
@@ -110,25 +111,62 @@ def check_size(text: bytes) -> None:
         )
 
 
-def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents:
-    """Read everything from a binary *stream*.
+def read_container(stream: IO[bytes], source: str, begin: bytes = b"") -> Contents:
+    """Read just the container's bytes from a binary *stream*, which may have more behind them.
 
     Args:
-        size: how many bytes there are from here to the end, where that is known; the file must fill them exactly.
         source: what to call the file in errors.
+        begin: what was read of it already, at most 9 bytes.
 
     Raises:
         SerializationError: whatever is wrong with it.
     """
-    prefix = stream.read(8)
-    if not isinstance(prefix, bytes | bytearray):
+    length = header_length(begin, source)
+    header = bytes(_read_exactly(stream, length - len(begin) + 8, source, "the header", begin[8:]))
+    entries, metadata = _checked_header(header, source)
+    blobs = {}
+    for name, (dtype, shape, begin_at, end) in entries.items():
+        data = _read_exactly(stream, end - begin_at, source, f"tensor {name!r}")
+        blobs[name] = Blob(dtype, shape, swapped(data, dtype))
+    return Contents(blobs, metadata)
+
+
+def contents_of(source: Source) -> Contents:
+    """The container that fills *source* from end to end.
+
+    Raises:
+        SerializationError: whatever is wrong with it.
+    """
+    length = header_length(bytes(source.read(0, min(9, source.size), "the file")), source.name)
+    header = bytes(source.read(8, length, "the header"))
+    entries, metadata = _checked_header(header, source.name)
+    total = 8 + length + max((end for *_, end in entries.values()), default=0)
+    if source.size != total:
+        state = "is truncated" if source.size < total else "has more data than its header says"
+        raise damaged(source.name, f"{state}: {source.size} bytes, and {total} are described")
+
+    def blob(item: tuple[str, tuple[dtypes.DType, tuple[int, ...], int, int]]) -> Blob:
+        name, (dtype, shape, begin, end) = item
+        return Blob(dtype, shape, swapped(source.data(8 + length + begin, end - begin, f"tensor {name!r}"), dtype))
+
+    blobs = of_each(blob, entries.items(), 0 if source.mapped else total)
+    return Contents(dict(zip(entries, blobs, strict=True)), metadata)
+
+
+def header_length(begin: bytes, source: str) -> int:
+    """The length of the header, from the file's first 9 bytes.
+
+    Raises:
+        SerializationError: the file does not begin as a container does.
+    """
+    if not isinstance(begin, bytes | bytearray):
         raise damaged(source, "gives text, not bytes", fix='open it with mode "rb"')
-    if len(prefix) < 8:
-        raise damaged(source, f"ends after {len(prefix)} bytes")
-    length = int.from_bytes(prefix, "little")
-    if length > LONGEST or (brace := stream.read(1)) != b"{":
+    if len(begin) < 8:
+        raise damaged(source, f"ends after {len(begin)} bytes")
+    length = int.from_bytes(begin[:8], "little")
+    if length > LONGEST or begin[8:] != b"{":
         # Looked at only now: a header's length may look like another format's first bytes.
-        format_ = next((format_ for magic, format_ in FOREIGN.items() if prefix.startswith(magic)), None)
+        format_ = next((format_ for magic, format_ in FOREIGN.items() if begin.startswith(magic)), None)
         if format_ is None:
             raise damaged(source, "does not begin as a polyad or safetensors file does")
         raise damaged(
@@ -136,25 +174,22 @@ def read_container(stream: IO[bytes], size: int | None, source: str) -> Contents
             f"is {format_}, which polyad.load does not read",
             fix="convert it with the program that wrote it: tensors of other libraries come in as safetensors files",
         )
-    header = _parsed(bytes(_read_exactly(stream, length - 1, source, "the header", brace)), source)
+    return length
+
+
+def _checked_header(
+    text: bytes, source: str
+) -> tuple[dict[str, tuple[dtypes.DType, tuple[int, ...], int, int]], dict[str, str]]:
+    header = _parsed(text, source)
     metadata = header.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise damaged(source, f"has {METADATA} that is not text")
-    entries = _checked_entries(header, source)
-    total = max((end for *_, end in entries.values()), default=0)
-    if size is not None and size != 8 + length + total:
-        state = "is truncated" if size < 8 + length + total else "has more data than its header says"
-        raise damaged(source, f"{state}: {size} bytes, and {8 + length + total} are described")
-    blobs = {}
-    for name, (dtype, shape, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
-        data = _read_exactly(stream, end - begin, source, f"tensor {name!r}")
-        blobs[name] = Blob(dtype, shape, swapped(data, dtype))
-    return Contents(blobs, metadata)
+    return _checked_entries(header, source), metadata
 
 
 def swapped(data: Any, dtype: dtypes.DType) -> Any:
     """Data turned from little-endian into this machine's byte order, or back: on most machines, the data itself."""
-    width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    width = _width(dtype)
     if sys.byteorder == "little" or width == 1:
         return data
     result = bytearray(len(data))
@@ -192,7 +227,8 @@ def _checked_entries(
             raise damaged(source, f"gives tensor {name!r} of shape {tuple(shape)} {offsets[1] - offsets[0]} bytes")
         entries[name] = (dtype, tuple(shape), offsets[0], offsets[1])
     expected = 0
-    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda entry: entry[1][2:]):
+    entries = dict(sorted(entries.items(), key=lambda entry: entry[1][2:]))
+    for name, (_, _, begin, end) in entries.items():
         if begin != expected:
             overlap = "overlaps another" if begin < expected else "leaves a gap before it"
             raise damaged(source, f"has tensor {name!r} at bytes {begin} to {end}, which {overlap}")

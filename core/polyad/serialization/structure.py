@@ -5,7 +5,7 @@ tag to payload, where it has not: ``{"tuple": [1, 2]}``. A tensor is ``{"tensor"
 "strides": ..., "offset": ..., "requires_grad": ...}}``: a view of the array of that name. The text goes into the file's
 metadata:
 
-    polyad          {"version": [1, 0], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
+    polyad          {"version": [1, 2], "object": value, "arrays": {name: {"dtype", "device", "crc32"}}}
     polyad.crc32    the checksum of that text
 
 Invariants: only the exact types in `_ENCODERS` are written, so that what is read has the type of what was saved;
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import dataclasses
 import json
 import math
 import zlib
@@ -31,17 +32,19 @@ from typing import Any
 
 from .. import dtypes
 from ..device import Device
-from ..errors import ArgumentTypeError, SerializationError
+from ..errors import ArgumentError, ArgumentTypeError, SerializationError
 from ..files import parsed
 from ..layout import Size, contiguous_strides, is_addressable, is_contiguous
 from ..nn.parameter import Buffer, Parameter
+from ..random.generator import Generator
 from ..tensor import Tensor
 from .container import METADATA, Blob, Contents, are_counts, check_size, damaged, swapped
 from .keys import Keys
+from .source import of_each
 
-__all__ = ["LoadDevice", "decode", "encode"]
+__all__ = ["LoadDevice", "contents_of_tensors", "decode", "encode", "named_tensors", "register_dataclass"]
 
-VERSION = (1, 1)
+VERSION = (1, 2)
 DEEPEST = 100
 
 Path = tuple[Any, ...]
@@ -64,14 +67,56 @@ def encode(value: Any) -> Contents:
     encoder = _Encoder()
     tree = encoder.encode(value, ())
     arrays = encoder.arrays()
+    checksums = _checksums([blob for blob, _ in arrays.values()])
     about = {
-        name: {"dtype": blob.dtype.name, "device": device, "crc32": zlib.crc32(swapped(blob.data, blob.dtype))}
-        for name, (blob, device) in arrays.items()
+        name: {"dtype": blob.dtype.name, "device": device, "crc32": checksum}
+        for (name, (blob, device)), checksum in zip(arrays.items(), checksums, strict=True)
     }
     text = json.dumps({"version": VERSION, "object": tree, "arrays": about}, separators=(",", ":"), allow_nan=False)
     check_size(text.encode("ascii"))
     metadata = {"polyad": text, "polyad.crc32": str(zlib.crc32(text.encode("ascii")))}
     return Contents({name: blob for name, (blob, _) in arrays.items()}, metadata)
+
+
+def _checksums(blobs: list[Blob]) -> list[int]:
+    def checksum(blob: Blob) -> int:
+        return zlib.crc32(swapped(blob.data, blob.dtype))
+
+    return of_each(checksum, blobs, sum(len(blob.data) for blob in blobs))
+
+
+def named_tensors(value: Any) -> dict[str, Tensor]:
+    """*value*, if it is a dict of tensors by name.
+
+    Raises TypeError otherwise.
+    """
+    if not isinstance(value, dict):
+        raise ArgumentTypeError(
+            f"save: format 'safetensors' holds tensors by name, and the object is {type(value).__name__}",
+            fix="pass a dict, such as model.state_dict(), or leave format out",
+        )
+    for name, tensor in value.items():
+        if type(name) is not str or not isinstance(tensor, Tensor):
+            raise ArgumentTypeError(
+                f"save: format 'safetensors' holds tensors by name, and {_where((name,))} is {type(tensor).__name__}",
+                fix="pass a dict of text to tensors, or leave format out",
+            )
+    if METADATA in value:
+        raise ArgumentError(f"save: no tensor can be called {METADATA!r}", fix="choose another name")
+    return value
+
+
+def contents_of_tensors(tensors: dict[str, Tensor]) -> Contents:
+    """A file of *tensors* as other programs expect it: nothing but them."""
+    blobs = {}
+    for name, tensor in tensors.items():
+        flat = tensor.detach().contiguous()
+        blobs[name] = Blob(tensor.dtype, tuple(tensor.shape), _bytes_of(flat))
+    return Contents(blobs, {"format": "pt"})
+
+
+def _bytes_of(flat: Tensor) -> memoryview:
+    return memoryview(flat._type.backend.to_host(flat._array).reshape(-1).view("u1"))
 
 
 class _Encoder:
@@ -82,9 +127,11 @@ class _Encoder:
 
     def encode(self, value: Any, path: Path) -> Any:
         encoder = _ENCODERS.get(type(value))
+        if encoder is None and type(value) in _NAMES:
+            encoder = _encode_dataclass
         if encoder is None:
             raise _unsupported(value, path)
-        if not isinstance(value, list | tuple | dict):
+        if not isinstance(value, list | tuple | dict) and encoder is not _encode_dataclass:
             return encoder(self, value, path)
         if id(value) in self._open or len(path) >= DEEPEST:
             reason = "contains itself" if id(value) in self._open else f"is nested more than {DEEPEST} levels deep"
@@ -151,9 +198,7 @@ class _Encoder:
                 record["data"], record["shape"] = name, list(view.shape)
                 record["strides"], record["offset"] = list(strides), offset
                 record["requires_grad"] = view.requires_grad
-            host = flat._type.backend.to_host(flat._array).reshape(-1).view("u1")
-            data = memoryview(host)
-            result[name] = Blob(unit, shape, data), str(first.device)
+            result[name] = Blob(unit, shape, _bytes_of(flat)), str(first.device)
         return result
 
 
@@ -199,13 +244,14 @@ def _where(path: Path) -> str:
 _ADVICE = {
     "Module": "save its state_dict(): polyad.save(model.state_dict(), path)",
     "Optimizer": "save its state_dict(): polyad.save(optimizer.state_dict(), path)",
-    "Generator": "save its get_state(), and restore it with set_state()",
 }
 
 
 def _unsupported(value: Any, path: Path) -> ArgumentTypeError:
     names = [cls.__name__ for cls in type(value).__mro__]
     fix = next((advice for name, advice in _ADVICE.items() if name in names), None)
+    if fix is None and dataclasses.is_dataclass(value):
+        fix = "register its class: polyad.serialization.register_dataclass(...)"
     if fix is None and type(value).__module__ == "numpy":
         fix = "convert it with polyad.as_tensor(...), or with .item() if it is one number"
     return ArgumentTypeError(
@@ -228,6 +274,87 @@ def _encode_complex(encoder: _Encoder, value: complex, path: Path) -> Any:
     return {"complex": [encoder.encode(value.real, path), encoder.encode(value.imag, path)]}
 
 
+def _encode_dataclass(encoder: _Encoder, value: Any, path: Path) -> Any:
+    fields = {
+        field.name: encoder.encode(getattr(value, field.name), (*path, field.name))
+        for field in dataclasses.fields(value)
+    }
+    return {"dataclass": {"name": _NAMES[type(value)], "fields": fields}}
+
+
+_CLASSES: dict[str, type] = {}
+_NAMES: dict[type, str] = {}
+
+
+def register_dataclass(cls: type, name: str | None = None) -> type:
+    """Let objects of the dataclass *cls* be saved and loaded; gives *cls*, so that it may stand as a decorator.
+
+    A file holds the *name*, by default module and name of the class, and the fields. Loading takes the class that this
+    program registered by that name, and sets the fields; neither ``__init__`` nor ``__post_init__`` runs.
+
+    Raises:
+        TypeError: *cls* is no dataclass.
+        ValueError: another class has that name.
+
+    >>> import dataclasses, io, polyad
+    >>> from polyad.serialization import register_dataclass
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Settings:
+    ...     lr: float
+    >>> file = io.BytesIO()
+    >>> polyad.save([Settings(0.1)], file)
+    >>> _ = file.seek(0)
+    >>> polyad.load(file)
+    [Settings(lr=0.1)]
+    """
+    if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
+        raise ArgumentTypeError(f"register_dataclass: {cls!r} is no dataclass", fix="decorate it with dataclass first")
+    name = name or f"{cls.__module__}.{cls.__qualname__}"
+    if _CLASSES.get(name, cls).__qualname__ != cls.__qualname__:
+        raise ArgumentError(f"register_dataclass: {name!r} is the name of another class", fix="pass another name")
+    _CLASSES[name], _NAMES[cls] = cls, name
+    return cls
+
+
+def _decode_dataclass(decoder: _Decoder, payload: Any, depth: int) -> Any:
+    fields = payload.get("fields") if isinstance(payload, dict) else None
+    if not isinstance(fields, dict) or not isinstance(payload.get("name"), str):
+        raise decoder.damaged("has a dataclass that is not described as one")
+    cls = _CLASSES.get(payload["name"])
+    if cls is None:
+        raise damaged(
+            decoder._source,
+            f"holds an object of the dataclass {payload['name']!r}, which this program has not registered",
+            fix="import the module that defines it, and call polyad.serialization.register_dataclass(cls) there",
+        )
+    wanted = {field.name for field in dataclasses.fields(cls)}
+    if fields.keys() != wanted:
+        raise damaged(
+            decoder._source,
+            f"holds a {cls.__qualname__} with fields {sorted(fields)}, and the class has {sorted(wanted)}",
+            fix="load it with the version of the class that saved it",
+        )
+    found: Any = object.__new__(cls)
+    for name, tree in fields.items():
+        object.__setattr__(found, name, decoder.decode(tree, depth))
+    return found
+
+
+def _encode_generator(_: _Encoder, value: Generator, __: Path) -> Any:
+    with value._lock:
+        return {"generator": {"device": str(value.device), "seed": value._seed, "offset": value._offset}}
+
+
+def _decode_generator(decoder: _Decoder, payload: Any, _: int) -> Generator:
+    numbers: list[Any] = [payload.get("seed"), payload.get("offset")] if isinstance(payload, dict) else [None]
+    if not all(type(number) is int and 0 <= number < 2**64 for number in numbers):
+        raise decoder.damaged("has a generator without seed and offset")
+    generator = Generator(payload["device"])
+    generator._seed, generator._offset = numbers
+    return generator
+
+
 _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
     type(None): lambda _, value, __: value,
     bool: lambda _, value, __: value,
@@ -243,6 +370,7 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
     Size: lambda _, value, __: {"size": list(value)},
     dtypes.DType: lambda _, value, __: {"dtype": value.name},
     Device: lambda _, value, __: {"device": str(value)},
+    Generator: _encode_generator,
     Tensor: lambda encoder, value, path: {"tensor": encoder.tensor(value, path)},
     Parameter: lambda encoder, value, path: {"parameter": encoder.tensor(value, path)},
     Buffer: lambda encoder, value, path: {"buffer": encoder.tensor(value, path)},
@@ -252,13 +380,16 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, Path], Any]] = {
 # ------------------------------------------------------------------------------------------------------------ reading
 
 
-def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str) -> Any:
+def decode(
+    contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str, mapped: bool = False
+) -> Any:
     """The value that a file holds; every array of a file that polyad did not write, by name.
 
     Args:
         load_device: puts an array where it is wanted.
         flat: makes a 1-d tensor on the CPU of an array's bytes.
         source: what to call the file in errors.
+        mapped: the arrays are mapped memory, whose checksums would need all of it to be read: they are not computed.
 
     Raises:
         SerializationError: whatever is wrong with the contents.
@@ -268,13 +399,19 @@ def decode(contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], T
             name: load_device(flat(_checked_bytes(name, blob, source)), "cpu") for name, blob in contents.blobs.items()
         }
         return {name: tensors[name].reshape(contents.blobs[name].shape) for name in tensors}
-    return _Decoder(contents, load_device, flat, source).decode_text(contents.metadata.get("polyad", ""))
+    return _Decoder(contents, load_device, flat, source, mapped).decode_text(contents.metadata.get("polyad", ""))
 
 
 class _Decoder:
     def __init__(
-        self, contents: Contents, load_device: LoadDevice, flat: Callable[[Blob], Tensor], source: str
+        self,
+        contents: Contents,
+        load_device: LoadDevice,
+        flat: Callable[[Blob], Tensor],
+        source: str,
+        mapped: bool,
     ) -> None:
+        self._mapped = mapped
         self._contents = contents
         self._load_device = load_device
         self._flat = flat
@@ -322,6 +459,7 @@ class _Decoder:
         blobs = self._contents.blobs
         if not isinstance(arrays, dict) or arrays.keys() != blobs.keys():
             raise self.damaged("describes other arrays than it holds")
+        checksums = dict(zip(blobs, [] if self._mapped else _checksums(list(blobs.values())), strict=not self._mapped))
         for name, about in arrays.items():
             if not isinstance(about, dict) or not _names_a_device(about.get("device")):
                 raise self.damaged(f"does not describe array {name!r}")
@@ -331,7 +469,7 @@ class _Decoder:
                 blob = Blob(dtype, blob.shape[:-1], blob.data)
             if dtype is not blob.dtype:
                 raise self.damaged(f"gives array {name!r} two dtypes: {about.get('dtype')!r} and {blob.dtype.name!r}")
-            if about.get("crc32") != zlib.crc32(swapped(blob.data, blob.dtype)):
+            if not self._mapped and about.get("crc32") != checksums[name]:
                 raise self.damaged(f"is damaged: the checksum of array {name!r} does not match")
             self._arrays[name] = _checked_bytes(name, blob, self._source)
             self._devices[name] = about["device"]
@@ -428,7 +566,7 @@ def _names_a_device(value: Any) -> bool:
 
 
 def _checked_bytes(name: str, blob: Blob, source: str) -> Blob:
-    if blob.dtype is dtypes.bool_ and blob.data.translate(None, b"\0\1"):
+    if blob.dtype is dtypes.bool_ and bytes(blob.data).translate(None, b"\0\1"):
         raise damaged(source, f"has bool array {name!r} with values that are neither 0 nor 1")
     return blob
 
@@ -460,6 +598,8 @@ _DECODERS: dict[str, Callable[[_Decoder, Any, int], Any]] = {
     "size": _decode_size,
     "dtype": lambda _, payload, __: _DTYPES[payload],
     "device": lambda _, payload, __: Device(payload),
+    "generator": _decode_generator,
+    "dataclass": _decode_dataclass,
     "tensor": lambda decoder, payload, _: decoder.tensor(payload),
     "parameter": lambda decoder, payload, _: decoder.parameter(payload, Parameter),
     "buffer": lambda decoder, payload, _: decoder.parameter(payload, Buffer),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
+import pickletools
 import struct
 import zipfile
 import zlib
@@ -22,6 +24,7 @@ import polyad
 from polyad import nn
 from polyad.datasets import MNIST, read_idx
 from polyad.errors import BackendNotFound, BackendUnavailable, SerializationError
+from polyad.files import FileTrouble
 from polyad.interop.npz import read_npz
 from polyad_conformance.report import CardsDiffer, ScoreCard
 
@@ -382,7 +385,10 @@ def _checkpoint_seeds() -> list[bytes]:
     args = {"data": "digits", "batch_size": 64, "lr": 0.003}
     whole = {"demo": 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 1,
              "history": [entry], "seed": 0, "random": random, "args": args}  # fmt: skip
-    return [_saved(whole)]
+    loader = polyad.utils.data.DataLoader(_digits(), batch_size=64, shuffle=True, generator=shuffling)
+    next(iter(loader))
+    middle = {"loader": loader.state_dict(), "tally": [2.5, 3, 64]}
+    return [_saved(whole), _saved({**whole, "demo": 2, "middle": middle})]
 
 
 @cache
@@ -410,6 +416,118 @@ def _read_checkpoint(path: Path) -> object:
     return None
 
 
+# ------------------------------------------------------------------------------------------- files of other programs
+
+_FILES = Path(__file__).parents[2] / "files"
+
+
+def _pytorch_seeds() -> list[bytes]:
+    whole = (_FILES / "pytorch.pt").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        text = archive.read(next(name for name in archive.namelist() if name.endswith("data.pkl")))
+    plain = pickle.dumps({"a": [1, 2.5, None, ("b", b"c")], 3: {True}, "n": 2**80}, 4)
+    return [whole, mutations.zip_of({"a/data.pkl": plain}, 0), mutations.zip_of({"a/data.pkl": text[:40] + b"."}, 0)]
+
+
+def _pytorch_legacy_seeds() -> list[bytes]:
+    return [(_FILES / "pytorch-legacy.pt").read_bytes()]
+
+
+def _change_pickle(random: Random, data: bytes) -> bytes:
+    """The archive with its pickle changed, and a right checksum of it: else nothing behind it would be tested."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = next(name for name in members if name.endswith("data.pkl"))
+    members[name] = _mutated_pickle(random, members[name])
+    return mutations.zip_of(members, zipfile.ZIP_STORED)
+
+
+def _mutated_pickle(random: Random, text: bytes) -> bytes:
+    """With instructions in other places, or with other arguments."""
+    if random.random() < 0.5:
+        return mutations.mutated_bytes(random, text, [text])
+    operations = list(pickletools.genops(text))
+    ends = [place for _, _, place in operations[1:]] + [len(text)]
+    parts = [text[place:end] for (_, _, place), end in zip(operations, ends, strict=True)]
+    for _ in range(random.choice((1, 1, 2, 5))):
+        place, other = random.randrange(len(parts)), random.randrange(len(parts))
+        change = random.randrange(4)
+        if change == 0:
+            parts[place] = parts[other]
+        elif change == 1:
+            parts.insert(place, parts[other])
+        elif change == 2:
+            del parts[place]
+        else:
+            parts[place] = random.choice(
+                (b"(", b"t", b"R", b"b", b"Q", b"e", b"u", b"s", b"0", b"2", b"]", b"}", b")", b"\x85", b"\x93",
+                 b"\x81", b"\x8f", b"\x90", b"\x91", b"h\0", b"q\0", b"\x94", b"cos\nsystem\n", b"cbuiltins\nset\n",
+                 b"J\xff\xff\xff\x7f", b"\x8a\x08" + random.randbytes(8), b"G" + random.randbytes(8))
+            )  # fmt: skip
+    return b"".join(parts)
+
+
+def _large_pickle(random: Random) -> bytes:
+    count = random.choice((1000, 100_000, 1_000_000))
+    text = random.choice(
+        (b"]" * count, b"}" * count, b"]q\0" + b"h\0a" * count, b"(" * count, b"]" + b"]" * count + b"a" * count,
+         b"(" + b"K\x01" * count + b"t" * count, b")" + b"\x85" * count, b"](" + b"N" * count + b"e",
+         b"}(" + b"".join(b"M" + struct.pack("<H", n % 65536) + b"N" for n in range(count)) + b"u",
+         b"".join(b"r" + struct.pack("<I", 2**32 - 1 - n) for n in range(count)), b"X\xff\xff\xff\x7f")
+    )  # fmt: skip
+    return mutations.zip_of({"a/data.pkl": b"\x80\x02" + text + b"."}, 0)
+
+
+def _change_legacy(random: Random, data: bytes) -> bytes:
+    begin = random.randrange(0, 400)
+    return data[:begin] + mutations.mutated_bytes(random, data[begin:2000], [data]) + data[2000:]
+
+
+def _gguf_seeds() -> list[bytes]:
+    return [(_FILES / "model.gguf").read_bytes()]
+
+
+def _change_gguf(random: Random, data: bytes) -> bytes:
+    """A number of the header, changed."""
+    changed = bytearray(data)
+    at = random.choice((4, 8, 16, random.randrange(24, 500)))
+    size = random.choice((4, 8))
+    value = random.choice((0, 1, 2, 3, 8, 9, 255, 2**16, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1))
+    changed[at : at + size] = (value % 2 ** (8 * size)).to_bytes(size, "little")
+    return bytes(changed)
+
+
+def _large_gguf(random: Random) -> bytes:
+    count = random.choice((1000, 100_000))
+    entry = struct.pack("<Q", 1) + b"a" + random.choice(
+        (struct.pack("<IB", 0, 1), struct.pack("<IIQ", 9, 8, count) + bytes(8 * count),
+         struct.pack("<IIQ", 9, 9, count) + struct.pack("<IQ", 0, 0) * count)
+    )  # fmt: skip
+    described = b"".join(
+        struct.pack("<Q", 4) + struct.pack("<I", n) + struct.pack("<IQIQ", 1, 0, 0, 0) for n in range(count)
+    )
+    return b"GGUF" + struct.pack("<IQQ", 3, count, 1) + entry + described + bytes(64)
+
+
+def _index_seeds() -> list[bytes]:
+    return [
+        json.dumps({"metadata": {"total_size": 24}, "weight_map": weight_map}).encode()
+        for weight_map in ({"weight": "good.safetensors"}, {}, {"weight": "../mutant", "mask": "good.safetensors"})
+    ]
+
+
+def _read_index(path: Path) -> object:
+    (path.parent / "good.safetensors").write_bytes(_safetensors_seeds()[0])
+    index = path.with_name("mutant.index.json")
+    index.unlink(missing_ok=True)
+    os.link(path, index)
+    return polyad.load(index)
+
+
+def _load_mapped(path: Path) -> object:
+    return polyad.load(path, mmap=True)
+
+
 _STRUCTURED = (_change_structure, _change_structure, _change_structure_text, _change_header, _change_header_text,
                _change_data)  # fmt: skip
 _ABSENT = (BackendNotFound, BackendUnavailable)
@@ -422,6 +540,14 @@ READERS = {
         Reader("stream", _polyad_seeds, _load_stream, (SerializationError,), _STRUCTURED),
         Reader("safetensors", _safetensors_seeds, _load, (SerializationError, *_ABSENT),
                (_change_header, _change_header_text), (_large_header,)),
+        Reader("mapped", lambda: _polyad_seeds() + _safetensors_seeds(), _load_mapped,
+               (SerializationError, *_ABSENT), (_change_header, _change_header_text)),
+        Reader("pytorch", _pytorch_seeds, _load, (SerializationError, *_ABSENT),
+               (_change_pickle, _change_pickle, _change_zip), (_large_pickle,)),
+        Reader("pytorch-legacy", _pytorch_legacy_seeds, _load, (SerializationError, *_ABSENT), (_change_legacy,)),
+        Reader("gguf", _gguf_seeds, _load, (SerializationError,), (_change_gguf,), (_large_gguf,)),
+        Reader("index", _index_seeds, _read_index, (SerializationError, FileTrouble), (_change_json,),
+               (_large_member,), names_the_file=False),
         Reader("npz", _npz_seeds, read_npz, (SerializationError,),
                (_change_zip, _change_zip, _change_npy, _change_member, _change_packed), (mutations.zip_bomb,)),
         Reader("idx", _idx_seeds, read_idx, (SerializationError,), (_change_idx,), (_idx_bomb,)),

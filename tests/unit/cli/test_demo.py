@@ -85,6 +85,30 @@ def test_a_resumed_run_equals_one_that_was_not_stopped(finished, tmp_path):
     assert resumed["epoch"] == 2
 
 
+def test_a_run_resumed_in_the_middle_of_an_epoch_equals_one_that_was_not_stopped(
+    finished, tmp_path, monkeypatch, capsys
+):
+    class Interrupting(run.Tally):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "seen" and value > 64 * 12 and (tmp_path / "checkpoint.polyad").exists():
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "Tally", Interrupting)
+        assert demo("--epochs", 2, "--save-every", 5, "--output", tmp_path) == 130
+    captured = capsys.readouterr()
+    assert "The checkpoint of epoch 1, batch 10 is safe" in captured.err
+    polyad.manual_seed(123)
+    assert demo("--epochs", 2, "--save-every", 7, "--resume", "--output", tmp_path) == 0
+    assert "after epoch 0, batch 10 of the next" in capsys.readouterr().out
+    whole, resumed = polyad.load(finished[0] / "checkpoint.polyad"), polyad.load(tmp_path / "checkpoint.polyad")
+    for name, tensor in whole["model"].items():
+        assert resumed["model"][name].tolist() == tensor.tolist(), name
+    for key in ("loss", "train", "held_out"):
+        assert [entry[key] for entry in whole["history"]] == [entry[key] for entry in resumed["history"]]
+
+
 def test_another_seed_gives_another_model(finished, tmp_path):
     assert demo("--epochs", 1, "--seed", 5, "--output", tmp_path) == 0
     other = polyad.load(tmp_path / "checkpoint.polyad")

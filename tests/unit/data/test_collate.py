@@ -1,6 +1,7 @@
 """default_collate and default_convert: the structure of a batch."""
 
 import collections
+import dataclasses
 import types
 
 import numpy
@@ -91,8 +92,43 @@ def test_different_shapes_are_refused_by_name():
 
 
 def test_different_lengths_are_refused():
-    with pytest.raises(RuntimeError, match=r"different lengths: \[1, 2\]"):
+    with pytest.raises(RuntimeError, match=r"sample has different lengths in .*: \[1, 2\]"):
         default_collate([[1, 2], [3]])
+
+
+@dataclasses.dataclass
+class Pair:
+    image: object
+    label: int
+    weight: float = dataclasses.field(default=0.5, init=False)
+
+
+def test_dataclasses():
+    batch = default_collate([Pair(numpy.ones(2), 1), Pair(numpy.zeros(2), 2)])
+    assert isinstance(batch, Pair)
+    assert (batch.image.tolist(), batch.label.tolist(), batch.weight) == ([[1, 1], [0, 0]], [1, 2], 0.5)
+    assert default_convert(Pair(numpy.ones(2), 1)).image.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("samples", "path"),
+    [
+        ([{"a": [1, (2, None)]}] * 2, r"sample\['a'\]\[1\]\[1\] is None"),
+        ([Pair({"x": object()}, 1)] * 2, r"sample\.image\['x'\] is object"),
+        ([Point(1, None)] * 2, r"sample\.y is None"),
+        ([[numpy.array(["a"])]] * 2, r"sample\[0\] is a NumPy array"),
+    ],
+)
+def test_what_cannot_be_collated_is_named_by_its_path(samples, path):
+    with pytest.raises(TypeError, match=path):
+        default_collate(samples)
+
+
+def test_shapes_and_keys_that_differ_are_named_by_their_path():
+    with pytest.raises(RuntimeError, match=r"sample\['a'\] differs in shape between sample 0 and sample 1"):
+        default_collate([{"a": polyad.zeros(1)}, {"a": polyad.zeros(2)}])
+    with pytest.raises(KeyError, match=r"sample\['a'\] of a sample has no 'b'"):
+        default_collate([{"a": {"b": 1}}, {"a": {"c": 1}}])
 
 
 @pytest.mark.parametrize("sample", [None, object(), {1, 2}, numpy.array(["a"]), numpy.array([None])])

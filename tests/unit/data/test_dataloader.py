@@ -161,11 +161,6 @@ def test_a_stream_decides_its_order_itself(arguments):
     DataLoader(Stream(), shuffle=False)
 
 
-def test_worker_processes_are_refused_with_advice():
-    with pytest.raises(NotImplementedError, match=r"num_workers=2(.|\n)*fix +pass num_workers=0"):
-        DataLoader(Squares(), num_workers=2)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

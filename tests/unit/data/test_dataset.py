@@ -9,6 +9,7 @@ from polyad.utils.data import (
     DataLoader,
     Dataset,
     IterableDataset,
+    StackDataset,
     Subset,
     TensorDataset,
     random_split,
@@ -182,3 +183,40 @@ def test_random_split_warns_of_empty_parts():
     with pytest.warns(UserWarning, match="part 1 .* is empty"):
         parts = random_split(range(1), [0.5, 0.5])
     assert [len(part) for part in parts] == [1, 0]
+
+
+class Ten(Dataset):
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, index):
+        return index * 10
+
+
+def test_stacked_datasets():
+    pairs = StackDataset(Ten(), TensorDataset(polyad.arange(10)))
+    assert len(pairs) == 10
+    assert pairs[3] == (30, (polyad.tensor(3),))
+    named = StackDataset(a=Ten(), b=TensorDataset(polyad.arange(10)))
+    assert named[3]["a"] == 30
+    assert [sample["a"] for sample in named.__getitems__([1, 4])] == [10, 40]
+    batch = next(iter(DataLoader(named, batch_size=2)))
+    assert (batch["a"].tolist(), batch["b"][0].tolist()) == ([0, 10], [0, 1])
+
+
+def test_stacked_datasets_that_do_not_fit():
+    with pytest.raises(ValueError, match=r"different lengths: \[10, 3\]"):
+        StackDataset(Ten(), range(3))
+    with pytest.raises(ValueError, match="no dataset"):
+        StackDataset()
+    with pytest.raises(ValueError, match="with and without"):
+        StackDataset(Ten(), a=Ten())
+    with pytest.raises(TypeError, match="a is"):
+        StackDataset(a=iter([1]))
+
+    class Short(Ten):
+        def __getitems__(self, indices):
+            return []
+
+    with pytest.raises(ValueError, match="dataset 0 gave 0 samples for 2 indices"):
+        StackDataset(Short()).__getitems__([1, 2])

@@ -9,6 +9,7 @@ tensor (...), NumPy array or scalar      tensor (batch, ...)
 int, float, bool                         tensor (batch,) of int64, float64, bool
 str, bytes                               the strings, unchanged
 dict and other mappings                  mapping of the same keys
+dataclass                                the same dataclass, of the parts of its fields
 tuple, list                              list of parts; a named tuple stays a named tuple
 =======================================  ================================================
 
@@ -17,6 +18,7 @@ To add a type, extend the two functions here; a project of one's own passes ``co
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,7 +35,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """Join samples into a batch, part by part (see the table above).
 
     Raises:
-        TypeError: samples of a type that has no meaning in a batch, such as None.
+        TypeError: samples of a type that has no meaning in a batch, such as None; the message says where they are.
         RuntimeError: tensors, or sequences, that differ in size.
         KeyError: mappings that differ in keys.
 
@@ -46,17 +48,22 @@ def default_collate(batch: Sequence[Any]) -> Any:
         raise errors.wrong_type("default_collate", "batch", batch, "a list of samples")
     if len(batch) == 0:
         raise errors.IndexOutOfRange("default_collate: there is no sample to collate", fix="pass at least one sample")
+    return _collated(batch, "sample")
+
+
+def _collated(batch: Sequence[Any], path: str) -> Any:
+    """The parts of samples at *path*, joined."""
     first = batch[0]
     if isinstance(first, polyad.Tensor):
         strange = next((sample for sample in batch if not isinstance(sample, polyad.Tensor)), None)
         if strange is not None:
             raise errors.wrong_type(
-                "default_collate", "batch", strange, "a list of tensors, as its first sample is one"
+                "default_collate", "batch", strange, f"a list of tensors, as {path} of its first sample is one"
             )
-        _check_shapes(batch)
+        _check_shapes(batch, path)
         return polyad.stack(list(batch), 0)
-    if _is_numpy(first):
-        return default_collate([polyad.as_tensor(sample) for sample in batch])
+    if _is_numpy(first, path):
+        return _collated([polyad.as_tensor(sample) for sample in batch], path)
     if isinstance(first, float):
         return polyad.tensor(list(batch), dtype=polyad.float64)
     if isinstance(first, int):
@@ -64,16 +71,41 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, str | bytes):
         return batch
     if isinstance(first, Mapping):
-        joined = {key: default_collate([sample[key] for sample in batch]) for key in first}
+        joined = {
+            key: _collated([_entry(sample, key, path) for sample in batch], f"{path}[{errors.safe_repr(key)}]")
+            for key in first
+        }
         return _like(first, joined)
+    if dataclasses.is_dataclass(first) and not isinstance(first, type):
+        names = [field.name for field in dataclasses.fields(first) if field.init]
+        parts = {name: _collated([getattr(sample, name) for sample in batch], f"{path}.{name}") for name in names}
+        return dataclasses.replace(first, **parts)
     if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(default_collate(part) for part in _parts(batch)))
+        columns = zip(first._fields, _parts(batch, path), strict=True)
+        return type(first)(*(_collated(part, f"{path}.{name}") for name, part in columns))
     if isinstance(first, Sequence):
-        return [default_collate(part) for part in _parts(batch)]
+        return [_collated(part, f"{path}[{place}]") for place, part in enumerate(_parts(batch, path))]
     raise errors.ArgumentTypeError(
-        f"default_collate: a sample holds {errors.describe(first)}, which has no meaning in a batch",
-        fix="return tensors, arrays, numbers, strings, dicts, tuples or lists from the dataset, or pass collate_fn=...",
+        f"default_collate: {path} is {errors.describe(first)}, which has no meaning in a batch",
+        fix="return tensors, arrays, numbers, strings, dicts, dataclasses, tuples or lists from the dataset, "
+        "or pass collate_fn=...",
     )
+
+
+def _entry(sample: Any, key: Any, path: str) -> Any:
+    try:
+        return sample[key]
+    except KeyError as error:
+        raise KeysDiffer(
+            f"default_collate: {path} of a sample has no {key!r}, and that of the first sample has",
+            fix="return the same keys for every sample, or pass collate_fn=...",
+        ) from error
+
+
+class KeysDiffer(errors.PolyadError, KeyError):
+    """Mappings in a batch that do not have the same keys."""
+
+    __str__ = errors.PolyadError.__str__
 
 
 @explaining
@@ -85,8 +117,15 @@ def default_convert(sample: Any) -> Any:
     """
     if isinstance(sample, polyad.Tensor | str | bytes):
         return sample
-    if _is_numpy(sample):
+    if _is_numpy(sample, "sample"):
         return polyad.as_tensor(sample)
+    if dataclasses.is_dataclass(sample) and not isinstance(sample, type):
+        parts = {
+            field.name: default_convert(getattr(sample, field.name))
+            for field in dataclasses.fields(sample)
+            if field.init
+        }
+        return dataclasses.replace(sample, **parts)
     if isinstance(sample, Mapping):
         return _like(sample, {key: default_convert(value) for key, value in sample.items()})
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):
@@ -96,13 +135,13 @@ def default_convert(sample: Any) -> Any:
     return sample
 
 
-def _is_numpy(value: Any) -> bool:
+def _is_numpy(value: Any, path: str) -> bool:
     """Whether this is a NumPy array of numbers or a NumPy scalar; asked without importing NumPy."""
     if type(value).__module__ != "numpy":
         return False
     if value.dtype.kind in "SUO":
         raise errors.ArgumentTypeError(
-            f"default_collate: a NumPy array of {value.dtype} has no tensor form",
+            f"default_collate: {path} is a NumPy array of {value.dtype}, which has no tensor form",
             fix="turn it into numbers, or into a list of str, in the dataset",
         )
     return True
@@ -116,7 +155,7 @@ def _like(original: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
         return entries
 
 
-def _parts(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _parts(batch: Sequence[Any], path: str) -> list[tuple[Any, ...]]:
     """Samples as columns."""
     strange = next((sample for sample in batch if not isinstance(sample, Sequence)), None)
     if strange is not None:
@@ -124,18 +163,18 @@ def _parts(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
     sizes = {len(sample) for sample in batch}
     if len(sizes) > 1:
         raise errors.ShapeError(
-            f"default_collate: the sequences in a batch have different lengths: {sorted(sizes)}",
+            f"default_collate: {path} has different lengths in the samples of a batch: {sorted(sizes)}",
             fix="return sequences of one length from the dataset, or pass collate_fn=...",
         )
     return list(zip(*batch, strict=True))
 
 
-def _check_shapes(batch: Sequence[Any]) -> None:
+def _check_shapes(batch: Sequence[Any], path: str) -> None:
     first = batch[0]
     for position, sample in enumerate(batch):
         if sample.shape != first.shape:
             raise errors.ShapeError(
-                f"default_collate: sample 0 and sample {position} of the batch differ in shape",
+                f"default_collate: {path} differs in shape between sample 0 and sample {position} of the batch",
                 operands={"sample 0": first, f"sample {position}": sample},
                 fix="pad or crop in the dataset, or pass collate_fn=... to the DataLoader",
             )

@@ -1,27 +1,30 @@
 """The loader: indices from a sampler, samples from a dataset, batches from a collate function.
 
-Samples are read in the calling process, when the loop asks for them and not before.
+Without workers, samples are read in the calling process, when the loop asks for them and not before; with workers, in
+processes that read ahead.
 
-Invariants: what an epoch yields depends on the dataset, the sampler and collate_fn only; all arguments are checked
-when the loader is created, not when the first batch is read.
+Invariants: what an epoch yields depends on the dataset, the sampler, collate_fn and the epoch's seed only, not on who
+reads it; all arguments are checked when the loader is created, not when the first batch is read.
 """
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from polyad import errors
 from polyad.utils.data.collate import default_collate, default_convert
 from polyad.utils.data.dataset import Dataset, IterableDataset
+from polyad.utils.data.loading import Epoch, FromWorkers, InProcess, checked_state
 from polyad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, checked_count
+from polyad.utils.data.workers.pool import Pool, checked_context
+from polyad.utils.data.workers.process import Job
 
 if TYPE_CHECKING:
     from polyad import Generator
 
-__all__ = ["DataLoader", "get_worker_info"]
+__all__ = ["DataLoader"]
 
 T = TypeVar("T")
 
@@ -38,15 +41,25 @@ class DataLoader(Generic[T]):
         shuffle: a new random order each epoch.
         sampler: which indices, in which order; instead of shuffle.
         batch_sampler: lists of indices; instead of batch_size, shuffle, sampler and drop_last.
-        num_workers: 0; samples are read in this process.
+        num_workers: how many processes read samples ahead; with 0 this process reads them when they are asked for.
         collate_fn: joins a list of samples; default_collate, or default_convert where there is no batching, if None.
+        pin_memory: has no effect: no backend has memory to pin.
         drop_last: leave out a last batch that is smaller.
-        generator: where shuffle's order comes from; the default generator if None.
+        timeout: seconds to wait for the next batch of workers; 0 waits for ever.
+        worker_init_fn: called in each worker with its number, before it reads.
+        multiprocessing_context: how workers are started: "forkserver" (the default where there is such a thing),
+            "spawn", "fork", or what ``multiprocessing.get_context`` gives.
+        generator: where shuffle's order and the epochs' seeds come from; the default generator if None.
+        prefetch_factor: batches that each worker reads ahead, 2 if None.
+        persistent_workers: keep the workers for the next epoch.
+        in_order: batches of workers come in the sampler's order; else as they are ready.
 
     Raises:
         ValueError: arguments that exclude each other or are out of range.
-        TypeError: a collate_fn that cannot be called, or ``len()`` where the length is unknown.
-        NotImplementedError: num_workers above 0.
+        TypeError: a function that cannot be called, or ``len()`` where the length is unknown; by ``iter()``, a dataset
+            or a function that cannot be sent to workers.
+        RuntimeError: by the iterator, a worker that died or did not answer in time. What a dataset raises is raised as
+            it is, with a note of the sample.
 
     >>> import polyad
     >>> from polyad.utils.data import TensorDataset
@@ -80,6 +93,8 @@ class DataLoader(Generic[T]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, multiprocessing_context, prefetch_factor, persistent_workers)
+        if worker_init_fn is not None and not callable(worker_init_fn):
+            raise errors.wrong_type("DataLoader", "worker_init_fn", worker_init_fn, "a function of a worker's number")
         if pin_memory:
             warnings.warn("DataLoader: pin_memory=True has no effect, batches stay in ordinary memory", stacklevel=2)
         if collate_fn is not None and not callable(collate_fn):
@@ -119,9 +134,13 @@ class DataLoader(Generic[T]):
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.prefetch_factor = prefetch_factor
+        self.multiprocessing_context = multiprocessing_context
+        self.prefetch_factor = 2 if prefetch_factor is None and num_workers > 0 else prefetch_factor
         self.persistent_workers = persistent_workers
         self.in_order = in_order
+        self._pool: Pool | None = None
+        self._epoch: Epoch | None = None
+        self._resumed: dict[str, Any] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and name in self.__dict__:
@@ -132,27 +151,54 @@ class DataLoader(Generic[T]):
         super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
-        if isinstance(self.dataset, IterableDataset):
-            return self._iterate_stream(self.dataset)
-        if self.batch_sampler is None:
-            return (self.collate_fn(self.dataset[index]) for index in self.sampler or ())
-        return (self.collate_fn(self._fetch(indices)) for indices in self.batch_sampler)
+        resumed, self._resumed = self._resumed, None
+        self._epoch = Epoch(self, resumed)
+        if self.num_workers == 0:
+            return InProcess(self, self._epoch)
+        if self._pool is None or self._pool.closed or not self.persistent_workers:
+            pool = Pool(self._job(), checked_context(self.multiprocessing_context))
+            self._pool = pool if self.persistent_workers else None
+        else:
+            pool = self._pool
+        return FromWorkers(self, self._epoch, pool)
 
-    def _fetch(self, indices: Sequence[Any]) -> Sequence[T]:
-        together = getattr(self.dataset, "__getitems__", None)
-        if together is not None:
-            samples: Sequence[T] = together(indices)
-            return samples
-        return [self.dataset[index] for index in indices]
+    def _job(self) -> Job:
+        batching = self.batch_size is not None or self.batch_sampler is not None
+        return Job(
+            self.dataset,
+            self.collate_fn,
+            batching,
+            self.batch_size,
+            self.drop_last,
+            self.worker_init_fn,
+            self.num_workers,
+        )
 
-    def _iterate_stream(self, dataset: IterableDataset[T]) -> Iterator[Any]:
-        samples = iter(dataset)
-        if self.batch_size is None:
-            yield from map(self.collate_fn, samples)
-            return
-        while batch := list(itertools.islice(samples, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield self.collate_fn(batch)
+    def state_dict(self) -> dict[str, Any]:
+        """Where in an epoch the loop is, for `load_state_dict`; plain data that :func:`polyad.save` takes.
+
+        It counts the batches that the loop was given, not those that were read ahead. Between epochs it says where the
+        next one begins, as far as generators decide that.
+        """
+        if self._resumed is not None:
+            return dict(self._resumed)
+        epoch = self._epoch
+        return Epoch(self, None, probing=True).state() if epoch is None or epoch.ended else epoch.state()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Have the next ``iter()`` go on where `state_dict` was taken, with any number of workers.
+
+        Batches and their random augmentation are those of the interrupted epoch, bit for bit. Of a dataset with an
+        index nothing is read again; a stream is read again from its beginning to that place, with as many workers as
+        before.
+
+        Raises:
+            ValueError: the state is of a loader with another dataset length, another batch size, other generators; or,
+                for a stream, another num_workers.
+            TypeError: it is no such state.
+        """
+        self._resumed = checked_state(self, state_dict)
+        self._epoch = None
 
     def __len__(self) -> int:
         if isinstance(self.dataset, IterableDataset):
@@ -161,15 +207,6 @@ class DataLoader(Generic[T]):
                 return samples
             return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
-
-
-def get_worker_info() -> None:
-    """What a dataset asks to learn in which worker process it runs; None in the process of the loop itself.
-
-    >>> get_worker_info() is None
-    True
-    """
-    return None
 
 
 def _exclusive(name: str, other: str) -> errors.ArgumentError:
@@ -191,17 +228,19 @@ def _check_workers(
 ) -> None:
     if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
         raise errors.ArgumentError(
-            f"DataLoader: num_workers is {errors.safe_repr(num_workers)}, not an int of at least 0", fix="pass 0"
+            f"DataLoader: num_workers is {errors.safe_repr(num_workers)}, not an int of at least 0",
+            fix="pass 0 to read in this process",
         )
     if timeout < 0:
         raise errors.ArgumentError(
             f"DataLoader: timeout is {errors.safe_repr(timeout)}, which is negative", fix="pass seconds, or 0 for none"
         )
     if num_workers > 0:
-        raise errors.NotSupported(
-            f"DataLoader: num_workers={num_workers} asks for worker processes; samples are read in this process only",
-            fix="pass num_workers=0; a TensorDataset batch is one gather a tensor, so workers would not make it faster",
-        )
+        if multiprocessing_context is not None:
+            checked_context(multiprocessing_context)
+        if prefetch_factor is not None:
+            checked_count("DataLoader", "prefetch_factor", prefetch_factor)
+        return
     given = {
         "multiprocessing_context": multiprocessing_context is not None,
         "prefetch_factor": prefetch_factor is not None,

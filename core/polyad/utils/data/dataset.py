@@ -30,8 +30,10 @@ __all__ = [
     "Dataset",
     "GatheredSamples",
     "IterableDataset",
+    "StackDataset",
     "Subset",
     "TensorDataset",
+    "gathers",
     "random_split",
 ]
 
@@ -216,6 +218,84 @@ class ConcatDataset(Dataset[T_co]):
         which = bisect.bisect_right(self.cumulative_sizes, index)
         before = self.cumulative_sizes[which - 1] if which else 0
         return self.datasets[which][index - before]
+
+
+class StackDataset(Dataset[Any]):
+    """Several map-style datasets side by side: sample i is the tuple of their samples i, or a dict of them.
+
+    Args:
+        args: datasets of one length; samples are tuples.
+        kwargs: the same by name, instead of args; samples are dicts.
+
+    Raises:
+        ValueError: no dataset, datasets with and without names, or lengths that differ.
+        TypeError: something that is no dataset with a length.
+
+    >>> StackDataset([1, 2], "ab")[1]
+    (2, 'b')
+    >>> StackDataset(image=[1, 2], text="ab")[0]
+    {'image': 1, 'text': 'a'}
+    """
+
+    datasets: tuple[Any, ...] | dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise errors.ArgumentError(
+                "StackDataset: there are datasets with and without a name", fix="name all of them or none"
+            )
+        if not args and not kwargs:
+            raise errors.ArgumentError("StackDataset: there is no dataset", fix="pass at least one dataset")
+        self.datasets = args or kwargs
+        lengths = []
+        for name, dataset in _named(self.datasets):
+            if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
+                raise errors.wrong_type("StackDataset", name, dataset, "a dataset with an index and a length")
+            lengths.append(len(dataset))
+        if len(set(lengths)) > 1:
+            raise errors.ArgumentError(
+                f"StackDataset: the datasets have different lengths: {lengths}", fix="stack datasets of one length"
+            )
+        self._length = lengths[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        columns = []
+        for name, dataset in _named(self.datasets):
+            together = getattr(dataset, "__getitems__", None)
+            column = [dataset[index] for index in indices] if together is None else together(indices)
+            if len(column) != len(indices):
+                raise errors.ArgumentError(
+                    f"StackDataset: {name} gave {len(column)} samples for {len(indices)} indices",
+                    fix="return a sample for each index from its __getitems__",
+                )
+            columns.append(column)
+        rows = zip(*columns, strict=True)
+        if isinstance(self.datasets, dict):
+            return [dict(zip(self.datasets, row, strict=True)) for row in rows]
+        return list(rows)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+def _named(datasets: tuple[Any, ...] | dict[str, Any]) -> list[tuple[str, Any]]:
+    if isinstance(datasets, dict):
+        return list(datasets.items())
+    return [(f"dataset {position}", dataset) for position, dataset in enumerate(datasets)]
+
+
+def gathers(dataset: Any) -> bool:
+    """Whether the dataset reads a batch at once, not only because what it is made of is asked sample by sample."""
+    if type(dataset) is Subset:
+        return gathers(dataset.dataset)
+    if type(dataset) is StackDataset:
+        return all(gathers(part) for _, part in _named(dataset.datasets))
+    return getattr(dataset, "__getitems__", None) is not None
 
 
 class ChainDataset(IterableDataset[T_co]):

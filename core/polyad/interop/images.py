@@ -1,0 +1,49 @@
+"""Pictures as tensors, decoded by Pillow."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import PolyadError, SerializationError
+from ..files import opened
+from .numpy import from_numpy
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["PackageMissing", "decoded_image"]
+
+
+class PackageMissing(PolyadError, ImportError):
+    """A package that an extra brings is not installed."""
+
+
+def decoded_image(path: str | os.PathLike[str], mode: str = "RGB") -> Tensor:
+    """The picture in a file, uint8 (channels, height, width), in Pillow's *mode*: "RGB", or "L" for grey.
+
+    Raises:
+        FileNotFoundError, PermissionError, OSError: a path that cannot be read.
+        RuntimeError (SerializationError): a file that is no picture, is damaged, or is so large that Pillow refuses it.
+        ImportError (PackageMissing): Pillow is not installed.
+    """
+    try:
+        image: Any = importlib.import_module("PIL.Image")
+    except ImportError as error:
+        raise PackageMissing(
+            "decoded_image: pictures are decoded by Pillow, which is not installed",
+            fix="pip install 'polyad[images]'",
+        ) from error
+    with opened(path, "decoded_image") as stream:
+        try:
+            with image.open(stream) as picture:
+                pixels = np.array(picture.convert(mode))
+        except Exception as error:  # of many types, by format
+            raise SerializationError(
+                f"decoded_image: {os.fspath(path)} cannot be read as a picture: {error}",
+                fix="use another copy; a dataset that is told to can skip it",
+            ) from error
+    return from_numpy(np.ascontiguousarray(pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)))

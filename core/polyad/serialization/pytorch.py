@@ -1,0 +1,344 @@
+"""Files of ``torch.save``, in both of its formats, read without running anything of them.
+
+    zip      an archive with ``NAME/data.pkl``, a pickle, and ``NAME/data/KEY`` for each storage
+    legacy   a magic number, a version and facts of the system, each a pickle; the object's pickle; a pickled list of
+             keys; and for each key a count of elements and the elements
+
+The pickles are read by `polyad.serialization.pickles`. What they may name is in `_names`: storages, what PyTorch
+rebuilds tensors with, dtypes, sizes, devices, ordered dicts and sets. A module or an optimizer that was saved whole
+needs classes, and is refused; its ``state_dict`` is data.
+
+A file is gone through twice: first everything is checked, then tensors are put where they are wanted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..device import Device
+from ..dtypes import DType
+from ..layout import Size, is_addressable
+from ..nn.parameter import Parameter
+from ..tensor import Tensor
+from .container import Blob, are_counts, swapped
+from .pickles import PickleError, read_pickle
+from .source import Source, damaged
+from .zips import Members
+
+__all__ = ["MAGIC", "read_legacy", "read_zip"]
+
+MAGIC = 0x1950A86A20F9469CFC6C
+PROTOCOL = 1001
+STORAGES = {
+    "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16, "LongStorage": dtypes.int64, "IntStorage": dtypes.int32,
+    "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8, "ByteStorage": dtypes.uint8,
+    "BoolStorage": dtypes.bool_, "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
+}  # fmt: skip
+DTYPES = {dtype.name: dtype for dtype in dtypes.ALL} | {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "long": dtypes.int64,
+    "int": dtypes.int32, "short": dtypes.int16,
+}  # fmt: skip
+
+LoadDevice = Callable[[Tensor, str], Tensor]
+Flat = Callable[[Blob], Tensor]
+
+
+class _StorageType:
+    """The dtype that a storage's class stands for; None for untyped bytes."""
+
+    def __init__(self, dtype: DType | None) -> None:
+        self.dtype = dtype
+
+
+class _Storage:
+    """A storage of the file: how many elements, where it was, and, once it is loaded, its memory."""
+
+    def __init__(self, key: str, dtype: DType, location: str, count: int) -> None:
+        self.key, self.dtype, self.location, self.count = key, dtype, location, count
+        self.flat: Tensor | None = None
+
+
+class _Checked:
+    """Stands for a tensor on the first pass."""
+
+
+def read_zip(source: Source, place: LoadDevice, flat: Flat) -> Any:
+    """The object in a zip file of ``torch.save``.
+
+    Raises:
+        SerializationError: whatever is wrong with it.
+    """
+    members = Members(source)
+    found = [name for name in members.members if name == "data.pkl" or name.endswith("/data.pkl")]
+    if len(found) != 1:
+        raise damaged(
+            source.name,
+            "is a zip archive, but holds neither one data.pkl, as PyTorch's files do, nor NumPy's arrays",
+            fix="name a file that torch.save, numpy.savez or polyad.save wrote",
+        )
+    prefix = found[0].removesuffix("data.pkl")
+    if f"{prefix}byteorder" in members.members and bytes(members.data(f"{prefix}byteorder")) != b"little":
+        raise damaged(source.name, "was written on a big-endian machine", fix="save it again on a little-endian one")
+    data: dict[str, Any] = {}
+
+    def bytes_of(storage: _Storage) -> Any:
+        if storage.key not in data:
+            name = f"{prefix}data/{storage.key}"
+            if name not in members.members:
+                raise PickleError(f"it names storage {storage.key!r}, and the archive has no member {name!r}")
+            data[storage.key] = members.data(name)
+        return data[storage.key]
+
+    text = memoryview(bytes(members.data(found[0])))
+    loading = _Loading(source, place, flat, bytes_of)
+    return loading.object(lambda: read_pickle(text, 0, _names(loading), loading.stored)[0])
+
+
+def read_legacy(source: Source, place: LoadDevice, flat: Flat) -> Any:
+    """The object in a file of ``torch.save(..., _use_new_zipfile_serialization=False)``.
+
+    Raises:
+        SerializationError: whatever is wrong with it.
+    """
+    whole = memoryview(source.data(0, source.size, "the file"))
+    places: dict[str, tuple[int, int]] = {}
+
+    def bytes_of(storage: _Storage) -> Any:
+        if storage.key not in places:
+            raise PickleError(f"it names storage {storage.key!r}, which is not there")
+        at, count = places[storage.key]
+        if count != storage.count:
+            raise PickleError(f"storage {storage.key!r} has {count} elements, and should have {storage.count}")
+        size = count * storage.dtype.itemsize
+        return whole[at : at + size] if source.mapped else bytearray(whole[at : at + size])
+
+    loading = _Loading(source, place, flat, bytes_of)
+    names = _names(loading)
+
+    def check() -> Any:
+        at = 0
+        for wanted in (MAGIC, PROTOCOL):
+            value, at = read_pickle(whole, at, names, loading.stored)
+            if value != wanted:
+                raise PickleError(f"it begins with {value!r}, not with {wanted}")
+        system, at = read_pickle(whole, at, names, loading.stored)
+        if not isinstance(system, dict) or system.get("little_endian") is not True:
+            raise PickleError("it was not written on a little-endian machine")
+        begin = at
+        _, at = read_pickle(whole, begin, names, loading.stored)
+        keys, at = read_pickle(whole, at, names, loading.stored)
+        if not isinstance(keys, list) or not all(type(key) is str for key in keys):
+            raise PickleError("its keys of storages are no list of text")
+        for key in keys:
+            storage = loading.storages.get(key)
+            if storage is None or key in places:
+                raise PickleError(f"it has data of storage {key!r}, which nothing uses, or has it twice")
+            count = int.from_bytes(whole[at : at + 8], "little")
+            size = count * storage.dtype.itemsize
+            if at + 8 + size > len(whole):
+                raise PickleError(f"it ends within storage {key!r}")
+            places[key] = at + 8, count
+            at += 8 + size
+        if at != len(whole):
+            raise PickleError(f"it has {len(whole) - at} bytes behind its end")
+        return begin
+
+    try:
+        begin = check()
+    except PickleError as error:
+        raise _unfit(source, error) from error
+    return loading.object(lambda: read_pickle(whole, begin, names, loading.stored)[0])
+
+
+class _Loading:
+    """The storages of a file while it is read, and whether they are loaded already."""
+
+    def __init__(self, source: Source, place: LoadDevice, flat: Flat, bytes_of: Callable[[_Storage], Any]) -> None:
+        self._source = source
+        self._place = place
+        self._flat = flat
+        self._bytes_of = bytes_of
+        self.storages: dict[str, _Storage] = {}
+        self.is_loaded = False
+
+    def object(self, read: Callable[[], Any]) -> Any:
+        """What *read* gives when the storages are loaded; before that, all is checked."""
+        try:
+            read()
+            loaded = {storage.key: self._loaded(storage) for storage in self.storages.values()}
+            for key, (blob, location) in loaded.items():
+                self.storages[key].flat = self._place(self._flat(blob), location)
+            self.is_loaded = True
+            return read()
+        except PickleError as error:
+            raise _unfit(self._source, error) from error
+
+    def _loaded(self, storage: _Storage) -> tuple[Blob, str]:
+        data, dtype = self._bytes_of(storage), storage.dtype
+        if len(data) != storage.count * dtype.itemsize:
+            raise PickleError(f"storage {storage.key!r} of {storage.count} elements has {len(data)} bytes")
+        if dtype is dtypes.bool_ and bytes(data).translate(None, b"\0\1"):
+            raise PickleError(f"storage {storage.key!r} is bool, with values that are neither 0 nor 1")
+        return Blob(dtype, (storage.count,), swapped(data, dtype)), storage.location
+
+    def stored(self, described: Any) -> _Storage:
+        """The storage that a persistent id describes."""
+        if type(described) is not tuple or len(described) not in (5, 6) or described[0] != "storage":
+            raise PickleError("it refers to something else than storages")
+        _, kind, key, location, count = described[:5]
+        if not isinstance(kind, _StorageType) or type(key) is not str or not are_counts([count]):
+            raise PickleError("it describes a storage that is none")
+        if len(described) == 6 and described[5] is not None:
+            raise PickleError("it has a view of a storage, as PyTorch before 0.4 wrote it")
+        if type(location) is not str or not _is_device(location):
+            raise PickleError(f"storage {key!r} is on {location!r}, which is no device")
+        dtype = kind.dtype or dtypes.uint8
+        found = self.storages.setdefault(key, _Storage(key, dtype, location, count))
+        if (found.dtype, found.location, found.count) != (dtype, location, count):
+            raise PickleError(f"it describes storage {key!r} in two ways")
+        return found
+
+    def tensor(
+        self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any = False, *rest: Any
+    ) -> Any:
+        """``torch._utils._rebuild_tensor`` and its second version."""
+        return self._view(storage, offset, shape, strides, requires_grad, None)
+
+    def tensor_of_dtype(
+        self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, hooks: Any, dtype: Any, *_: Any
+    ) -> Any:
+        """``torch._utils._rebuild_tensor_v3``: of an untyped storage."""
+        if not isinstance(dtype, DType):
+            raise PickleError("it has a tensor of no dtype")
+        return self._view(storage, offset, shape, strides, requires_grad, dtype)
+
+    def _view(
+        self, storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any, dtype: DType | None
+    ) -> Any:
+        if not isinstance(storage, _Storage) or not are_counts([offset]):
+            raise PickleError("it has a tensor without a storage")
+        shape, strides = list(shape), list(strides)
+        if not are_counts(shape) or not are_counts(strides) or len(shape) != len(strides):
+            raise PickleError("it has a tensor with sizes or strides that are not counts")
+        dtype = dtype or storage.dtype
+        held = storage.count * storage.dtype.itemsize // dtype.itemsize
+        last = offset + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
+        if (math.prod(shape) and last >= held) or not is_addressable(shape, dtype.itemsize):
+            raise PickleError(f"it has a tensor of shape {tuple(shape)} that reaches beyond its storage")
+        if type(requires_grad) is not bool or (requires_grad and dtype.category < dtypes.FLOATING):
+            raise PickleError(f"it has a tensor of dtype {dtype.name} with requires_grad {requires_grad!r}")
+        if not self.is_loaded:
+            return _Checked()
+        flat = storage.flat
+        assert flat is not None
+        if dtype is not storage.dtype:
+            if dtypes.bool_ in (dtype, storage.dtype):
+                raise PickleError("it has a tensor that shows another dtype's memory as bool")
+            flat = flat[: held * dtype.itemsize // storage.dtype.itemsize].view(dtype)
+        if math.prod(shape) == 0:
+            return flat[:0].reshape(shape).detach().requires_grad_(requires_grad)
+        return flat.as_strided(shape, strides, offset).detach().requires_grad_(requires_grad)
+
+    def parameter(self, data: Any, requires_grad: Any = True, *_: Any) -> Any:
+        """``torch._utils._rebuild_parameter``, with and without a state, which is left out."""
+        if isinstance(data, _Checked):
+            return data
+        if not isinstance(data, Tensor) or type(requires_grad) is not bool:
+            raise PickleError("it has a parameter without a tensor")
+        return Parameter(data.detach(), requires_grad)
+
+
+def _unfit(source: Source, error: PickleError) -> Exception:
+    return damaged(
+        source.name,
+        f"is a PyTorch file that cannot be read: {error}",
+        fix="save state_dict()s of tensors, numbers, text, lists and dicts with torch.save, or use another copy if the "
+        "file may be damaged",
+    )
+
+
+def _is_device(location: str) -> bool:
+    try:
+        return Device(location) is not None
+    except RuntimeError:
+        return False
+
+
+def _size(values: Any = ()) -> Size:
+    if not are_counts(list(values)):
+        raise PickleError("it has a size that is not of counts")
+    return Size(values)
+
+
+def _device(name: Any, index: Any = None) -> Device:
+    try:
+        return Device(name if index is None else f"{name}:{index}")
+    except RuntimeError as error:
+        raise PickleError(f"it has a device that is none: {error}") from error
+
+
+def _text_of(value: Any, encoding: Any = "latin1") -> bytes:
+    """``_codecs.encode``, by which protocol 2 writes bytes."""
+    if type(value) is not str or encoding not in ("latin1", "latin-1"):
+        raise PickleError("it has bytes in an encoding of their own")
+    return value.encode("latin-1")
+
+
+def _bytes(value: Any = b"") -> bytes:
+    if type(value) not in (bytes, bytearray):
+        raise PickleError("it makes bytes of something else")
+    return bytes(value)
+
+
+def _bytearray(value: Any = b"") -> bytearray:
+    return bytearray(_bytes(value))
+
+
+def _complex(real: Any, imaginary: Any) -> complex:
+    return complex(real, imaginary)
+
+
+def _empty(cls: Any) -> Callable[..., Any]:
+    def build(items: Any = ()) -> Any:
+        made = cls()
+        if type(items) is list and cls in (set, frozenset):
+            if len(items) > 256 and any(type(item) is not str for item in items):
+                raise PickleError("it has a set of more than text")
+            return cls(items)
+        if type(items) not in (tuple, list) or len(items):
+            raise PickleError(f"it makes {cls.__name__} of something else than items")
+        return made
+
+    return build
+
+
+def _names(loading: _Loading) -> dict[str, Any]:
+    """What a file may name."""
+    names: dict[str, Any] = {
+        "torch._utils._rebuild_tensor": loading.tensor,
+        "torch._utils._rebuild_tensor_v2": loading.tensor,
+        "torch._utils._rebuild_tensor_v3": loading.tensor_of_dtype,
+        "torch._utils._rebuild_parameter": loading.parameter,
+        "torch._utils._rebuild_parameter_with_state": loading.parameter,
+        "torch.Size": _size,
+        "torch.device": _device,
+        "torch.storage.UntypedStorage": _StorageType(None),
+        "collections.OrderedDict": _empty(OrderedDict),
+        "_codecs.encode": _text_of,
+        **{f"torch.{name}": _StorageType(dtype) for name, dtype in STORAGES.items()},
+        **{f"torch.{name}": dtype for name, dtype in DTYPES.items()},
+    }
+    for module in ("builtins", "__builtin__"):
+        names |= {
+            f"{module}.set": _empty(set),
+            f"{module}.frozenset": _empty(frozenset),
+            f"{module}.bytes": _bytes,
+            f"{module}.bytearray": _bytearray,
+            f"{module}.complex": _complex,
+        }
+    return names

@@ -1,0 +1,118 @@
+"""The directory of a zip archive whose members are stored as they are, as PyTorch writes it.
+
+    https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
+
+Invariants: what is packed is refused, so that a member takes no more memory than the file; members lie one behind the
+other, so that all together take no more either.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+from .source import Source, damaged
+
+__all__ = ["Members"]
+
+END = struct.Struct("<4s4H2LH")
+END_64 = struct.Struct("<4sQ2H2L4Q")
+LOCATOR_64 = struct.Struct("<4sLQL")
+ENTRY = struct.Struct("<4s4B4HL2L5H2L")
+LOCAL = struct.Struct("<4s2B4HL2L2H")
+LONGEST_COMMENT = 1 << 16
+LARGEST_DIRECTORY = 1 << 26
+"""Bytes: some half a million members."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    at: int
+    size: int
+    checksum: int
+
+
+class Members:
+    """The members of an archive, by name.
+
+    Raises:
+        SerializationError: it is no zip archive, or another than described above.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.members: dict[str, _Member] = {}
+        try:
+            self._read_directory()
+        except struct.error:
+            raise damaged(source.name, "has a zip directory that is cut off") from None
+
+    def _read_directory(self) -> None:
+        source = self._source
+        begin = max(0, source.size - END.size - LONGEST_COMMENT)
+        tail = bytes(source.read(begin, source.size - begin, "the end of the zip archive"))
+        found = tail.rfind(b"PK\5\6")
+        if found < 0:
+            raise damaged(source.name, "is a zip archive without an end: it is truncated")
+        _, disk, first_disk, _, count, size, at, _ = END.unpack_from(tail, found)
+        locator = found - LOCATOR_64.size
+        if locator >= 0 and tail.startswith(b"PK\6\7", locator):
+            _, _, end_at, _ = LOCATOR_64.unpack_from(tail, locator)
+            fields = END_64.unpack(source.read(end_at, END_64.size, "the zip directory's end"))
+            if fields[0] != b"PK\6\6":
+                raise damaged(source.name, "has a zip directory whose end is not where it says")
+            disk, first_disk, count, size, at = fields[4], fields[5], fields[7], fields[8], fields[9]
+        if disk or first_disk:
+            raise damaged(source.name, "is a part of a zip archive of several")
+        if size > LARGEST_DIRECTORY or count * ENTRY.size > size:
+            raise damaged(source.name, f"has a zip directory of {count:,} members in {size:,} bytes")
+        self._read_entries(bytes(source.read(at, size, "the zip directory")), count)
+
+    def _read_entries(self, directory: bytes, count: int) -> None:
+        source, at, total = self._source, 0, 0
+        for _ in range(count):
+            fields = ENTRY.unpack_from(directory, at)
+            flags, method, checksum = fields[5], fields[6], fields[9]
+            packed, size, name_size, extra_size, comment_size = fields[10:15]
+            begin = fields[18]
+            name = directory[at + ENTRY.size : at + ENTRY.size + name_size].decode("utf-8", "replace")
+            extra = directory[at + ENTRY.size + name_size : at + ENTRY.size + name_size + extra_size]
+            packed, size, begin = _wide(extra, packed, size, begin)
+            at += ENTRY.size + name_size + extra_size + comment_size
+            if fields[0] != b"PK\1\2" or flags & 1 or method != 0 or packed != size:
+                raise damaged(source.name, f"has member {name!r}, which is packed, encrypted or damaged")
+            if name in self.members:
+                raise damaged(source.name, f"has two members {name!r}")
+            total += size
+            if total > source.size:
+                raise damaged(source.name, "has members that overlap")
+            self.members[name] = _Member(begin, size, checksum)
+
+    def data(self, name: str) -> Any:
+        """The bytes of a member, checked against its checksum unless the file is mapped."""
+        member, source = self.members[name], self._source
+        local = LOCAL.unpack(source.read(member.at, LOCAL.size, f"member {name!r}"))
+        if local[0] != b"PK\3\4":
+            raise damaged(source.name, f"has no member {name!r} where its directory says")
+        begin = member.at + LOCAL.size + local[-2] + local[-1]
+        data = source.data(begin, member.size, f"member {name!r}")
+        if not source.mapped and zlib.crc32(data) != member.checksum:
+            raise damaged(source.name, f"is damaged: the checksum of member {name!r} does not match")
+        return data
+
+
+def _wide(extra: bytes, packed: int, size: int, begin: int) -> tuple[int, int, int]:
+    """Sizes and place, from the extra field where they do not fit into 32 bits."""
+    at = 0
+    while at + 4 <= len(extra):
+        tag, length = struct.unpack_from("<2H", extra, at)
+        if tag == 1:
+            wide = list(struct.unpack_from(f"<{length // 8}Q", extra, at + 4))
+            values = []
+            for value in (size, packed, begin):
+                values.append(wide.pop(0) if value == 0xFFFFFFFF and wide else value)
+            size, packed, begin = values
+        at += 4 + length
+    return packed, size, begin
