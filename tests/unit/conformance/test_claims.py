@@ -34,6 +34,7 @@ from polyad_conformance.samples import families
 from .claims import Args, check_claim, draws, recorded, signature
 
 NOT_SAID = {
+    "adafactor_step", "adafactor_vector_step", "muon_step",
     "attention", "attention_backward", "cdist", "euclidean_cdist", "pdist", "batch_norm", "batch_norm_backward",
     "batch_norm_by", "layer_norm_backward", "rms_norm_backward", "nll_loss", "nll_loss_backward", "cross_entropy",
     "cross_entropy_backward", "ctc_loss", "ctc_loss_backward", "adaptive_max_pool", "fractional_max_pool",

@@ -36,7 +36,11 @@ NO_GRADIENT: dict[str, str] = {}
 """Ops with gradient formulas that no sample's gradient check reaches, with the reason. It only ever gets shorter."""
 
 _INSIDE = "another op's, with operands of that op's shapes"
+_SCALARS = "of 0-d tensors alone"
 NO_LENGTH = {
+    **dict.fromkeys(
+        ("adagrad_rates", "adamax_rates", "asgd_rates", "nadam_rates", "radam_rates", "step_count"), _SCALARS
+    ),
     "copy_strided": "what arranges memory: copies of many elements are checked",
     "from_front": _INSIDE,
     "share": _INSIDE,
