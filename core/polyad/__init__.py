@@ -80,7 +80,9 @@ from .tensor import Tensor as Tensor
 if TYPE_CHECKING:
     from . import (
         accelerator as accelerator,
+        amp as amp,
         backends as backends,
+        cpu as cpu,
         cuda as cuda,
         datasets as datasets,
         fft as fft,
@@ -95,6 +97,12 @@ if TYPE_CHECKING:
         special as special,
         testing as testing,
         utils as utils,
+    )
+    from .amp.autocast_mode import (
+        autocast as autocast,
+        get_autocast_dtype as get_autocast_dtype,
+        is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_enabled as is_autocast_enabled,
     )
     from .autograd.anomaly import (
         detect_nonfinite as detect_nonfinite,
@@ -146,7 +154,9 @@ globals().pop("tensor", None)  # the module; the function of that name is looked
 _LAZY_MODULES = frozenset(
     {
         "accelerator",
+        "amp",
         "backends",
+        "cpu",
         "cuda",
         "datasets",
         "fft",
@@ -177,6 +187,9 @@ _LAZY_NAMES = {
             "use_deterministic_algorithms",
         ),
         "settings",
+    ),
+    **dict.fromkeys(
+        ("autocast", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled"), "amp.autocast_mode"
     ),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
     "explain": "dispatch.tracing",

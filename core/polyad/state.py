@@ -50,6 +50,8 @@ class ThreadState(threading.local):
         saved_hooks: pairs that pack and unpack saved tensors, the innermost last.
         saved_hooks_disabled: why there may be none, if there may be none.
         backward: the backward pass at work.
+        autocast: what `polyad.autocast` does on each device type, if it is on.
+        autocast_cache: whether it keeps casts of parameters.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
@@ -62,6 +64,8 @@ class ThreadState(threading.local):
     saved_hooks: tuple[tuple[Any, Any], ...] = ()
     saved_hooks_disabled: str | None = None
     backward: Any = None
+    autocast: Any = None
+    autocast_cache: bool = True
     inspect: Any = None
 
 

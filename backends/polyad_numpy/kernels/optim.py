@@ -20,10 +20,8 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.dtypes import complex64, complex128, float32, float64
 
+from ..cache import CHUNK
 from ..quiet import quiet
-
-CHUNK = 1 << 16
-"""Elements in a chunk: many enough that a call's overhead is small beside it, few enough for the last cache level."""
 
 _add, _divide, _maximum, _multiply = np.add, np.divide, np.maximum, np.multiply
 _negative, _sqrt, _square, _subtract = np.negative, np.sqrt, np.square, np.subtract

@@ -34,12 +34,15 @@ class Capabilities:
         limits: numbers such as ``{"max_allocation": 2**31}``, in bytes where they measure memory. An array of more
             bytes than ``max_allocation`` has to be refused; others are for listings.
         quirks: known bugs.
+        autocast: functions that `polyad.autocast` is to treat otherwise on the device than the table in
+            ``polyad.ops.autocast`` says: by name, a policy of that table, or "as given".
     """
 
     dtypes: frozenset[DType] = frozenset(ALL)
     features: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
     quirks: tuple[Quirk, ...] = ()
+    autocast: Mapping[str, str] = field(default_factory=dict)
 
     def unknown_features(self) -> list[str]:
         """Features that this polyad does not know. Checked after api_version, since a later polyad may know them."""

@@ -14,9 +14,9 @@ before it is called.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..device import Device
 from ..dtypes import DType
@@ -141,6 +141,11 @@ class Backend(ABC):
 
     info: BackendInfo
 
+    chunk: ClassVar[int] = 0
+    """How many elements fit into the host's cache a few times over, for a backend that computes on the host and whose
+    calls cost little: optimizers then pack small parameters together up to that many elements, and cut large ones. 0,
+    the default, gives each parameter to a kernel as it is."""
+
     @abstractmethod
     def device_count(self) -> int:
         """How many devices there are; 0 is a valid answer."""
@@ -180,6 +185,11 @@ class Backend(ABC):
 
         It broadcasts as NumPy's assignment does: *source* may have dimensions of 1 in front that *target* has not.
         """
+
+    def copy_all(self, targets: Sequence[Any], sources: Sequence[Any]) -> None:
+        """`copy` each source to its target, in order; to override where many copies can be had for less."""
+        for target, source in zip(targets, sources, strict=True):
+            self.copy(target, source)
 
     @abstractmethod
     def fill(self, target: Any, value: bool | int | float | complex) -> None:

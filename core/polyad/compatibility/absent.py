@@ -30,7 +30,6 @@ _SPARSE = Absence(
 )
 
 ABSENT: dict[str, Absence] = {
-    "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
     "cuda.Event": _STREAMS,
     "cuda.Stream": _STREAMS,

@@ -20,6 +20,7 @@ from ..state import NO_MODES, state
 from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
+from .autocast import cast_call, looks, without_casts
 from .modes import through_modes
 from .names import ASKED, MISSING, renamed
 from .out import write_out, wrote_directly
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{asked}{plain}{out}    modes_ = state.modes
+{asked}{plain}{casts}{out}    modes_ = state.modes
     if modes_:
         return through_modes(op, ({values}))
 """
@@ -39,6 +40,16 @@ def {name}({signature}):
 _OUT = """\
     if out is not None:
         return out if wrote_directly(op, out, ({values})) else write_out(out, op.call({values}))
+"""
+
+_CASTS = """\
+    if state.autocast is not None:
+{writes}        return cast_call(op.call, {cast_name!r}, {values})
+"""
+
+_WRITES = """\
+        if out is not None:
+            return without_casts(op.call)({values} out=out)
 """
 
 _TENSOR = """\
@@ -88,14 +99,15 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "op": op, "plans": op.plans, "state": state, "Tensor": Tensor, "new": object.__new__, "record": record,
         "record_many": record_many, "through_modes": through_modes, "find_plan": find_plan,
         "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
+        "cast_call": cast_call, "without_casts": without_casts,
         "__name__": __name__,
     }  # fmt: skip
     if not op.other_names:
-        return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
+        return generated(definition, op.signature, filename, scope, lambda: _source(op, definition, scope))
     parameters = op.signature.parameters.values()
     positional = [MISSING if one.default is one.empty else one.default for one in parameters if one.name != "out"]
     defaults = (tuple(positional), {"out": None} if op.takes_out else {})
-    caller: Any = generated(definition, op.signature, filename, scope, lambda: _source(op, definition), defaults)
+    caller: Any = generated(definition, op.signature, filename, scope, lambda: _source(op, definition, scope), defaults)
     scope |= {
         "call_": caller, "signature_": op.signature, "names_": op.other_names, "missing_": MISSING, "renamed_": renamed,
     }  # fmt: skip
@@ -142,7 +154,7 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
     return compile_caller()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _source(op: Op, definition: Callable[..., Any]) -> str:
+def _source(op: Op, definition: Callable[..., Any], scope: dict[str, Any]) -> str:
     """The source of *op*'s caller."""
     unpack, keys, arguments, needs = "", [], [], []
     for name, given in op.operands.items():
@@ -180,6 +192,11 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
         asked=_asked(op) if op.other_names else "",
         plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
         out=_OUT.format(values=names) if op.takes_out else "",
+        casts=_CASTS.format(
+            cast_name=op.name, values=names, writes=_WRITES.format(values=names) if op.takes_out else ""
+        )
+        if looks(op.name, scope["compile_caller"])
+        else "",
         values=names,
         unpack=unpack,
         key=", ".join(keys) if len(keys) == 1 else "(" + ", ".join(keys) + ")",

@@ -19,8 +19,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentTypeError
+from ..state import state
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
+from .autocast import cast_call, looks, without_casts
 from .caller import generated, plain_values
 from .names import ASKED, MISSING, renamed
 from .out import write_created, write_out, write_sequence, wrote_directly
@@ -30,13 +32,23 @@ if TYPE_CHECKING:
 
 _BODY = """\
 def {name}({signature}):
-{spread}{names}{values}{dtype}    try:
+{spread}{names}{casts}{values}{dtype}    try:
 {call}
     except Exception as error_:
         problem_ = explained_({name!r}, signature_, {given}, error_)
         if problem_ is error_:
             raise
         raise problem_ from error_
+"""
+
+_CASTS = """\
+    if state_.autocast is not None:
+{writes}        return cast_call_(call_, {name!r}, {arguments})
+"""
+
+_WRITES = """\
+        if out is not None:
+            return without_casts_(call_)({arguments}, out=out)
 """
 
 _SPREAD = """\
@@ -89,6 +101,7 @@ def front(
         "write_out_": write_sequence if sequence else write_out if _has_operands(parameters) else write_created,
         "wrote_directly_": wrote_directly, "op_": fronts, "missing_": MISSING,
         "defaults_": {name: parameter.default for name, parameter in parameters.items()}, "Tensor_": Tensor, **CHECKS,
+        "state_": state, "cast_call_": cast_call, "without_casts_": without_casts,
         "__name__": __name__,
     }  # fmt: skip
 
@@ -102,6 +115,13 @@ def front(
             signature=", ".join(_parts(signature, bool(other_names))),
             spread=_SPREAD.format(name=spread) if spread else "",
             names=ASKED.format(asked=asked, given=given) if other_names else "",
+            casts=_CASTS.format(
+                name=definition.__name__,
+                writes=_WRITES.format(arguments=arguments) if "out" in parameters else "",
+                arguments=arguments,
+            )
+            if looks(definition.__name__, scope["compile_caller"])
+            else "",
             values=plain_values(definition.__name__, signature),
             dtype=_DTYPE_OF_OUT if dtype_of_out else "",
             call=(_OUT if "out" in parameters else "        return definition_({arguments})").format(

@@ -30,6 +30,7 @@ from ..layout import Layout, has_internal_overlap, in_parts
 from ..state import UNDER_INFERENCE, state, user_line
 from ..storage import InferenceView, ViewOf
 from ..tensor import Tensor
+from .autocast import without_casts
 from .catalogue import OPS, PUBLIC
 from .effects import Effect, Result, declare
 from .modes import twin
@@ -53,6 +54,8 @@ def form_of(public: Function) -> Callable[..., Tensor]:
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return inplace(name, call, op, self, *args, **kwargs)
 
+    if name in PRODUCTS:
+        form = functools.wraps(call)(without_casts(form))
     form.__name__ = name
     form.__qualname__ = f"Tensor.{name}"
     form.__doc__ = f"In-place form of `polyad.{public.name}`."

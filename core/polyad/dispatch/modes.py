@@ -1,6 +1,6 @@
 """The mode stack: objects that see every op and every effect of a thread before it happens.
 
-Capture, autocast, profiling and dispatch tracing are modes. While modes are active, a call goes to the innermost mode;
+Capture, profiling and dispatch tracing are modes. While modes are active, a call goes to the innermost mode;
 what that mode calls goes to the next mode out, and finally to the kernel. With no mode active the op path pays
 one falsy check.
 
@@ -26,7 +26,7 @@ class Mode:
     """Base of all modes: a context manager, active in its thread while entered. Modes nest, also with themselves.
 
     Attributes:
-        alters: whether it changes results, as autocast does; what is computed again later
+        alters: whether it changes results, as vmap does; what is computed again later
             (`polyad.utils.checkpoint`) is computed under such modes again.
         differentiates: whether what is computed under it may be differentiated, now or later.
     """

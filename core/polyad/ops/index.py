@@ -144,8 +144,44 @@ fractional_max_pool
     "nn.pooling.maximum": """
 max_pool max_pool_backward max_pool_with_indices
 """,
-    "optim": """
-adam_step amsgrad_step sgd_momentum_step sgd_step
+    "optim.adadelta": """
+adadelta_step
+""",
+    "optim.adafactor": """
+adafactor_step adafactor_vector_step
+""",
+    "optim.adagrad": """
+adagrad_rates adagrad_step
+""",
+    "optim.adam": """
+adam_step amsgrad_step
+""",
+    "optim.adamax": """
+adamax_rates adamax_step
+""",
+    "optim.asgd": """
+asgd_rates asgd_step
+""",
+    "optim.counting": """
+step_count
+""",
+    "optim.muon": """
+muon_step
+""",
+    "optim.nadam": """
+nadam_rates nadam_step
+""",
+    "optim.radam": """
+radam_rates radam_step
+""",
+    "optim.rmsprop": """
+rmsprop_centered_momentum_step rmsprop_centered_step rmsprop_momentum_step rmsprop_step
+""",
+    "optim.rprop": """
+rprop_step
+""",
+    "optim.sgd": """
+sgd_momentum_step sgd_step
 """,
     "pointwise.arithmetic": """
 abs add addcdiv addcmul conj div floor_divide fmod lerp mul neg remainder sgn sign sub trunc_divide

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported
-from ..history.grad_mode import no_grad
 from ..ops.creation.factories import zeros_like
-from ..ops.optim import _adam_step, _amsgrad_step
-from ..state import user_line
+from ..ops.optim.adam import _adam_step, _amsgrad_step
 from ..tensor import Tensor
-from .inplace import update
-from .optimizer import Optimizer, Params, check_hints, check_number, new_step
+from .optimizer import Optimizer, Params, new_step
+from .options import check_betas, check_hints, check_numbers
+from .update import update
 
 __all__ = ["Adam", "AdamW"]
 
@@ -30,7 +27,8 @@ class Adam(Optimizer):
         maximize: go uphill.
         decoupled_weight_decay: shrink the parameters instead of adding to the gradient, as `AdamW` does.
         foreach, fused, capturable: hints that change no result; a backend's fused step is used where there is one.
-        differentiable: not supported.
+        differentiable: record the step, so that what is computed from the parameters afterwards is differentiated
+            through it; the parameters are then results of operations rather than leaves.
 
     Raises:
         ValueError: a number is negative, or a beta is not in [0, 1).
@@ -86,70 +84,33 @@ class Adam(Optimizer):
 
     def _check_options(self, options: dict[str, Any]) -> None:
         name = type(self).__name__
-        for key in ("lr", "eps", "weight_decay"):
-            check_number(name, key, options[key])
-        betas = options["betas"]
-        if not isinstance(betas, (tuple, list)):
-            raise ArgumentTypeError(
-                f"{name}: betas must be a pair of numbers",
-                operands={"betas": betas},
-                fix="pass (beta1, beta2), such as (0.9, 0.999)",
-            )
-        if len(betas) != 2:
-            raise ArgumentError(
-                f"{name}: betas must be two numbers, not {len(betas)}",
-                operands={"betas": betas},
-                fix="pass (beta1, beta2), such as (0.9, 0.999)",
-            )
-        for position, beta in enumerate(betas):
-            check_number(name, f"betas[{position}]", beta, below=1.0)
+        check_numbers(name, options, "lr", "eps", "weight_decay")
+        check_betas(name, options["betas"])
         check_hints(name, options)
 
-    def _check_param(self, label: str, param: Tensor) -> None:
-        super()._check_param(label, param)
-        if param.dtype.is_complex:
-            raise NotSupported(
-                f"{type(self).__name__}: complex parameters are not supported",
-                operands={label: param},
-                fix="train the real and the imaginary part as two parameters",
-            )
+    def _new_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        return {"step": new_step(param), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; see `Optimizer.step`."""
-        loss = self._evaluate(closure)
-        line = user_line()
-        with no_grad():
-            for group in self.param_groups:
-                amsgrad = group["amsgrad"]
-                beta1, beta2 = group["betas"]
-                options = (
-                    float(group["lr"]),
-                    float(beta1),
-                    float(beta2),
-                    group["eps"],
-                    group["weight_decay"],
-                    group["decoupled_weight_decay"],
-                    group["maximize"],
-                )
-                for param in group["params"]:
-                    grad = param._grad
-                    if grad is None:
-                        continue
-                    state = self.state[param]
-                    if not state:
-                        state["step"] = new_step(param)
-                        state["exp_avg"] = zeros_like(param)
-                        state["exp_avg_sq"] = zeros_like(param)
-                    average, square, step = state["exp_avg"], state["exp_avg_sq"], state["step"]
-                    if amsgrad:
-                        largest = state.get("max_exp_avg_sq")
-                        if largest is None:
-                            largest = state["max_exp_avg_sq"] = zeros_like(param)
-                        operands = (param, grad, average, square, largest, step)
-                        update(_amsgrad_step, operands, options, (0, 2, 3, 4, 5), line)
-                    else:
-                        update(_adam_step, (param, grad, average, square, step), options, (0, 2, 3, 4), line)
-        return loss
+    def _step_group(self, group: dict[str, Any], line: str) -> None:
+        beta1, beta2 = group["betas"]
+        options = (
+            float(group["lr"]),
+            float(beta1),
+            float(beta2),
+            group["eps"],
+            group["weight_decay"],
+            group["decoupled_weight_decay"],
+            group["maximize"],
+        )
+        rows = self._rows(group, "exp_avg", "exp_avg_sq", "step")
+        if not group["amsgrad"]:
+            update(_adam_step, rows, options, (0, 2, 3, 4), line)
+            return
+        for param in group["params"]:
+            if param._grad is not None and "max_exp_avg_sq" not in self.state[param]:
+                self.state[param]["max_exp_avg_sq"] = zeros_like(param)
+        rows = self._rows(group, "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
+        update(_amsgrad_step, rows, options, (0, 2, 3, 4, 5), line)
 
 
 class AdamW(Adam):

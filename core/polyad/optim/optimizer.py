@@ -5,8 +5,9 @@ is laid out as PyTorch's: parameters appear as numbers, counted through the grou
 
 Invariants: a parameter is in a single group and is a leaf; loading a state checks all of it before it changes anything.
 
-To add an optimizer: declare its step as an op in polyad/ops/optim.py; derive from `Optimizer`, check the options in
-``__init__``, name the state in `_state_names`, and define ``step``, which calls `polyad.optim.inplace.update`.
+To add an optimizer: declare its step as an op in polyad/ops/optim/; derive from `Optimizer`, check the options in
+``_check_options``, name the state in `_state_names` and make it in ``_new_state``, and define ``_step_group``, which
+gives `_rows` to `polyad.optim.update.update`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Any, ClassVar, TypeVar
 
 from ..dispatch.arguments import explaining
 from ..dtypes import float32, float64, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe, wrong_type
-from ..history.grad_mode import enable_grad
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
+from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..history.hooks import RemovableHandle, register
 from ..layout import has_internal_overlap
 from ..ops.creation.factories import tensor
-from ..state import state as thread
+from ..ops.pointwise.complex_numbers import view_as_real
+from ..state import state as thread, user_line
 from ..tensor import Tensor
 
 __all__ = ["MissingKey", "Optimizer"]
@@ -35,10 +37,6 @@ Step = TypeVar("Step", bound=Callable[..., Any])
 
 class MissingKey(PolyadError, KeyError):
     """A dict lacks an entry that it must have."""
-
-
-class HintError(PolyadError, RuntimeError):
-    """Options that contradict each other."""
 
 
 class Optimizer:
@@ -100,6 +98,7 @@ class Optimizer:
         self.state = defaultdict(dict)
         self.param_groups = []
         self._hooks: dict[str, dict[int, Callable[..., Any]]] = {}
+        self._stepped = False  # schedules warn if they are stepped before
         groups: list[Any] = list(params)
         if not groups:
             raise ArgumentError(
@@ -176,7 +175,7 @@ class Optimizer:
 
     def _check_param(self, label: str, param: Tensor) -> None:
         name = type(self).__name__
-        if not param.is_leaf:
+        if not (param.is_leaf or param.retains_grad or self.defaults.get("differentiable")):
             raise ArgumentError(
                 f"{name}: {label} is no leaf but the result of an operation, so a step would train nothing",
                 operands={label: param},
@@ -200,7 +199,45 @@ class Optimizer:
         Returns:
             What *closure* returned, or None.
         """
+        loss = self._evaluate(closure)
+        line = user_line()
+        for group in self.param_groups:
+            with set_grad_enabled(bool(group.get("differentiable"))):
+                self._step_group(group, line)
+        return loss
+
+    def _step_group(self, group: dict[str, Any], line: str) -> None:
+        """Change the parameters of *group*; *line* is the user's."""
         raise NotSupported(f"{type(self).__name__}: step is not defined", fix="define step(self, closure=None)")
+
+    def _rows(self, group: dict[str, Any], *names: str) -> list[tuple[Tensor, ...]]:
+        """For each parameter with a gradient: the parameter, the gradient, and its state of these names.
+
+        Complex tensors are shown as pairs of real numbers.
+        """
+        rows = []
+        for param in group["params"]:
+            grad = param._grad
+            if grad is None:
+                continue
+            row: tuple[Tensor, ...] = (param, grad)
+            if names:
+                state = self.state[param]
+                if not state:
+                    state.update(self._new_state(param, group))
+                row = (*row, *[state[name] for name in names])
+            rows.append(tuple(map(_real, row)) if param._type.dtype.is_complex else row)
+        return rows
+
+    def _scalars(self, group: dict[str, Any], *names: str) -> list[tuple[Tensor, ...]]:
+        """For each parameter with a gradient its 0-d state of these names, in the order of `_rows`, which make it."""
+        return [
+            tuple([self.state[param][name] for name in names]) for param in group["params"] if param._grad is not None
+        ]
+
+    def _new_state(self, param: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """The state that *param* has before its first step."""
+        return {}
 
     @staticmethod
     def _evaluate(closure: Callable[[], Any] | None) -> Any:
@@ -395,6 +432,7 @@ def _with_hooks(step: Step) -> Step:
 
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        self._stepped = True
         if not (self._hooks or thread.watchers) or type(self).step is not call:
             return step(self, *args, **kwargs)
         for hook in self._hooks_of("step_pre"):
@@ -418,6 +456,9 @@ def _with_hooks(step: Step) -> Step:
     return call  # type: ignore[return-value]
 
 
+Optimizer.step = _with_hooks(Optimizer.step)  # type: ignore[method-assign]
+
+
 def _for_param(param: Tensor, entry: str, value: Any) -> Any:
     """A copy of a state value that suits *param*."""
     if not isinstance(value, Tensor):
@@ -428,46 +469,14 @@ def _for_param(param: Tensor, entry: str, value: Any) -> Any:
     return value.detach().to(param.device, param.dtype, copy=True)
 
 
+def _real(tensor: Tensor) -> Tensor:
+    return view_as_real(tensor) if tensor._type.dtype.is_complex else tensor
+
+
 def new_step(param: Tensor, count: float = 0.0) -> Tensor:
     """The step count of a parameter's state: 0-d, float32 (float64 if that is the default dtype), on its device."""
     dtype = float64 if get_default_dtype() is float64 else float32
     return tensor(count, dtype=dtype, device=param.device)
-
-
-def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, below: float | None = None) -> None:
-    """Raise unless an option is a number (or a tensor of one element) in [least, below).
-
-    Raises:
-        TypeError: it is no number.
-        ValueError: it is outside the range, or NaN.
-    """
-    if isinstance(value, Tensor) and value.numel() == 1:
-        value = value.item()
-    if not isinstance(value, (int, float)):
-        given = type(value).__name__
-        raise ArgumentTypeError(
-            f"{optimizer}: {name} must be a number, not {given}", operands={name: value}, fix=f"pass a float as {name}"
-        )
-    try:
-        value = float(value)
-    except OverflowError:
-        raise ArgumentError(
-            f"{optimizer}: {name} is too large for a float", operands={name: value}, fix=f"choose another {name}"
-        ) from None
-    if not value >= least or (below is not None and not value < below):
-        allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
-        raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}", fix=f"choose another {name}")
-
-
-def check_hints(optimizer: str, options: dict[str, Any]) -> None:
-    """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
-    for name in ("amsgrad", "nesterov", "maximize", "capturable", "differentiable", "foreach", "fused"):
-        if not isinstance(options.get(name), (bool, int, type(None))):
-            raise wrong_type(optimizer, name, options[name], "a bool")
-    if options["fused"] and options["foreach"]:
-        raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
-    if options["differentiable"]:
-        raise NotSupported(f"{optimizer}: differentiable is not supported", fix="write the step in tensor operations")
 
 
 def _is_state(state: Any, groups: Any) -> bool:

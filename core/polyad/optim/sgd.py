@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArgumentError
-from ..history.grad_mode import no_grad
 from ..ops.creation.factories import zeros_like
-from ..ops.optim import _sgd_momentum_step, _sgd_step
-from ..state import user_line
+from ..ops.optim.sgd import _sgd_momentum_step, _sgd_step
 from ..tensor import Tensor
-from .inplace import update
-from .optimizer import Optimizer, Params, check_hints, check_number
+from .optimizer import Optimizer, Params
+from .options import check_hints, check_numbers
+from .update import update
 
 __all__ = ["SGD"]
 
@@ -32,7 +30,8 @@ class SGD(Optimizer):
         nesterov: look ahead along the momentum; needs momentum and no dampening.
         maximize: go uphill.
         foreach, fused: hints that change no result; a backend's fused step is used where there is one.
-        differentiable: not supported.
+        differentiable: record the step, so that what is computed from the parameters afterwards is differentiated
+            through it; the parameters are then results of operations rather than leaves.
 
     Raises:
         ValueError: a number is negative, or nesterov without momentum or with dampening.
@@ -80,8 +79,7 @@ class SGD(Optimizer):
         )
 
     def _check_options(self, options: dict[str, Any]) -> None:
-        for key in ("lr", "momentum", "weight_decay"):
-            check_number("SGD", key, options[key])
+        check_numbers("SGD", options, "lr", "momentum", "weight_decay")
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
             raise ArgumentError(
                 "SGD: nesterov needs momentum and no dampening",
@@ -90,33 +88,25 @@ class SGD(Optimizer):
             )
         check_hints("SGD", options)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters once; see `Optimizer.step`."""
-        loss = self._evaluate(closure)
-        line = user_line()
-        with no_grad():
-            for group in self.param_groups:
-                lr, decay, maximize = float(group["lr"]), group["weight_decay"], group["maximize"]
-                momentum, dampening, nesterov = group["momentum"], group["dampening"], group["nesterov"]
-                for param in group["params"]:
-                    grad = param._grad
-                    if grad is None:
-                        continue
-                    if not momentum:
-                        update(_sgd_step, (param, grad), (lr, decay, maximize), (0,), line)
-                        continue
-                    state = self.state[param]
-                    buffer = state.get("momentum_buffer")
-                    damping = dampening
-                    if buffer is None:
-                        # The first step's direction is the gradient itself.
-                        buffer = state["momentum_buffer"] = zeros_like(param)
-                        damping = 0
-                    update(
-                        _sgd_momentum_step,
-                        (param, grad, buffer),
-                        (lr, momentum, damping, decay, nesterov, maximize),
-                        (0, 2),
-                        line,
-                    )
-        return loss
+    def _step_group(self, group: dict[str, Any], line: str) -> None:
+        lr, decay, maximize = float(group["lr"]), group["weight_decay"], group["maximize"]
+        momentum, dampening, nesterov = group["momentum"], group["dampening"], group["nesterov"]
+        if not momentum:
+            update(_sgd_step, self._rows(group), (lr, decay, maximize), (0,), line)
+            return
+        first, others = [], []
+        for param in group["params"]:
+            grad = param._grad
+            if grad is None:
+                continue
+            state = self.state[param]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                # The first step's direction is the gradient itself.
+                buffer = state["momentum_buffer"] = zeros_like(param)
+                first.append((param, grad, buffer))
+            else:
+                others.append((param, grad, buffer))
+        for rows, damping in ((first, 0.0), (others, dampening)):
+            if rows:
+                update(_sgd_momentum_step, rows, (lr, momentum, damping, decay, nesterov, maximize), (0, 2), line)

@@ -7,22 +7,23 @@ import pytest
 
 import polyad
 from polyad.dispatch.op import op_of
-from polyad.ops import optim as steps
+from polyad.ops.optim.adam import _adam_step, _amsgrad_step
+from polyad.ops.optim.sgd import _sgd_momentum_step, _sgd_step
 
 NAMES = ("param", "grad", "exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
 CASES = {
-    "sgd": (steps._sgd_step, 2, (0.1, 0.0, False)),
-    "sgd decay maximize": (steps._sgd_step, 2, (0.1, 0.3, True)),
-    "momentum": (steps._sgd_momentum_step, 3, (0.1, 0.9, 0.0, 0.0, False, False)),
-    "momentum dampening decay": (steps._sgd_momentum_step, 3, (0.1, 0.9, 0.2, 0.3, False, True)),
-    "nesterov": (steps._sgd_momentum_step, 3, (0.1, 0.9, 0.0, 0.3, True, False)),
-    "adam": (steps._adam_step, 4, (0.1, 0.9, 0.999, 1e-8, 0.0, False, False)),
-    "adam decay maximize": (steps._adam_step, 4, (0.1, 0.9, 0.999, 1e-3, 0.3, False, True)),
-    "adamw": (steps._adam_step, 4, (0.1, 0.9, 0.999, 1e-8, 0.3, True, False)),
-    "adam without memory": (steps._adam_step, 4, (0.1, 0.0, 0.0, 1e-8, 0.0, False, False)),
-    "amsgrad": (steps._amsgrad_step, 5, (0.1, 0.9, 0.999, 1e-8, 0.0, False, False)),
-    "amsgrad decoupled": (steps._amsgrad_step, 5, (0.1, 0.5, 0.6, 1e-8, 0.3, True, True)),
+    "sgd": (_sgd_step, 2, (0.1, 0.0, False)),
+    "sgd decay maximize": (_sgd_step, 2, (0.1, 0.3, True)),
+    "momentum": (_sgd_momentum_step, 3, (0.1, 0.9, 0.0, 0.0, False, False)),
+    "momentum dampening decay": (_sgd_momentum_step, 3, (0.1, 0.9, 0.2, 0.3, False, True)),
+    "nesterov": (_sgd_momentum_step, 3, (0.1, 0.9, 0.0, 0.3, True, False)),
+    "adam": (_adam_step, 4, (0.1, 0.9, 0.999, 1e-8, 0.0, False, False)),
+    "adam decay maximize": (_adam_step, 4, (0.1, 0.9, 0.999, 1e-3, 0.3, False, True)),
+    "adamw": (_adam_step, 4, (0.1, 0.9, 0.999, 1e-8, 0.3, True, False)),
+    "adam without memory": (_adam_step, 4, (0.1, 0.0, 0.0, 1e-8, 0.0, False, False)),
+    "amsgrad": (_amsgrad_step, 5, (0.1, 0.9, 0.999, 1e-8, 0.0, False, False)),
+    "amsgrad decoupled": (_amsgrad_step, 5, (0.1, 0.5, 0.6, 1e-8, 0.3, True, True)),
 }
 
 # At most twenty roundings, of terms up to eight times as large as the result.
@@ -105,11 +106,11 @@ def test_shapes_that_do_not_agree(case):
 
 def test_integers_cannot_be_trained():
     with pytest.raises(RuntimeError, match="param is int64"):
-        steps._sgd_step(polyad.tensor([1]), polyad.tensor([1]), 0.1, 0.0, False)
+        _sgd_step(polyad.tensor([1]), polyad.tensor([1]), 0.1, 0.0, False)
 
 
 def test_first_step_of_adam_is_the_learning_rate():
     values = [polyad.tensor([1.0]), polyad.tensor([1e-3]), polyad.zeros(1), polyad.zeros(1), polyad.tensor(0.0)]
-    for step in (steps._adam_step, op_of(steps._adam_step).body):
+    for step in (_adam_step, op_of(_adam_step).body):
         new = step(*values, 0.25, 0.9, 0.999, 1e-12, 0.0, False, False)[0]
         assert new.item() == pytest.approx(0.75, rel=1e-6)

@@ -322,5 +322,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return vector_norm(v, pow)
     at = normalize_dim(dim, v.ndim, "norm_except_dim")
+    if not v.ndim:
+        return vector_norm(v, pow)
     rows = v.movedim(at, 0).reshape(v.shape[at], -1) if v.numel() else v.new_empty((v.shape[at], 0))
     return vector_norm(rows, pow, 1).reshape([v.shape[at] if each == at else 1 for each in range(v.ndim)])

@@ -92,6 +92,7 @@ class Frame:
     __slots__ = (
         "_again",
         "_args",
+        "_autocast",
         "_check",
         "_complete",
         "_device",
@@ -124,6 +125,7 @@ class Frame:
         self._random = random_state() if preserve_random else None
         self._device = (state.default_device, state.outer_devices)
         self._modes = tuple([mode for mode in state.modes if mode.alters])
+        self._autocast = (state.autocast, state.autocast_cache)
         self._log = TraceLog() if (debug if settings.debug is None else settings.debug) else None
         self._holders: list[weakref.ref[Holder]] = []
         self._saved: list[tuple[Any, ...]] = []
@@ -178,6 +180,8 @@ class Frame:
             return tensor
 
         before = (state.default_device, state.outer_devices, state.modes, state.grad_enabled)
+        casts = (state.autocast, state.autocast_cache)
+        state.autocast, state.autocast_cache = self._autocast
         state.default_device, state.outer_devices = self._device
         state.modes, state.grad_enabled = self._modes, True
         try:
@@ -196,6 +200,7 @@ class Frame:
                 raise  # an outer checkpoint's, which is done
         finally:
             state.default_device, state.outer_devices, state.modes, state.grad_enabled = before
+            state.autocast, state.autocast_cache = casts
             # It holds the frames it came through, and with them all that the function computed.
             stop.__traceback__ = None
         if count < wanted:

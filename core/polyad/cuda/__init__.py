@@ -6,13 +6,21 @@ install.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-from . import accelerator
-from .backend import registry
-from .compatibility.absent import stand_in
-from .device import Device
-from .errors import ArgumentTypeError, BackendError, DeviceError, safe_repr
+from .. import accelerator
+from ..backend import registry
+from ..compatibility.absent import stand_in
+from ..device import Device
+from ..errors import ArgumentTypeError, BackendError, DeviceError, safe_repr
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # loaded when it is wanted: it brings the optimizers' scaler
+        return importlib.import_module(f"{__name__}.amp")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 Event = stand_in("cuda.Event")
 Stream = stand_in("cuda.Stream")

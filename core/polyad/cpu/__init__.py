@@ -1,0 +1,5 @@
+"""PyTorch's path for what concerns the cpu; here that is `polyad.cpu.amp`."""
+
+from . import amp
+
+__all__ = ["amp"]

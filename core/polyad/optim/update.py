@@ -1,0 +1,275 @@
+"""Carrying out a step op on all parameters of a group, so that its results replace its operands.
+
+A backend whose calls cost little beside the work (`Backend.chunk`) gets parameters of few elements packed together, and
+parameters of many cut into chunks: a step is computed element by element, so neither changes what comes out. What every
+parameter has of its own, such as a count of steps, is a 0-d tensor; only parameters where these are equal share a pack.
+
+Invariant: the shapes of all parameters are checked before anything is written.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dispatch.inplace import write
+from ..dispatch.op import Op, op_of
+from ..dispatch.plan import Plan, array_of, describe_failure, explained_by_shapes, find_plan
+from ..layout import contiguous_strides
+from ..state import state
+from ..tensor import Tensor
+
+__all__ = ["advance", "update"]
+
+Row = tuple[Tensor, ...]
+
+
+def update(
+    declared: Callable[..., Any], rows: Sequence[Row], params: tuple[Any, ...], targets: Sequence[int], line: str
+) -> None:
+    """For each row of operands write the results of ``declared(*row, *params)`` over those at the positions *targets*.
+
+    A kernel that can write into given memory does so at once; otherwise the op's new tensors are copied. *line* is
+    the user's line, for the messages about tensors that were changed in place.
+    """
+    op = op_of(declared)
+    elementwise = op.structure.dims is not None
+    if elementwise:
+        _check_shapes(op, rows, params)
+    if state.modes or state.grad_enabled:
+        for row in rows:
+            _called(op, row, params, targets)
+        return
+    by_plan: dict[Plan, list[Row]] = {}
+    plans = op.plans
+    for row in rows:
+        plan = plans.get(tuple([operand._type for operand in row])) or find_plan(op, (*row, *params))
+        found = by_plan.get(plan)
+        if found is None:
+            by_plan[plan] = [row]
+        else:
+            found.append(row)
+    for plan, members in by_plan.items():
+        if elementwise and members[0][0]._type.backend.chunk and not members[0][0]._type.zero_dim:
+            _in_chunks(op, plan, members, params, targets, line)
+        else:
+            for row in members:
+                _alone(op, plan, row, params, targets, line)
+
+
+def advance(declared: Callable[..., Any], rows: Sequence[Row], params: tuple[Any, ...], line: str) -> list[Row]:
+    """For each row of 0-d operands write the first results of ``declared(*row, *params)`` over all of them, and return
+    the other results.
+
+    Where the host can look at the operands for nothing, rows of equal numbers are computed once.
+    """
+    op = op_of(declared)
+    if state.modes or not rows or not rows[0][0]._type.backend.chunk:
+        return [_called(op, row, params, range(len(row))) for row in rows]
+    equal: dict[Any, list[Row]] = {}
+    for row in rows:
+        key = tuple([(operand._type, _number(operand)) for operand in row])
+        equal.setdefault(key, []).append(row)
+    given: dict[int, Row] = {}
+    for members in equal.values():
+        results = op.call(*members[0], *params)
+        results = results if op.outputs else (results,)
+        count = len(members[0])
+        for place in range(count):
+            array = results[place]._array
+            backend = members[0][place]._type.backend
+            backend.copy_all([row[place]._array for row in members], [array] * len(members))
+        for row in members:
+            _wrote(op, row, line)
+            given[id(row)] = results[count:]
+    return [given[id(row)] for row in rows]
+
+
+def _number(scalar: Tensor) -> Any:
+    """What a 0-d tensor in the host's memory holds."""
+    return scalar._type.backend.to_host(scalar._array).item()
+
+
+def _called(op: Op, row: Row, params: tuple[Any, ...], targets: Sequence[int]) -> Row:
+    """The step as a call of the op and writes, seen by modes and recorded; returns the results that are not written."""
+    results = op.call(*row, *params)
+    results = results if op.outputs else (results,)
+    for position, result in zip(targets, results):
+        write(op.name, row[position], result)
+    return tuple(results[len(targets) :])
+
+
+def _check_shapes(op: Op, rows: Sequence[Row], params: tuple[Any, ...]) -> None:
+    for row in rows:
+        shape = row[0]._array.shape
+        for operand in row:
+            if operand._array.shape != shape and operand._array.shape:
+                problem = explained_by_shapes(op, (*row, *params))
+                if problem is not None:
+                    raise problem
+
+
+def _wrote(op: Op, targets: Sequence[Tensor], line: str) -> None:
+    name = op.name
+    for target in targets:
+        (target._storage or target._make_storage()).bump(name, line)
+
+
+def _alone(op: Op, plan: Plan, row: Row, params: tuple[Any, ...], targets: Sequence[int], line: str) -> None:
+    arrays = [operand._array for operand in row]
+    _compute(op, plan, row, arrays, params, targets)
+    _wrote(op, [row[position] for position in targets], line)
+
+
+def _compute(
+    op: Op, plan: Plan, row: Row, arrays: Sequence[Any], params: tuple[Any, ...], targets: Sequence[int]
+) -> None:
+    """Write the results for *arrays*, which are of the types of *row*, over those at the positions *targets*."""
+    kernel = plan.out_kernel
+    if kernel is None:
+        tensors = [Tensor._of(array, operand._type) for array, operand in zip(arrays, row, strict=True)]
+        results = op.call(*tensors, *params)
+        for position, result in zip(targets, results if op.outputs else (results,), strict=True):
+            result._type.backend.copy(arrays[position], result._array)
+        return
+    out = tuple([arrays[position] for position in targets])
+    try:
+        kernel(*arrays, *params, out=out if op.outputs else out[0])
+    except Exception as error:
+        raise describe_failure(op, (*row, *params), error) from error
+
+
+# ---------------------------------------------------------------------------------------------------------- in chunks
+
+
+def _in_chunks(
+    op: Op, plan: Plan, rows: Sequence[Row], params: tuple[Any, ...], targets: Sequence[int], line: str
+) -> None:
+    """As `_alone` for each row, with small parameters together and, where there is no kernel, large parameters cut."""
+    chunk = rows[0][0]._type.backend.chunk
+    scalars = [place for place, operand in enumerate(rows[0]) if operand._type.zero_dim]
+    cuts = plan.out_kernel is None and not any(place in scalars for place in targets)
+    packs: dict[Any, list[Row]] = {}
+    sizes: dict[Any, int] = {}
+    for row in rows:
+        size = math.prod(row[0]._array.shape)
+        if size * 4 > chunk:
+            if cuts and size > chunk:
+                _cut(op, plan, row, params, targets, line)
+            else:
+                _alone(op, plan, row, params, targets, line)
+            continue
+        key = tuple([_number(row[place]) for place in scalars]) if scalars else None
+        total = sizes.get(key, 0) + size
+        if total > chunk:
+            _pack(op, plan, packs.pop(key), params, targets, line)
+            total = size
+        sizes[key] = total
+        packs.setdefault(key, []).append(row)
+    for members in packs.values():
+        _pack(op, plan, members, params, targets, line)
+
+
+def _cut(op: Op, plan: Plan, row: Row, params: tuple[Any, ...], targets: Sequence[int], line: str) -> None:
+    """A large parameter in pieces whose temporaries stay in the cache."""
+    shape = row[0]._array.shape
+    arrays = [operand._array for operand in row]
+    if any(not operand._type.zero_dim and not operand.is_contiguous() for operand in row):
+        _alone(op, plan, row, params, targets, line)
+        return
+    backend = row[0]._type.backend
+    size, chunk = math.prod(shape), backend.chunk
+    whole = [None if operand._type.zero_dim else _flat(operand) for operand in row]
+    for start in range(0, size, chunk):
+        count = min(chunk, size - start)
+        pieces = [
+            array if root is None else backend.as_strided(root[0], operand._type.dtype, (count,), (1,), root[1] + start)
+            for array, root, operand in zip(arrays, whole, row, strict=True)
+        ]
+        _compute(op, plan, row, pieces, params, targets)
+    _wrote(op, [row[position] for position in targets], line)
+
+
+def _flat(tensor: Tensor) -> tuple[Any, int]:
+    """The root of a row-major tensor's memory, and where in it the tensor begins."""
+    storage = tensor._storage or tensor._make_storage()
+    return storage.root, tensor.storage_offset()
+
+
+class _Windows:
+    """Memory for one operand of a pack, as it is computed with, and the windows of the parameters in it."""
+
+    __slots__ = ("flat", "parts")
+
+    def __init__(self, memory: Any, type_: Any, shapes: Sequence[tuple[int, ...]]) -> None:
+        backend, dtype = type_.backend, type_.dtype
+        root = backend.root(memory)
+        self.parts = []
+        offset = 0
+        for shape in shapes:
+            self.parts.append(backend.as_strided(root, dtype, shape, contiguous_strides(shape), offset))
+            offset += math.prod(shape)
+        self.flat = backend.as_strided(root, dtype, (offset,), (1,), 0)
+
+
+class _Scratch(threading.local):
+    """A thread's memory for packs, which all packs share, and the windows for the shapes that it has met."""
+
+    KEPT = 256
+
+    def __init__(self) -> None:
+        self.memory: dict[Any, Any] = {}
+        self.windows: dict[Any, _Windows] = {}
+
+    def of(self, place: int, type_: Any, shapes: tuple[tuple[int, ...], ...]) -> _Windows:
+        key = place, type_, shapes
+        found = self.windows.get(key)
+        if found is None:
+            memory = self.memory.get((place, type_))
+            if memory is None:
+                memory = self.memory[place, type_] = type_.backend.empty(
+                    (type_.backend.chunk,), type_.dtype, type_.device
+                )
+            if len(self.windows) >= self.KEPT:
+                self.windows.clear()
+            found = self.windows[key] = _Windows(memory, type_, shapes)
+        return found
+
+
+_scratch = _Scratch()
+
+
+def _pack(
+    op: Op,
+    plan: Plan,
+    rows: Sequence[Row],
+    params: tuple[Any, ...],
+    targets: Sequence[int],
+    line: str,
+) -> None:
+    """Small parameters, whose 0-d operands are equal, one after another in the memory of one call."""
+    first = rows[0]
+    if len(rows) == 1:
+        _alone(op, plan, first, params, targets, line)
+        return
+    backend = first[0]._type.backend
+    shapes = tuple([row[0]._array.shape for row in rows])
+    columns = list(zip(*[[operand._array for operand in row] for row in rows], strict=True))
+    windows: list[_Windows | None] = []
+    arrays = []
+    for place, operand in enumerate(first):
+        if operand._type.zero_dim:
+            windows.append(None)
+            arrays.append(array_of(operand.clone()) if place in targets else operand._array)
+            continue
+        window = _scratch.of(place, operand._type, shapes)
+        backend.copy_all(window.parts, columns[place])
+        windows.append(window)
+        arrays.append(window.flat)
+    _compute(op, plan, first, arrays, params, targets)
+    for place in targets:
+        of_rows = windows[place]
+        backend.copy_all(columns[place], [arrays[place]] * len(rows) if of_rows is None else of_rows.parts)
+        _wrote(op, [row[place] for row in rows], line)
