@@ -64,7 +64,7 @@ def save(obj: Any, f: FileLike, *, format: str = "polyad", max_shard_size: int |
         format: "polyad"; or "safetensors", for other programs: *obj* is then a dict of tensors by name, each of which
             is written by itself.
         max_shard_size: with format "safetensors", the most bytes of tensors that a file gets, such as "5GB". More are
-            divided into files beside *f*, with an index *f*``.index.json``, which `load` takes.
+            divided into files beside *f*, with an index, ``NAME.index.json``, which `load` takes.
 
     Raises:
         TypeError: an object of another type in *obj*; the message says where. Or an *f* that is neither path nor file.

@@ -61,11 +61,15 @@ FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """One array of a file. ``data`` holds its bytes, little-endian; complex128 is stored as pairs of float64."""
+    """One array of a file. ``data`` holds its bytes, little-endian; complex128 is stored as pairs of float64.
+
+    ``checksum`` is the CRC-32 of the bytes in the file, where it is known.
+    """
 
     dtype: dtypes.DType
     shape: tuple[int, ...]
     data: Any
+    checksum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,8 @@ def contents_of(source: Source) -> Contents:
 
     def blob(item: tuple[str, tuple[dtypes.DType, tuple[int, ...], int, int]]) -> Blob:
         name, (dtype, shape, begin, end) = item
-        return Blob(dtype, shape, swapped(source.data(8 + length + begin, end - begin, f"tensor {name!r}"), dtype))
+        data, checksum = source.data_and_checksum(8 + length + begin, end - begin, f"tensor {name!r}")
+        return Blob(dtype, shape, swapped(data, dtype), checksum)
 
     blobs = of_each(blob, entries.items(), 0 if source.mapped else total)
     return Contents(dict(zip(entries, blobs, strict=True)), metadata)

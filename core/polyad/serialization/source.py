@@ -9,6 +9,7 @@ import io
 import mmap
 import os
 import threading
+import zlib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any, TypeVar
@@ -30,6 +31,7 @@ def damaged(source: str, what: str, fix: str | None = None) -> SerializationErro
 
 
 _CAN_READ_AT = hasattr(os, "preadv")
+CHUNK = 1 << 19
 _LARGE = 1 << 23
 """Bytes, from which on it is worth it to work on several arrays at a time."""
 
@@ -83,31 +85,36 @@ class Source:
         self._fill(memoryview(data), at, what)
         return data
 
-    def _fill(self, view: memoryview, at: int, what: str) -> None:
+    def _fill(self, view: memoryview, at: int, what: str) -> int:
+        """Fill *view* from byte *at* on; gives the checksum, computed while the bytes are in the processor's cache."""
         assert self._file is not None
-        done = 0
+        done = checksum = 0
         while done < len(view):
+            part = view[done : done + CHUNK]
             if _CAN_READ_AT:
-                read = os.preadv(self._file.fileno(), [view[done:]], at + done)
+                read = os.preadv(self._file.fileno(), [part], at + done)
             else:
                 with self._seeking:
                     self._file.seek(at + done)
-                    read = self._file.readinto(view[done:])  # type: ignore[attr-defined]
+                    read = self._file.readinto(part)  # type: ignore[attr-defined]
             if not read:
                 raise damaged(self.name, f"ends within {what}")
+            checksum = zlib.crc32(part[:read], checksum)
             done += read
+        return checksum
 
     def data(self, at: int, count: int, what: str) -> Any:
         """The bytes to make an array of: the mapped memory itself, or a copy."""
+        return self.data_and_checksum(at, count, what)[0]
+
+    def data_and_checksum(self, at: int, count: int, what: str) -> tuple[Any, int | None]:
+        """The same, and the CRC-32 of the bytes; None of mapped memory, which would be read for it."""
         self._check(at, count, what)
-        if self.mapped:
-            assert self._memory is not None
-            return self._memory[at : at + count]
         if self._memory is not None:
-            return bytearray(self._memory[at : at + count])
+            part = self._memory[at : at + count]
+            return (part, None) if self.mapped else (bytearray(part), zlib.crc32(part))
         view = room(count)
-        self._fill(view, at, what)
-        return view
+        return view, self._fill(view, at, what)
 
     def stream(self) -> IO[bytes]:
         """The bytes as a file to read."""

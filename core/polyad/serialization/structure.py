@@ -80,7 +80,7 @@ def encode(value: Any) -> Contents:
 
 def _checksums(blobs: list[Blob]) -> list[int]:
     def checksum(blob: Blob) -> int:
-        return zlib.crc32(swapped(blob.data, blob.dtype))
+        return zlib.crc32(swapped(blob.data, blob.dtype)) if blob.checksum is None else blob.checksum
 
     return of_each(checksum, blobs, sum(len(blob.data) for blob in blobs))
 
@@ -470,7 +470,7 @@ class _Decoder:
             blob = blobs[name]
             dtype = _DTYPES.get(about["dtype"]) if isinstance(about.get("dtype"), str) else None
             if dtype is dtypes.complex128 and blob.dtype is dtypes.float64 and len(blob.data) % 16 == 0:
-                blob = Blob(dtype, blob.shape[:-1], blob.data)
+                blob = Blob(dtype, blob.shape[:-1], blob.data, blob.checksum)
             if dtype is not blob.dtype:
                 raise self.damaged(f"gives array {name!r} two dtypes: {about.get('dtype')!r} and {blob.dtype.name!r}")
             if not self._mapped and about.get("crc32") != checksums[name]:

@@ -9,7 +9,6 @@ other, so that all together take no more either.
 from __future__ import annotations
 
 import struct
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,8 +96,8 @@ class Members:
         if local[0] != b"PK\3\4":
             raise damaged(source.name, f"has no member {name!r} where its directory says")
         begin = member.at + LOCAL.size + local[-2] + local[-1]
-        data = source.data(begin, member.size, f"member {name!r}")
-        if not source.mapped and zlib.crc32(data) != member.checksum:
+        data, checksum = source.data_and_checksum(begin, member.size, f"member {name!r}")
+        if checksum not in (None, member.checksum):
             raise damaged(source.name, f"is damaged: the checksum of member {name!r} does not match")
         return data
 
