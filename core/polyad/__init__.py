@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from .interop.printing import set_printoptions as set_printoptions
     from .linting import lint as lint
     from .serialization import load as load, save as save
+    from .streams import Event as Event, Stream as Stream
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
         get_float32_matmul_precision as get_float32_matmul_precision,
@@ -176,6 +177,7 @@ _LAZY_NAMES = {
         ),
         "settings",
     ),
+    **dict.fromkeys(("Event", "Stream"), "streams"),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
     "explain": "dispatch.tracing",
     **dict.fromkeys(

@@ -11,6 +11,7 @@ FEATURES = {
     "shared_host_memory": "the host reads and writes device memory in place",
     "asynchronous": "calls return before their work is done; an error may come as late as the next synchronisation",
     "approximate_division": "quotients and square roots in floating dtypes are not always the nearest number",
+    "streams": "work goes to several queues, in the order that events give",
 }
 """What dispatch, the conformance suite or the user's functions treat in another way. Dtypes tell about arithmetic."""
 

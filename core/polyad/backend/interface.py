@@ -25,6 +25,7 @@ from .memory import MemoryStats
 
 if TYPE_CHECKING:
     from .runtime import Runtime
+    from .streams import Streams
 
 
 class Array(Protocol):
@@ -242,6 +243,10 @@ class Backend(ABC):
         backend that runs no generated code.
         """
         return None
+
+    def streams(self, device: Device) -> Streams:
+        """The queues of *device*: the same object each time. Asked for where "streams" is declared, and only there."""
+        raise NotImplementedError(f"{self.info.name} declares streams and brings none")
 
     def num_threads(self) -> int:
         """How many threads of the host a kernel may use."""

@@ -21,16 +21,9 @@ class Absence(NamedTuple):
     instead: str
 
 
-_STREAMS = Absence(
-    "a device works through one queue, in the order of the program", "leave it out; polyad.accelerator.synchronize()"
-)
-
 ABSENT: dict[str, Absence] = {
     "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
-    "cuda.Event": _STREAMS,
-    "cuda.Stream": _STREAMS,
-    "cuda.stream": _STREAMS,
     "cuda.get_device_properties": Absence(
         "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
     ),

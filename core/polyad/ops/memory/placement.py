@@ -12,6 +12,7 @@ from ...device import Device
 from ...dispatch.op import function, method, prop
 from ...errors import DeviceError
 from ...memory_formats import MemoryFormat, preserve_format
+from ...streams import Stream, keep_for
 from ...tensor import Tensor, check_tensor
 
 
@@ -76,6 +77,21 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
     """
     check_tensor(self, "is_pinned", "self")
     return False
+
+
+@method()
+def record_stream(self: Tensor, s: Stream) -> None:
+    """Say that stream *s* uses the tensor: its memory is not given out again before what *s* has then is done.
+
+    Wanted where a tensor of one stream is used in another and freed. Raises RuntimeError for a stream of another
+    device.
+
+    >>> import polyad
+    >>> x = polyad.zeros(1, device="cpu")
+    >>> x.record_stream(polyad.Stream("cpu"))
+    """
+    check_tensor(self, "record_stream", "self")
+    keep_for(self._array, self._type.device, s)
 
 
 @prop()
