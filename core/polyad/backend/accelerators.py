@@ -7,6 +7,7 @@ from typing import Any
 from ..device import Device
 from ..errors import BackendError, BackendUnavailable
 from . import registry
+from .interface import Backend
 
 PREFERRED = ("cuda",)
 """Device types that are looked at before the others."""
@@ -43,3 +44,13 @@ def resolve(device: Any) -> Device:
     if isinstance(device, int):
         return registry.resolve_device(f"{current() or 'cuda'}:{device}")
     return registry.resolve_device(device)
+
+
+def pinning(device: Any = None) -> Backend | None:
+    """The backend of *device* (the current accelerator if None) if it pins host memory."""
+    name = current() if device is None else registry.resolve_device(device).type
+    if name is None:
+        return None
+    backend = registry.get(name)
+    found = registry.resolve_device(name if device is None else device)
+    return backend if "pinned_memory" in backend.capabilities(found).features else None

@@ -12,6 +12,7 @@ FEATURES = {
     "asynchronous": "calls return before their work is done; an error may come as late as the next synchronisation",
     "approximate_division": "quotients and square roots in floating dtypes are not always the nearest number",
     "streams": "work goes to several queues, in the order that events give",
+    "pinned_memory": "there is host memory that copies start from and end in while the program goes on",
 }
 """What dispatch, the conformance suite or the user's functions treat in another way. Dtypes tell about arithmetic."""
 

@@ -165,7 +165,10 @@ class Backend(ABC):
         """A new array holding a copy of a NumPy array whose dtype corresponds to *dtype*."""
 
     def adopt(self, data: Any, dtype: DType, device: Device) -> Any:
-        """As `from_host`, of a NumPy array that nobody else will use: its memory may become the new array's."""
+        """As `from_host`, of a NumPy array that nobody else will use: its memory may become the new array's.
+
+        A backend that declares ``shared_host_memory`` takes over every array that is row-major and may be written to.
+        """
         return self.from_host(data, dtype, device)
 
     @abstractmethod
@@ -174,6 +177,30 @@ class Backend(ABC):
 
         It is a new array, but for a backend that declares ``shared_host_memory``, which may show its own memory.
         """
+
+    def pinned(self, count: int, dtype: DType) -> Any:
+        """A NumPy array of *count* elements, not set, in host memory that this backend's devices copy from and to by
+        themselves. This and the next three are asked for where "pinned_memory" is declared, and only there.
+        """
+        raise NotImplementedError(f"{self.info.name} declares pinned memory and brings none")
+
+    def is_pinned(self, data: Any) -> bool:
+        """Whether a NumPy array, perhaps a view, lies in memory that `pinned` gave."""
+        raise NotImplementedError(f"{self.info.name} declares pinned memory and brings none")
+
+    def from_host_later(self, data: Any, dtype: DType, device: Device) -> Any:
+        """As `from_host`, of a NumPy array in pinned memory, which may be read after the call has returned.
+
+        The copy is work of the device as a kernel is. Hold on to *data* until it is done. Whether the program changes
+        it before that is the program's business.
+        """
+        return self.from_host(data, dtype, device)
+
+    def to_host_later(self, array: Any) -> Any:
+        """As `to_host`, into new pinned memory, whose values may arrive after the call has returned, as work of the
+        device.
+        """
+        return self.to_host(array)
 
     @abstractmethod
     def copy(self, target: Any, source: Any) -> None:

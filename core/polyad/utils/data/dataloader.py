@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from polyad import errors
+from polyad.backend.accelerators import pinning
+from polyad.tensor import Tensor
 from polyad.utils.data.collate import default_collate, default_convert
 from polyad.utils.data.dataset import Dataset, IterableDataset
 from polyad.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, checked_count
@@ -40,6 +42,9 @@ class DataLoader(Generic[T]):
         batch_sampler: lists of indices; instead of batch_size, shuffle, sampler and drop_last.
         num_workers: 0; samples are read in this process.
         collate_fn: joins a list of samples; default_collate, or default_convert where there is no batching, if None.
+        pin_memory: put the tensors of a batch into memory from which the accelerator (or pin_memory_device) copies
+            while the program goes on; see `Tensor.pin_memory`. An object of another class is asked for its
+            ``pin_memory`` method.
         drop_last: leave out a last batch that is smaller.
         generator: where shuffle's order comes from; the default generator if None.
 
@@ -80,8 +85,12 @@ class DataLoader(Generic[T]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, multiprocessing_context, prefetch_factor, persistent_workers)
-        if pin_memory:
-            warnings.warn("DataLoader: pin_memory=True has no effect, batches stay in ordinary memory", stacklevel=2)
+        if pin_memory and pinning(pin_memory_device or None) is None:
+            warnings.warn(
+                "DataLoader: pin_memory=True has no effect, no accelerator here pins memory: batches stay in ordinary "
+                "memory",
+                stacklevel=2,
+            )
         if collate_fn is not None and not callable(collate_fn):
             raise errors.ArgumentTypeError(
                 f"DataLoader: collate_fn is {errors.describe(collate_fn)}, which cannot be called",
@@ -132,6 +141,12 @@ class DataLoader(Generic[T]):
         super().__setattr__(name, value)
 
     def __iter__(self) -> Iterator[Any]:
+        batches = self._batches()
+        if not self.pin_memory:
+            return batches
+        return (pinned(batch, self.pin_memory_device or None) for batch in batches)
+
+    def _batches(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
             return self._iterate_stream(self.dataset)
         if self.batch_sampler is None:
@@ -170,6 +185,30 @@ def get_worker_info() -> None:
     True
     """
     return None
+
+
+def pinned(batch: Any, device: Any = None) -> Any:
+    """A batch with its tensors in pinned memory: in mappings, named tuples, tuples and lists at any depth."""
+    if isinstance(batch, (str, bytes)):
+        return batch
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory(device) if isinstance(batch, Tensor) else batch.pin_memory()
+    if isinstance(batch, Mapping):
+        items = {key: pinned(value, device) for key, value in batch.items()}
+        try:
+            return type(batch)(items)  # type: ignore[call-arg]
+        except TypeError:  # a mapping of a class that is not made from a dict
+            return items
+    if isinstance(batch, tuple):
+        parts = [pinned(part, device) for part in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
+    if isinstance(batch, Sequence):
+        parts = [pinned(part, device) for part in batch]
+        try:
+            return type(batch)(parts)  # type: ignore[call-arg]
+        except TypeError:  # such as a range
+            return parts
+    return batch
 
 
 def _exclusive(name: str, other: str) -> errors.ArgumentError:

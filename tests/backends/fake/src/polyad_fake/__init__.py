@@ -8,6 +8,7 @@
     queue.py     a stream: the thread that does its work
     order.py     which work comes before which, and races
     streams.py   several streams, and events between them
+    pinning.py   host memory that the device copies from and to, and transfers under way
 
 Programs hold handles, which know an address and a layout and cannot be read. Work is put in a queue and done later, in
 order, by another thread; `to_host` and `synchronize` wait for it and raise what went wrong in it. A device has as many

@@ -16,9 +16,11 @@ from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype
 from polyad.layout import contiguous_strides
 
+from . import pinning
 from .device import FakeDevice
 from .kernels import make_kernels
 from .memory import FakeArray, Memory
+from .order import ORDER
 from .plugin import info
 from .streams import FakeStreams
 
@@ -75,6 +77,29 @@ class FakeBackend(Backend):
         device.submit(lambda: values.append(device.blocks.at(window).values(window).copy(order="C")), [window])
         device.wait()
         return values[0]
+
+    def pinned(self, count: int, dtype: DType) -> Any:
+        return pinning.allocate(count, dtype)
+
+    def is_pinned(self, data: Any) -> bool:
+        return pinning.is_pinned(data)
+
+    def from_host_later(self, data: Any, dtype: DType, device: Device) -> FakeArray:
+        made = self.empty(data.shape, dtype, device)
+        window, blocks = made.window(), made.device.blocks
+        transfer = pinning.Upload(data, made.device.name)
+        done = made.device.submit(lambda: blocks.write(window, transfer.taken), (), [window])
+        ORDER.when_known(*done, transfer.end)
+        return made
+
+    def to_host_later(self, array: FakeArray) -> Any:
+        device, window = array.device, array.window()
+        transfer = pinning.Download(array.shape, array.dtype)
+        done = device.submit(
+            lambda: transfer.arrive(device.blocks.at(window).values(window)), [window]
+        )
+        ORDER.when_known(*done, transfer.end)
+        return transfer.data
 
     def copy(self, target: FakeArray, source: FakeArray) -> None:
         if source.device is not target.device:

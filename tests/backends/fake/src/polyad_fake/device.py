@@ -101,6 +101,7 @@ class FakeDevice:
         known = ORDER.at(stream)
         stream.wait()
         ORDER.host_learns(known)
+        stream.raise_failure()
         self.check()
 
     def wait_for_all(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Order:
     def __init__(self) -> None:
         self.host: dict[int, int] = {}
         self.streams: dict[int, dict[int, int]] = {}
+        self._lock = threading.Lock()
+        self._awaited: list[tuple[Queue, int, Callable[[], None]]] = []
 
     def at(self, stream: Queue) -> dict[int, int]:
         """What comes before anything that is put into *stream* now, the stream itself included."""
@@ -52,6 +54,26 @@ class Order:
         """The host has waited for what is *known*."""
         for number, last in known.items():
             self.host[number] = max(self.host.get(number, 0), last)
+        if self._awaited:
+            with self._lock:
+                awaited, self._awaited = self._awaited, []
+                self._awaited = [one for one in awaited if not self._ended(*one)]
+
+    def when_known(self, stream: Queue, number: int, end: Callable[[], None]) -> None:
+        """Call *end* when the host has waited for work *number* of *stream*, and not before."""
+        with self._lock:
+            self._awaited.append((stream, number, end))
+
+    def _ended(self, stream: Queue, number: int, end: Callable[[], None]) -> bool:
+        if stream.stopped:
+            return True
+        if self.host.get(stream.number, 0) < number:
+            return False
+        try:
+            end()
+        except KernelFailure as error:
+            stream.fail(error)
+        return True
 
 
 ORDER = Order()

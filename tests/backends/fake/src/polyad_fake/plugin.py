@@ -24,7 +24,7 @@ def info() -> BackendInfo:
         api_version=(1, 3),
         capabilities=Capabilities(
             dtypes=frozenset(ALL).difference(*(OPTIONAL[name] for name in lacking)),
-            features=frozenset({"asynchronous", "streams"}),
+            features=frozenset({"asynchronous", "streams", "pinned_memory"}),
         ),
         install="pip install ./tests/backends/fake",
         description="a device for tests: memory and a queue of its own, faults on demand",

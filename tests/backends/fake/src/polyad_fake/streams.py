@@ -51,8 +51,8 @@ class FakeStreams(Streams):
         self.device.check()
         event.stream.check_open()
         event.stream.wait_for(event.reached)
-        event.stream.raise_failure()
         ORDER.host_learns(event.known)
+        event.stream.raise_failure()
         self.device.check()
 
     def elapsed(self, start: FakeEvent, end: FakeEvent) -> float:
