@@ -147,8 +147,9 @@ class FakeDevice:
         accesses, kept = self._accesses.pop(address), self.kept.pop(address, set()) - {stream}
         if self._lost or self.queue.stopped:
             return
-        names = {one.number for one in kept}
-        if any(other not in names for other, _ in accesses.unknown_to(stream)):
+        unordered = {other for other, _ in accesses.unknown_to(stream)} - {one.number for one in kept}
+        if unordered:
+            kept |= {one for one in self.streams if one.number in unordered}  # told once, and not a second time
             stream.fail(
                 KernelFailure(
                     f"{self.name}: memory of stream {stream.place} is freed while another stream may still use it",
