@@ -16,6 +16,7 @@ from .errors import ArgumentTypeError, NotSupported, safe_repr
 from .streams import Stream
 from .streams import current_stream as _current_stream, set_stream as set_stream
 
+
 def current_accelerator(check_available: bool = False) -> Device | None:
     """The current accelerator's device type, None if there is none.
 

@@ -88,11 +88,16 @@ def check_several_streams(target: Target) -> None:
     with others[0]:
         work = busy(target)
         event = others[0].record_event()
-        finished = event.query()
         host = target.backend.to_host(work._array)
         assert event.query(), "an event is not reached, and what came before it was read"
-    del finished
-    assert np.allclose(host, 1.0, atol=1e-3), "values that were computed in a stream and read there"
+    assert np.allclose(host, 1.0, atol=1e-3), "values that were computed in a stream and read there are wrong"
+    with others[0]:
+        work = busy(target)
+    others[0].record_event(event)
+    event.synchronize()
+    with others[1]:
+        host = target.backend.to_host(work._array)
+    assert np.allclose(host, 1.0, atol=1e-3), "values read in another stream after their event was waited for are wrong"
 
 
 def check_pinned_memory(target: Target) -> None:

@@ -192,7 +192,12 @@ def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device, pinn
 def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device, pinned: Any = False) -> Tensor:
     """Memory that is not set; *pinned* (a device, True for the current accelerator) where its backend does that."""
     type_ = registry.tensor_type(dtype, device, not shape)
-    return Tensor._of(_pinned(type_, shape, strides, None if pinned is True else pinned) if pinned else strided_array(type_, shape, strides), type_)
+    return Tensor._of(
+        _pinned(type_, shape, strides, None if pinned is True else pinned)
+        if pinned
+        else strided_array(type_, shape, strides),
+        type_,
+    )
 
 
 def _pinned(type_: TensorType, shape: Shape, strides: Strides, by: Any) -> Any:
@@ -611,9 +616,7 @@ def empty_permuted(
     strides, step = [0] * len(shape), 1
     for dim in reversed(order):
         strides[dim], step = step, step * max(shape[dim], 1)
-    return empty_strided(
-        shape, strides, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory
-    )
+    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...

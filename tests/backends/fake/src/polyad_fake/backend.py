@@ -95,9 +95,7 @@ class FakeBackend(Backend):
     def to_host_later(self, array: FakeArray) -> Any:
         device, window = array.device, array.window()
         transfer = pinning.Download(array.shape, array.dtype)
-        done = device.submit(
-            lambda: transfer.arrive(device.blocks.at(window).values(window)), [window]
-        )
+        done = device.submit(lambda: transfer.arrive(device.blocks.at(window).values(window)), [window])
         ORDER.when_known(*done, transfer.end)
         return transfer.data
 
