@@ -24,6 +24,7 @@ from .capabilities import BackendInfo, Capabilities
 from .memory import MemoryStats
 
 if TYPE_CHECKING:
+    from .graphs import CapturedGraph, CompiledGraph
     from .runtime import Runtime
     from .streams import Streams
 
@@ -274,6 +275,14 @@ class Backend(ABC):
     def streams(self, device: Device) -> Streams:
         """The queues of *device*: the same object each time. Asked for where "streams" is declared, and only there."""
         raise NotImplementedError(f"{self.info.name} declares streams and brings none")
+
+    def compile_graph(self, graph: CapturedGraph) -> CompiledGraph | None:
+        """A function that computes a captured graph as a whole; None for "not this one", as for all by default.
+
+        Asked once for each graph of `polyad.jit`, where "graphs" is declared, and only there. Raises
+        `polyad.errors.CompilerFailure` with the compiler's words; core then replays the calls one by one, and says so.
+        """
+        return None
 
     def num_threads(self) -> int:
         """How many threads of the host a kernel may use."""
