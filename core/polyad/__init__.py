@@ -109,7 +109,6 @@ if TYPE_CHECKING:
     from .interop.printing import set_printoptions as set_printoptions
     from .linting import lint as lint
     from .serialization import load as load, save as save
-    from .streams import Event as Event, Stream as Stream
     from .settings import (
         are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
         get_float32_matmul_precision as get_float32_matmul_precision,
@@ -121,6 +120,7 @@ if TYPE_CHECKING:
         set_num_threads as set_num_threads,
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
+    from .streams import Event as Event, Stream as Stream
 
 _moved.watch()
 

@@ -12,9 +12,8 @@ from .backend import registry
 from .backend.accelerators import current as _current, devices_of as _devices_of, resolve as _device
 from .backend.memory import MemoryStats, holdings
 from .device import Device
-from .errors import ArgumentTypeError, NotSupported, safe_repr
-from .streams import Stream
-from .streams import current_stream as _current_stream, set_stream as set_stream
+from .errors import NotSupported
+from .streams import Stream, current_stream as _current_stream, set_stream as set_stream
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
