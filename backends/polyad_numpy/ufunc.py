@@ -16,7 +16,7 @@ import numpy as np
 
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
-from polyad.dtypes import INTEGER, DType, bfloat16, float16, float32, float64, iinfo
+from polyad.dtypes import INTEGER, DType, bfloat16, complex64, float16, float32, float64, iinfo
 from polyad.interop.numpy import numpy_dtype
 
 from .order import arranged, arranging
@@ -85,8 +85,9 @@ def elementwise(
     def specialize(types: Signature) -> Any:
         dtype = next(entry.dtype for entry in types if isinstance(entry, TensorType))
         dimensioned = [position for position, entry in enumerate(types) if not _has_no_dimensions(entry)]
-        # Loops of bfloat16, which are not NumPy's own, set flags in any case.
-        call = made_for[min(dimensioned[0], 1), warns or dtype is bfloat16] if dimensioned else plain
+        # Loops of bfloat16, which are not NumPy's own, set flags in any case; numbers become complex64 with warnings.
+        quietly = warns or dtype is bfloat16 or dtype is complex64
+        call = made_for[min(dimensioned[0], 1), quietly] if dimensioned else plain
         if dtype.category == INTEGER and int in types:
             call = _wrapping_numbers(call, types, dtype)
         elif arrays_only and dtype in _OWN_FLOATS and len(types) == 2 and not {float, int}.isdisjoint(types):

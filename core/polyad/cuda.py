@@ -12,7 +12,7 @@ from . import accelerator, streams
 from .backend import registry
 from .compatibility.absent import stand_in
 from .device import Device
-from .errors import ArgumentTypeError, BackendError, DeviceError
+from .errors import ArgumentTypeError, BackendError, DeviceError, safe_repr
 
 get_device_properties = stand_in("cuda.get_device_properties")
 
@@ -23,7 +23,7 @@ def _device(device: Any) -> Device:
     if isinstance(device, int) and not isinstance(device, bool):
         return registry.resolve_device(Device("cuda", device))
     if not isinstance(device, (str, Device)):
-        raise ArgumentTypeError(f"cuda: device is {device!r}", fix='pass an index, "cuda:0" or None')
+        raise ArgumentTypeError(f"cuda: device is {safe_repr(device)}", fix='pass an index, "cuda:0" or None')
     found = registry.resolve_device(device)
     if found.type != "cuda":
         raise DeviceError(f"cuda: {found} is no cuda device", fix='pass an index, "cuda:0" or None')

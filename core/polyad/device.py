@@ -56,7 +56,7 @@ class Device:
         match = _SYNTAX.fullmatch(given)
         if match is None or (match[2] is not None and index is not None) or (index is not None and index < 0):
             raise DeviceError(
-                f"device: cannot read {given!r}" + ("" if index is None else f" with index {index}"),
+                f"device: cannot read {safe_repr(given)}" + ("" if index is None else f" with index {index}"),
                 fix='write a device type and perhaps an index, such as "cpu", "opencl:0" or device("opencl", 0)',
             )
         self.type = match[1]

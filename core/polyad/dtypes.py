@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from .errors import ArgumentTypeError, DTypeError
+from .errors import ArgumentTypeError, DTypeError, safe_repr
 
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
@@ -109,7 +109,9 @@ def named(name: str) -> DType:
     try:
         return _BY_NAME[name.removeprefix("polyad.")]
     except KeyError:
-        raise DTypeError(f"dtype: no dtype is called {name!r}", fix="use one of " + ", ".join(_BY_NAME)) from None
+        raise DTypeError(
+            f"dtype: no dtype is called {safe_repr(name)}", fix="use one of " + ", ".join(_BY_NAME)
+        ) from None
 
 
 def promote_types(type1: DType, type2: DType) -> DType:
@@ -173,7 +175,7 @@ def set_default_dtype(d: DType) -> None:
     global _default
     if not isinstance(d, DType) or not d.is_floating_point:
         raise ArgumentTypeError(
-            f"set_default_dtype: d is {d!r}, which is no floating point dtype",
+            f"set_default_dtype: d is {safe_repr(d)}, which is no floating point dtype",
             fix="pass polyad.float32 or polyad.float64",
         )
     _default = d

@@ -29,6 +29,11 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        if sizes.__class__ is not tuple and getattr(sizes, "ndim", 1) != 1:
+            raise ArgumentTypeError(
+                f"Size: {safe_repr(sizes)} is no sequence of ints, but has dimensions of its own",
+                fix="pass a tuple of ints",
+            )
         try:
             shape = tuple.__new__(cls, sizes)
         except TypeError:

@@ -19,7 +19,7 @@ from .dtypes import (
     set_default_dtype,
     uint8,
 )
-from .errors import ArgumentTypeError
+from .errors import ArgumentTypeError, safe_repr
 from .layout import Size
 from .state import warn_user
 from .tensor import Tensor
@@ -84,7 +84,8 @@ def set_default_tensor_type(t: Any) -> None:
     found = globals().get(name) if name else t
     if not isinstance(found, TensorType) or found.dtype.category != FLOATING:
         raise ArgumentTypeError(
-            f"set_default_tensor_type: {t!r} is no floating point type", fix="use polyad.set_default_dtype(dtype)"
+            f"set_default_tensor_type: {safe_repr(t)} is no floating point type",
+            fix="use polyad.set_default_dtype(dtype)",
         )
     warn_user("set_default_tensor_type: deprecated; use set_default_dtype(dtype)", UserWarning)
     set_default_dtype(found.dtype)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import ArgumentTypeError, NotSupported, ShapeError
+from .errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
 from .layout import Shape, Strides, contiguous_strides, is_contiguous, is_dense
 
 __all__ = [
@@ -83,7 +83,7 @@ def check_format(memory_format: Any, op: str, default: MemoryFormat = preserve_f
         return default
     if not isinstance(memory_format, MemoryFormat) or isinstance(memory_format, MemoryLayout):
         raise ArgumentTypeError(
-            f"{op}: memory_format is {memory_format!r}, which is none",
+            f"{op}: memory_format is {safe_repr(memory_format)}, which is none",
             fix="use polyad.contiguous_format, channels_last, channels_last_3d or preserve_format",
         )
     return memory_format
@@ -92,7 +92,9 @@ def check_format(memory_format: Any, op: str, default: MemoryFormat = preserve_f
 def check_layout(layout: Any, op: str) -> None:
     """Raise unless *layout* is None or `polyad.strided`: NotImplementedError, for there are no sparse tensors."""
     if layout is not None and layout is not strided:
-        raise NotSupported(f"{op}: layout is {layout!r}; polyad has strided tensors alone", fix="use polyad.strided")
+        raise NotSupported(
+            f"{op}: layout is {safe_repr(layout)}; polyad has strided tensors alone", fix="use polyad.strided"
+        )
 
 
 def format_strides(shape: Shape, memory_format: MemoryFormat, op: str) -> Strides:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .backend import registry
-from .errors import ArgumentTypeError, SettingError
+from .errors import ArgumentTypeError, SettingError, safe_repr, wrong_type
 
 
 @dataclass
@@ -30,7 +30,7 @@ PRECISIONS = ("highest", "high", "medium")
 
 def _threads(op: str, number: int) -> int:
     if not isinstance(number, int) or isinstance(number, bool):
-        raise ArgumentTypeError(f"{op}: {number!r} is not an int", fix="pass a number of threads, 1 or more")
+        raise ArgumentTypeError(f"{op}: {safe_repr(number)} is not an int", fix="pass a number of threads, 1 or more")
     if number < 1:
         raise SettingError(f"{op}: {number} threads are too few", fix="pass 1 or more")
     return number
@@ -105,9 +105,10 @@ def set_float32_matmul_precision(precision: str) -> None:
     'high'
     >>> polyad.set_float32_matmul_precision("highest")
     """
-    if precision not in PRECISIONS:
+    if not isinstance(precision, str) or precision not in PRECISIONS:
         raise SettingError(
-            f"set_float32_matmul_precision: {precision!r} is no precision", fix=f"pass one of {', '.join(PRECISIONS)}"
+            f"set_float32_matmul_precision: {safe_repr(precision)} is no precision",
+            fix=f"pass one of {', '.join(PRECISIONS)}",
         )
     _settings.matmul_precision = precision
 
@@ -125,7 +126,11 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     >>> polyad.use_deterministic_algorithms(False)
     """
     if not isinstance(mode, bool):
-        raise ArgumentTypeError(f"use_deterministic_algorithms: mode is {mode!r}, not a bool", fix="pass True or False")
+        raise ArgumentTypeError(
+            f"use_deterministic_algorithms: mode is {safe_repr(mode)}, not a bool", fix="pass True or False"
+        )
+    if not isinstance(warn_only, (bool, int)):
+        raise wrong_type("use_deterministic_algorithms", "warn_only", warn_only, "a bool")
     _settings.deterministic, _settings.warn_only = mode, bool(warn_only)
 
 

@@ -137,7 +137,8 @@ class Stream:
         return hash((self.device, self.stream_id))
 
     def __repr__(self) -> str:
-        return f"polyad.Stream device_type={self.device.type}, device_index={self.device_index}, stream_id={self.stream_id}"
+        device = f"device_type={self.device.type}, device_index={self.device_index}"
+        return f"polyad.Stream {device}, stream_id={self.stream_id}"
 
 
 class Event:

@@ -39,6 +39,7 @@ from .errors import (
     NotSupported,
     OutOfMemory,
     ShapeError,
+    safe_repr,
     wrong_type,
 )
 from .history.hooks import RemovableHandle, register
@@ -110,7 +111,8 @@ class Tensor(TensorMethods):
             if hasattr(value, "__index__"):
                 return zeros(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
             raise ArgumentTypeError(
-                f"{function}: {value!r} is neither a size nor a sequence", fix="use polyad.tensor to hold one number"
+                f"{function}: {safe_repr(value)} is neither a size nor a sequence",
+                fix="use polyad.tensor to hold one number",
             )
         return PUBLIC["tensor"].call(value, dtype=dtype, device=device)  # type: ignore[no-any-return]
 
@@ -202,7 +204,7 @@ class Tensor(TensorMethods):
             return
         if not isinstance(value, bool):
             raise ArgumentTypeError(
-                f"requires_grad: {value!r} is no bool", operands={"self": self}, fix="set True or False"
+                f"requires_grad: {safe_repr(value)} is no bool", operands={"self": self}, fix="set True or False"
             )
         if not self.is_leaf:
             if not value:
@@ -343,13 +345,14 @@ class Tensor(TensorMethods):
 
     def _dimension(self, dim: int, function: str) -> int:
         """*dim* from 0 on, of a tensor that has any."""
+        place = normalize_dim(dim, self.ndim, function)
         if not self._array.shape:
             raise IndexOutOfRange(
-                f"{function}: a 0-d tensor has no dimension {dim}",
+                f"{function}: a 0-d tensor has no dimension {place}",
                 operands={"self": self},
                 fix=f"leave dim out: {function}() is ()",
             )
-        return normalize_dim(dim, self.ndim, function)
+        return place
 
     def dim(self) -> int:
         """The number of dimensions."""
@@ -588,7 +591,7 @@ class Tensor(TensorMethods):
             return format(self.item(), spec)
         if spec:
             raise ArgumentTypeError(
-                f"format: only a 0-d tensor takes a format such as {spec!r}",
+                f"format: only a 0-d tensor takes a format such as {safe_repr(spec)}",
                 operands={"self": self},
                 fix="format tensor.item(), or the numbers of tensor.tolist()",
             )
@@ -695,7 +698,10 @@ class Tensor(TensorMethods):
     ) -> Tensor:
         """A tensor of *data* with this tensor's dtype and device unless others are given."""
         return PUBLIC["tensor"].call(  # type: ignore[no-any-return]
-            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+            data,
+            dtype=self.dtype if dtype is None else dtype,
+            device=self.device if device is None else device,
+            requires_grad=requires_grad,
         )
 
 

@@ -24,7 +24,7 @@ from .dtypes import (
     int64,
     promote_types,
 )
-from .errors import ArgumentError, ArgumentTypeError, describe
+from .errors import ArgumentError, ArgumentTypeError, describe, wrong_type
 from .functions import as_tensor, empty, isclose, randint, view_as_real
 from .layout import Shape, normalize_shape
 from .memory_formats import MemoryFormat
@@ -106,6 +106,12 @@ def assert_close(
         actual                        float32 (2,) on cpu
         expected                      float32 (2,) on cpu
     """
+    tolerances: dict[str, Any] = {"rtol": rtol, "atol": atol}
+    for name, tolerance in tolerances.items():
+        if tolerance is not None and not isinstance(tolerance, Real):
+            raise wrong_type("assert_close", name, tolerance, "a number")
+    if not (msg is None or isinstance(msg, str) or callable(msg)):
+        raise wrong_type("assert_close", "msg", msg, "a string or a function of the message")
     if (rtol is None) != (atol is None):
         raise ArgumentError(
             f"assert_close: rtol is {rtol} and atol is {atol}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import select
@@ -23,9 +24,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .generation import random_call
+from .generation import exchanged_calls, random_call
 from .judgement import Finding
-from .targets import Call
+from .targets import WRAPPERS, Call
 
 LIMIT = 5.0
 """Seconds of processor time that a call may take: the machine may be busy."""
@@ -166,7 +167,7 @@ def shorter_calls(call: Call) -> Iterator[Call]:
     for place in reversed(range(call.keep, len(call.args))):
         yield replace(call, args=call.args[:place] + call.args[place + 1 :])
     for place in range(len(call.args)):
-        if call.keep > 1 and place == 1:
+        if (call.keep > 1 and place == 1) or (place == 0 and call.target in WRAPPERS):
             continue
         for value in SIMPLER:
             if len(value) < len(call.args[place]) and (place or call.keep != 1 or value.startswith("filled")):
@@ -217,13 +218,17 @@ class Report:
         return "\n".join([*lines, "", f"{total:,} calls: {ended}", f"findings: {sorts}"])
 
 
-def run(device: str, count: int, seed: int, first: int = 0, tries: int = 60, log: Any = None) -> Report:
-    """Make *count* calls, those whose arguments can be made, and report."""
-    caller, report, number = Caller(device), Report(), first
+def run(
+    device: str, count: int, seed: int, first: int = 0, tries: int = 60, log: Any = None, every: bool = False
+) -> Report:
+    """Make *count* calls, those whose arguments can be made, and report; *every* takes those of `exchanged_calls`."""
+    caller, report = Caller(device), Report()
+    common = () if device == "cpu" else ("float32", "int64")
+    drawn = exchanged_calls(seed, common) if every else (random_call(seed, n, common) for n in itertools.count())
     try:
-        while sum(report.ends.values()) < count:
-            call = random_call(seed, number, () if device == "cpu" else ("float32", "int64"))
-            number += 1
+        for number, call in enumerate(itertools.islice(drawn, first, None), first):
+            if sum(report.ends.values()) >= count:
+                break
             ran, finding, error = caller.ask(call)
             if not ran:
                 continue
@@ -236,7 +241,7 @@ def run(device: str, count: int, seed: int, first: int = 0, tries: int = 60, log
             if key not in report.found:
                 call, finding = shortened(caller, call, finding, tries if finding.sort != "hang" else min(tries, 4))
                 report.found[key] = call, finding
-                report.numbers[key] = number - 1
+                report.numbers[key] = number
                 if log:
                     print(f"{finding.sort}: {call.source}\n    {finding.words[:400]}", file=log, flush=True)
     finally:
@@ -254,9 +259,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="draws other calls")
     parser.add_argument("--first", type=int, default=0, help="the number of the first call, to see one again")
     parser.add_argument("--tries", type=int, default=60, help="calls spent on making a finding shorter")
+    parser.add_argument("--every", action="store_true", help="exchange every argument for every odd value instead")
     parser.add_argument("--log", action="store_true", help="say each finding at once, on stderr")
     given = parser.parse_args(arguments)
-    report = run(given.device, given.count, given.seed, given.first, given.tries, sys.stderr if given.log else None)
+    log = sys.stderr if given.log else None
+    report = run(given.device, given.count, given.seed, given.first, given.tries, log, given.every)
     print(report.table())
     return 1 if report.counts else 0
 

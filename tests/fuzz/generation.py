@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -31,6 +32,35 @@ def random_call(seed: int, number: int, common: tuple[str, ...] = ()) -> Call:
     for _ in range(random.choice((1, 1, 1, 2, 2, 3))):
         call = _changed(random, target, call)
     return call
+
+
+ODD = (
+    "None", "Tensor", "bad('__repr__')", "[bad('__repr__')]", "bad('__bool__')", "bad('__eq__')", "bad('__hash__')",
+    "bad('__len__', '__getitem__')", "lying('__array__', None)", "lying('__index__', 'a')", "lying('__len__', 2**62)",
+    "lying('__iter__', 5)", "recursive()", "deep(2000)", "np.ones((2, 3))", "np.zeros(0)", "np.array(['a'])",
+    "np.zeros(2, [('a', int)])", "np.uint64(2**63)", "-1", "2**40", "2**64", "10**400", "nan", "'text'", "'a\\0b'",
+    "{}", "torch.sin", "filled('float32', 2)", "filled('int64', 2, value=2**62)", "filled('float32', *(1,) * 64)",
+    "torch.empty(0, 2**40, device=device)",
+)  # fmt: skip
+"""What every argument is exchanged for in turn."""
+
+
+def exchanged_calls(seed: int, common: tuple[str, ...] = ()) -> Iterator[Call]:
+    """For every target a call, with each of its arguments exchanged for each of the `ODD` values: one at a time, also
+    those that may be given by name alone.
+    """
+    for number, target in enumerate(dict.fromkeys((one.source, *one.parameters.items()) for one in targets())):
+        found = next(one for one in targets() if (one.source, *one.parameters.items()) == target)
+        call = start(Random(f"{seed} {number}"), found, common)
+        names = [name for name in found.parameters if not name.startswith("*") and name != "self"]
+        known = {*names[: len(call.args) - found.method], *call.kwargs}
+        free = [] if found.fixed else [name for name in names if name not in known and name != "forward"]
+        for value in ODD:
+            for place in range(call.keep, len(call.args)):
+                yield replace(call, args=(*call.args[:place], value, *call.args[place + 1 :]))
+            for name in (*call.kwargs, *free):
+                if found.parameters.get(name, "")[:1] != "=":
+                    yield replace(call, kwargs={**call.kwargs, name: value})
 
 
 def other_value(random: Random, name: str) -> str:

@@ -18,6 +18,7 @@ The process that makes the calls adds "crash" and "hang".
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import warnings
@@ -86,7 +87,11 @@ def tensors_of(*values: Any) -> list[Tensor]:
 
 def state_of(tensor: Tensor) -> Any:
     """Everything that a refused call must leave as it was."""
-    return tensor.shape, tensor.dtype, tensor._version, tensor.numel() and tensor.numpy(force=True).tobytes()
+    seen = 0 < tensor.numel() <= LARGEST_CHECKED and not isinstance(tensor, Wrapped)
+    try:
+        return tensor.shape, tensor.dtype, tensor._version, seen and tensor.numpy(force=True).tobytes()
+    except Exception as error:  # a device that computes later says now what it could not do
+        return tensor.shape, tensor.dtype, type(error)
 
 
 def _bytes(*values: Any) -> int:
@@ -175,13 +180,17 @@ def _is_arguments_own(error: BaseException) -> bool:
 
 def of_error(error: BaseException) -> Finding | None:
     """What is wrong with an exception, None if nothing is."""
-    text = str(error)
+    try:
+        text = str(error)
+    except UsersError as users:
+        text, error = str(users), users
     if isinstance(error, UsersError):
         return Finding("raw", f"an error's words need repr(): {text}") if text.startswith("__repr__") else None
     if isinstance(error, PolyadError):
         if isinstance(error, InternalError) or any(words in text for words in _BLAMES_POLYAD):
             return Finding("internal", f"{type(error).__name__}: {text}")
-        if any(words in text for words in _KERNELS_WORDS) and not _ARITY.search(text):
+        later = "\n    noticed " in text  # what a device finds after the call, its driver says
+        if any(words in text for words in _KERNELS_WORDS) and not (later or _ARITY.search(text)):
             return Finding("kernel's words", f"{type(error).__name__}: {text}")
         return None if "\n    fix " in text else Finding("no way out", f"{type(error).__name__}: {text}")
     if isinstance(error, AssertionError) and "polyad.testing" in _modules(error):
@@ -208,7 +217,7 @@ def _of_result(result: Any) -> Finding | None:
     for tensor in tensors_of(result):
         if isinstance(tensor, Wrapped) or tensor.numel() > LARGEST_CHECKED:
             continue
-        if tensor.ndim > 64 or any(size > 2**40 for size in tensor.shape):
+        if tensor.ndim > 64 or math.prod(size or 1 for size in tensor.shape) > 2**40:
             continue  # NumPy has no such arrays, though empty
         host = tensor._type.backend.to_host(tensor._array)
         if host.dtype != numpy_dtype(tensor.dtype) or tuple(host.shape) != tuple(tensor.shape):
@@ -260,10 +269,11 @@ def judged(target: str, args: Any, kwargs: dict[str, str], names: dict[str, Any]
         before = [state_of(tensor) for tensor in given]
         at_first = _reset_peak()
         warnings.simplefilter("always")
-        finding, error = None, None
+        finding, error, returned = None, None, False
         printing.set_printoptions(profile="default")
         try:
             result = function(*values, **named)
+            returned = True
             finding = _of_result(result)
             for tensor in tensors_of(result):
                 if tensor.requires_grad and not tensor.is_leaf and tensor.numel() < LARGEST_CHECKED:
@@ -283,7 +293,8 @@ def judged(target: str, args: Any, kwargs: dict[str, str], names: dict[str, Any]
         finding = Finding("memory", f"{grown / GIGABYTE:.1f} GB")
     if finding is None and error is not None:
         functions = any(callable(value) for value in values) or target in WRAPPERS
-        if not functions and [state_of(tensor) for tensor in given] != before:
+        # What raised after the call returned is its backward pass, which may find fault with what the call wrote.
+        if not (functions or returned) and [state_of(tensor) for tensor in given] != before:
             finding = Finding("input changed", f"by a call that raised {type(error).__name__}: {error}")
         if switches.changed():
             finding = Finding("leaked state", f"{', '.join(switches.changed())}, by a call that raised {error}")

@@ -507,6 +507,39 @@ def _rank_of_lstsq(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcom
     return np.array_equal(ours.results[2].values, rank) and not np.array_equal(theirs.results[2].values, rank)
 
 
+def _stands_for_nothing(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind == "refused" and re.search(r"(reduction|_mode) is -?\d+", _message(ours.error)) is not None
+
+
+def _dropout_in_place(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    given = call.givens()
+    nothing = bool(given) and (given[0].values.size == 0 or given[0].dtype.category < FLOATING)
+    return mismatch.kind in ("refused", "exception") and call.name.endswith("dropout_") and nothing
+
+
+def _out_of_narrow_copy(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    return mismatch.kind in ("value", "written") and call.name == "narrow_copy" and call.form == "out"
+
+
+LIMITS = frozenset({"zeta", "gammainc", "gammaincc", "igamma", "igammac", "polygamma"})
+
+
+def _limit_of_gamma_functions(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
+    if mismatch.kind not in ("value", "written") or call.name not in LIMITS or mismatch.places is None:
+        return False
+    operands = [value for value in leaves(call.args) if isinstance(value, (Given, int, float))]
+    values = [wide(one.values) if isinstance(one, Given) else np.asarray(float(one)) for one in operands]
+    with np.errstate(all="ignore"):
+        nothing = np.isnan(values[0])
+        for one in values[1:]:
+            nothing = nothing | np.isnan(one)
+        if call.name in ("zeta", "polygamma"):
+            nothing = nothing | np.isneginf(values[1])
+        left, right = (wide(outcome.results[0].values) for outcome in (ours, theirs))
+        told = (nothing & np.isnan(left)) | (np.isnan(right) & ~np.isnan(left))
+    return bool(np.all(told | ~mismatch.places))
+
+
 def _pole_of_polygamma(call: Call, mismatch: Mismatch, ours: Outcome, theirs: Outcome) -> bool:
     if mismatch.kind not in ("value", "written") or call.name != "polygamma" or mismatch.places is None:
         return False
@@ -707,6 +740,20 @@ DIFFERENCES = [
             "nn.functional.group_norm",
             (contiguous(np.zeros((1, 0, 4))), 0, contiguous(np.zeros(0)), contiguous(np.zeros(0))),
         ),
+    ),
+    Difference(
+        "the gradient of ctc_loss",
+        "is that of the loss; PyTorch's is of log_softmax and loss together, whatever made the input",
+        lambda call, mismatch, ours, theirs: mismatch.kind == "gradient" and call.name == "ctc_loss",
+        Call(
+            "nn.functional.ctc_loss",
+            (
+                contiguous(np.log(_floats(2, 1, 3) / 3)),
+                contiguous(np.array([[1]])),
+                contiguous(np.array([2])),
+                contiguous(np.array([1])),
+            ),
+        ).with_gradients(),
     ),
     Difference(
         "losses of several dtypes",
@@ -911,6 +958,35 @@ DIFFERENCES = [
                 contiguous(_floats(5, 1)),
             ),
         ),
+    ),
+    Difference(
+        "numbers that stand for no reduction and no mode",
+        "PyTorch takes each for some",
+        _stands_for_nothing,
+        Call("kl_div", (contiguous(_floats(2)), contiguous(_floats(2)), 7)),
+    ),
+    Difference(
+        "in-place dropout of integers and of nothing",
+        "is refused where other dropout is, and where other writes are",
+        _dropout_in_place,
+        Call("alpha_dropout_", (contiguous(np.array([1, 2])), 1.0, True)),
+    ),
+    Difference(
+        "narrow_copy(out=)",
+        "PyTorch writes as if out had no gaps",
+        _out_of_narrow_copy,
+        Call(
+            "narrow_copy",
+            (contiguous(_floats(3, 4)), 0, 0, 2),
+            {"out": transposed(_floats(2, 4))},
+            form="out",
+        ),
+    ),
+    Difference(
+        "zeta, gammainc and polygamma of nan and infinity",
+        "nan is not known to be any number, and a limit that exists is the value: as SciPy has most of them",
+        _limit_of_gamma_functions,
+        Call("special.zeta", (contiguous(np.array([2.0])), contiguous(np.array([np.inf])))),
     ),
     Difference(
         "polygamma at its poles",

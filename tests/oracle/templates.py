@@ -131,7 +131,9 @@ def is_random(path: str) -> bool:
     if path not in PUBLIC:
         return path.removeprefix("Tensor.") in {"uniform_", "normal_", "exponential_", "random_", "bernoulli_"}
     public = PUBLIC[path]
-    return "generator" in inspect.signature(public.call).parameters or "dropout" in public.name
+    return (
+        "generator" in inspect.signature(public.call).parameters or "dropout" in public.name or "lowrank" in public.name
+    )
 
 
 def has_values(path: str) -> bool:

@@ -58,6 +58,7 @@ def named(path: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
 def results(value: Any) -> list[Any]:
     """The tensors in a result, as lists; what is no tensor as it is."""
     if isinstance(value, Tensor):
+        value.data_ptr()  # that it has memory, and is no number
         return [(value.dtype, value.shape, value.numpy(force=True).tobytes())]
     if isinstance(value, (list, tuple)):
         return [part for item in value for part in results(item)]
@@ -157,3 +158,55 @@ def test_the_other_names_of_splitting(function: str) -> None:
     assert len(split(x, sections=2)) == len(split(x, indices_or_sections=2)) == 2
     assert len(split(x, indices=[1])) == 2
     assert len(x.split(split_size=2)) == 2
+
+
+def test_a_result_of_one_element_has_memory() -> None:
+    assert polyad.arange(3.0).take(polyad.tensor(1)).data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        (lambda x: polyad.pow(self=2, exponent=x), [2.0, 4.0, 8.0]),
+        (lambda x: polyad.float_power(self=2, exponent=x), [2.0, 4.0, 8.0]),
+        (lambda x: polyad.remainder(self=3, other=x), [0.0, 1.0, 0.0]),
+        (lambda x: polyad.bitwise_xor(self=1, other=x.int()), [0, 3, 2]),
+        (lambda x: polyad.special.xlogy(self=0, other=x), [0.0, 0.0, 0.0]),
+        (lambda x: polyad.special.xlog1py(self=0, other=x), [0.0, 0.0, 0.0]),
+        (lambda x: polyad.where(condition=x > 1, self=0.0, other=x), [1.0, 0.0, 0.0]),
+        (lambda x: polyad.bucketize(self=2.5, boundaries=x), 2),
+        (lambda x: polyad.searchsorted(sorted_sequence=x, self=2.5), 2),
+        (lambda x: polyad.isin(elements=x, test_element=2), [False, True, False]),
+        (lambda x: polyad.isin(element=2, test_elements=x), True),
+        (lambda x: [len(part) for part in polyad.split(tensor=x, split_size_or_sections=2)], [2, 1]),
+        (lambda x: polyad.repeat_interleave(repeats=x.int()), [0, 1, 1, 2, 2, 2]),
+        (lambda x: polyad.linalg.vector_norm(input=x, ord=1), 6.0),
+        (lambda x: polyad.linalg.eigvals(input=x.diag()).real, [1.0, 2.0, 3.0]),
+        (lambda x: x.add(2, 3), [7.0, 8.0, 9.0]),
+        (lambda x: polyad.result_type(scalar=1, tensor=x), polyad.float32),
+        (lambda x: polyad.result_type(tensor=x.int(), other=1.0), polyad.float32),
+        (lambda x: polyad.result_type(scalar1=1, scalar2=1.0), polyad.float32),
+        (lambda x: x.clone().uniform_(**{"from": 0.0, "to": 0.0}), [0.0, 0.0, 0.0]),
+        (lambda x: x.clone().random_(**{"from": 4, "to": 5}), [4.0, 4.0, 4.0]),
+    ],
+)  # fmt: skip
+def test_the_names_of_overloads(called: Any, expected: Any) -> None:
+    """What PyTorch calls a parameter in one of its overloads."""
+    value = called(polyad.tensor([1.0, 2.0, 3.0]))
+    assert (value.tolist() if isinstance(value, Tensor) else value) == expected
+
+
+def test_a_name_of_an_overload_for_what_is_given_already_is_refused() -> None:
+    with pytest.raises(TypeError, match="bitwise_and: got an unexpected keyword argument 'self'"):
+        polyad.bitwise_and(polyad.tensor(1), polyad.tensor(1), self=2)
+    with pytest.raises(TypeError, match="bitwise_and: missing required argument 'other'"):
+        polyad.bitwise_and(polyad.tensor(1))
+
+
+def test_the_order_of_dimensions_may_be_asked_to_be_the_only_one() -> None:
+    x = polyad.ones(2, 3, 1)
+    assert x.dim_order() == (0, 1, 2)
+    assert x.transpose(0, 1)[..., 0].dim_order(ambiguity_check=True) == (1, 0)
+    with pytest.raises(RuntimeError, match="dim_order: more than one order fits"):
+        x.dim_order(ambiguity_check=True)
+    assert x.dim_order(ambiguity_check=[polyad.contiguous_format]) == (0, 1, 2)

@@ -24,7 +24,7 @@ import polyad
 from polyad import Tensor
 from polyad.dispatch.op import PUBLIC
 from polyad.dtypes import DType, float32, int64
-from polyad.errors import PolyadError
+from polyad.errors import PolyadError, safe_repr
 from polyad_conformance.calls import draw, has_arrays, kwargs_of
 from polyad_conformance.sample import Sample
 from polyad_conformance.samples import families
@@ -37,19 +37,42 @@ class Nothing:
         return "Nothing()"
 
 
-ANYTHING: tuple[Any, ...] = (None, "text", ["text"], Nothing(), {}, [], int, 1.5, 1j, float("nan"), float("inf"))
+class Unspeakable:
+    """An object that cannot be shown: no message may need its `repr`."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("it cannot be shown")
+
+
+class Liar:
+    """An object that says it is an array, and is none."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+DEEP: list[Any] = []
+"""A list in a list in a list, deeper than Python's stack."""
+for _ in range(2000):
+    DEEP = [DEEP]
+
+
+ANYTHING: tuple[Any, ...] = (
+    None, "text", ["text"], Nothing(), Unspeakable(), [Unspeakable()], Liar(), DEEP, {}, [], int, 1.5, 1j,
+    float("nan"), float("inf"),
+)  # fmt: skip
 """Wrong for some parameter, and for most."""
 
 NUMBERS: tuple[Any, ...] = (
-    *ANYTHING, True, -1, -9, 0, 7, 2**40, 2**62, 10**30, [1, 2], [-1, -2], [2**40, 2**40], (1,) * 6, [1.5], [None],
-    np.arange(3.0), np.zeros((0,)),
+    *ANYTHING, True, -1, -9, 0, 7, 2**40, 2**62, 2**64, 10**30, 10**400, [1, 2], [-1, -2], [2**40, 2**40], (1,) * 6,
+    [1.5], [None], np.arange(3.0), np.ones((2, 3)), np.zeros((0,)),
 )  # fmt: skip
 """In the place of what is no tensor."""
 
 WRITING = frozenset({"inplace", "max_norm"})
 """Parameters that ask for an input to be written to."""
 
-SKIPPED = frozenset({"self", "device", "layout", "pin_memory", "generator"})
+SKIPPED = frozenset({"self"})
 """Parameters of which wrong values are tested elsewhere."""
 
 
@@ -77,7 +100,7 @@ def wrong_values(value: Any) -> Iterator[Any]:
     """What is put in the place of *value*."""
     if isinstance(value, np.ndarray):
         yield from tensors_instead(value)
-        yield from (*ANYTHING, 2**62, [1, 2])
+        yield from (*ANYTHING, 2**62, 10**400, [1, 2])
     elif isinstance(value, (list, tuple)) and any(isinstance(item, np.ndarray) for item in value):
         yield from ANYTHING
         for item in (None, "text", Nothing(), 1.5, np.zeros((0, 3)), np.zeros((), np.complex64)):
@@ -93,18 +116,18 @@ def wrong_values(value: Any) -> Iterator[Any]:
 
 def made(value: Any) -> Any:
     """*value* with tensors for arrays."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and value is not DEEP:
         return [made(item) for item in value]
     return polyad.tensor(value) if isinstance(value, np.ndarray) else value
 
 
 def _told(value: Any) -> str:
-    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else safe_repr(value)
 
 
 def tensors_of(*values: Any) -> list[Tensor]:
     """The tensors among *values*."""
-    parts = [tensors_of(*one) if isinstance(one, (list, tuple)) else [one] for one in values]
+    parts = [tensors_of(*one) if isinstance(one, (list, tuple)) and one is not DEEP else [one] for one in values]
     return [one for part in parts for one in part if isinstance(one, Tensor)]
 
 
@@ -159,7 +182,7 @@ def little_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
-FOR_INTEGERS: tuple[Any, ...] = (float("nan"), float("inf"), 1.5, 1j, 2**62, 10**30)
+FOR_INTEGERS: tuple[Any, ...] = (float("nan"), float("inf"), 1.5, 1j, 2**62, 2**64, 10**30, 10**400)
 """Numbers that no integer tensor can hold, or that leave its range."""
 
 

@@ -11,6 +11,7 @@ compute get `text`, which defines for a dtype
 
 from __future__ import annotations
 
+from polyad.codegen import OPENCL_C, bfloat_functions
 from polyad.dtypes import DType
 
 from ..runtime.kept import kept
@@ -31,13 +32,8 @@ _ACCESS = {
     "bool": "#define LOAD(p, i) ((p)[i])\n#define STORE(p, i, x) ((p)[i] = (x) != 0)",
     "float16": """#define LOAD(p, i) vload_half((i), (const __global half *)(p))
 #define STORE(p, i, x) vstore_half_rte((x), (i), (__global half *)(p))""",
-    "bfloat16": """inline ushort brain_bits(float x)
-{
-    uint bits = as_uint(x);
-    return isnan(x) ? (ushort)0x7fc0 : (ushort)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-#define LOAD(p, i) as_float((uint)(p)[i] << 16)
-#define STORE(p, i, x) ((p)[i] = brain_bits(x))""",
+    "bfloat16": "".join(bfloat_functions(OPENCL_C).values())
+    + "#define LOAD(p, i) from_bfloat_1((p)[i])\n#define STORE(p, i, x) ((p)[i] = to_bfloat_1(x))",
 }
 
 

@@ -37,13 +37,14 @@ def description(device: Any) -> DeviceDescription:
 
 
 @kept
-def _runtime(device: Any) -> OpenCLRuntime:
+def runtime_on(device: Any) -> OpenCLRuntime:
+    """What runs generated kernels on *device*, a `runtime.device.Device`."""
     return OpenCLRuntime(device)
 
 
 def runtime_of(device: DeviceName) -> OpenCLRuntime:
     """What runs generated kernels on *device*, as core names it."""
-    return _runtime(opened(device))
+    return runtime_on(opened(device))
 
 
 class Compiled(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polyad.codegen import OPENCL_C, bfloat_functions
 from polyad.dtypes import DType
 
 from .elements import STORED, text
@@ -38,14 +39,9 @@ ELEMENTS = {
 _VECTORS = {
     "float16": """#define loadv(p, i) vload_half8(0, (const __global half *)(p) + (i))
 #define storev(p, i, x) vstore_half8_rte((x), 0, (__global half *)(p) + (i))""",
-    "bfloat16": """ushort8 narrowed(float8 x)
-{
-    uint8 bits = as_uint8(x);
-    uint8 rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    return convert_ushort8(isnan(x) ? (uint8)0x7fc0 : rounded);
-}
-#define loadv(p, i) as_float8(convert_uint8(((const __global Packed *)((p) + (i)))->v) << 16)
-#define storev(p, i, x) (((__global Packed *)((p) + (i)))->v = narrowed(x))""",
+    "bfloat16": "".join(bfloat_functions(OPENCL_C, 8).values())
+    + """#define loadv(p, i) from_bfloat_8(((const __global Packed *)((p) + (i)))->v)
+#define storev(p, i, x) (((__global Packed *)((p) + (i)))->v = to_bfloat_8(x))""",
 }
 
 

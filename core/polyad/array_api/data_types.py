@@ -10,7 +10,7 @@ from .. import dtypes, functions
 from ..device import Device
 from ..dispatch.promotion import common_dtype
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..functions import broadcast_shapes as broadcast_shapes
 from ..tensor import Tensor
 
@@ -45,10 +45,10 @@ def isdtype(dtype: DType, kind: DType | str | Sequence[DType | str]) -> bool:
         return dtype is kind
     if isinstance(kind, str):
         if kind not in KINDS:
-            raise ArgumentError(f"isdtype: {kind!r} is no kind of dtype", fix=f"use one of {', '.join(KINDS)}")
+            raise ArgumentError(f"isdtype: {safe_repr(kind)} is no kind of dtype", fix=f"use one of {', '.join(KINDS)}")
         return dtype in KINDS[kind]
     if not isinstance(kind, tuple):
-        raise ArgumentTypeError(f"isdtype: kind is {kind!r}", fix="pass a dtype, a name, or a tuple of them")
+        raise ArgumentTypeError(f"isdtype: kind is {safe_repr(kind)}", fix="pass a dtype, a name, or a tuple of them")
     return any(isdtype(dtype, group) for group in kind)
 
 

@@ -17,7 +17,7 @@ Axes = int | tuple[int, ...] | None
 
 def _over(reduce: Callable[..., Tensor], x: Tensor, axis: Axes, keepdims: bool, **options: Any) -> Tensor:
     """A reduction over *axis*. Over no axes each element is reduced by itself, while PyTorch's ``()`` means all."""
-    if axis == ():
+    if isinstance(axis, (tuple, list)) and not axis:
         return reduce(x.unsqueeze(0), 0, **options)
     dims = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     return reduce(x, dims, keepdim=keepdims, **options)

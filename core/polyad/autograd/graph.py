@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ..dispatch.arguments import explaining
-from ..errors import ArgumentError, AutogradError, wrong_type
+from ..errors import ArgumentError, AutogradError, safe_repr, wrong_type
 from ..history.hooks import RemovableHandle
 from ..history.node import GradientEdge, Node, Output, add_hook
 from ..state import state, user_line
@@ -70,9 +70,11 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """
     if not isinstance(tensor, Iterable):
         raise wrong_type("increment_version", "tensor", tensor, "a tensor or a sequence of tensors")
-    for value in [tensor] if isinstance(tensor, Tensor) else tensor:
-        checked = check_tensor(value, "increment_version", "tensor")
-        (checked._storage or checked._make_storage()).bump("increment_version", user_line())
+    several = [tensor] if isinstance(tensor, Tensor) else list(tensor)
+    for value in several:
+        check_tensor(value, "increment_version", "tensor")
+    for value in several:
+        (value._storage or value._make_storage()).bump("increment_version", user_line())
 
 
 class MultiGradHandle:
@@ -118,8 +120,8 @@ def register_multi_grad_hook(
     [tensor([2., 2.]), None]
     >>> handle.remove()
     """
-    if mode not in ("all", "any"):
-        raise ArgumentError(f"register_multi_grad_hook: mode is {mode!r}", fix='pass "all" or "any"')
+    if not isinstance(mode, str) or mode not in ("all", "any"):
+        raise ArgumentError(f"register_multi_grad_hook: mode is {safe_repr(mode)}", fix='pass "all" or "any"')
     tensors = tuple(tensors)
     for position, tensor in enumerate(tensors):
         if not check_tensor(tensor, "register_multi_grad_hook", f"tensors[{position}]").requires_grad:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..dispatch.effects import Effect
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..errors import ArgumentError, AutogradError
+from ..errors import ArgumentError, AutogradError, safe_repr
 from ..files import replacing
 from ..state import state, user_line
 from ..tensor import Tensor
@@ -78,7 +78,7 @@ class Averages(list[Average]):
         """
         key = sort_by or "self_cpu_time_total"
         if key not in _SORTS:
-            raise ArgumentError(f"table: sort_by is {sort_by!r}", fix=f"pass one of {', '.join(_SORTS)}")
+            raise ArgumentError(f"table: sort_by is {safe_repr(sort_by)}", fix=f"pass one of {', '.join(_SORTS)}")
         whole = self.total_average().self_cpu_time_total or 1.0
         rows = [("Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls")]
         for average in sorted(self, key=lambda average: getattr(average, key), reverse=True)[:row_limit]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..device import Device
-from ..errors import ArgumentError, MissingKernel
+from ..errors import ArgumentError, MissingKernel, safe_repr
 from ..state import user_line, warn_user
 from . import plugins, registry
 from .interface import Signature, TensorType
@@ -102,7 +102,7 @@ def get_policy() -> Policy:
 def check_policy(policy: Any) -> Policy:
     """*policy* if there is one of that name; raises ValueError otherwise."""
     if policy not in get_args(Policy):
-        raise ArgumentError(f"fallback: policy {policy!r} is not known", fix='use "error", "warn" or "allow"')
+        raise ArgumentError(f"fallback: policy {safe_repr(policy)} is not known", fix='use "error", "warn" or "allow"')
     return policy  # type: ignore[no-any-return]
 
 

@@ -307,12 +307,12 @@ def register(name: str, backend: Backend) -> Registration:
     """
     if not isinstance(backend, Backend):
         raise ArgumentTypeError(
-            f"register: {backend!r} is not a Backend",
+            f"register: {safe_repr(backend)} is not a Backend",
             fix="pass an instance of a class derived from polyad.backend.Backend",
         )
     if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
         raise ArgumentError(
-            f"register: {name!r} is no device type", fix='use letters, digits and underscores, such as "fake"'
+            f"register: {safe_repr(name)} is no device type", fix='use letters, digits and underscores, such as "fake"'
         )
     if getattr(backend, "info", None) is None:
         backend.info = BackendInfo(name=name, api_version=API_VERSION, description=type(backend).__name__)
@@ -505,7 +505,7 @@ def tensor_type(dtype: DType, device: Device, zero_dim: bool) -> TensorType:
     if found is not None:
         return found
     if not isinstance(dtype, DType):
-        raise ArgumentTypeError(f"dtype: {dtype!r} is no dtype", fix="pass a dtype such as polyad.float32")
+        raise ArgumentTypeError(f"dtype: {safe_repr(dtype)} is no dtype", fix="pass a dtype such as polyad.float32")
     backend = get(device.type)
     supported = backend.capabilities(device).dtypes
     if dtype not in supported:

@@ -11,13 +11,14 @@
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     reduction.py        kernels that make many elements few
     rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
+    row_statements.py   their statements
 
 Nothing here runs anything or knows a device. A backend compiles the source, keeps it, and launches it with the
 geometry. The simplest use is a single op; a fused chain of ops is the same call with a larger expression.
 """
 
 from .collapse import broadcast_strides, by_memory, collapse, result_strides
-from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect
+from .dialects import CUDA_C, DIALECTS, OPENCL_C, C, Dialect, bfloat_functions
 from .elementwise import ElementwisePlan, elementwise, elementwise_plan
 from .expression import Apply, Expression, Literal, Operand, Place, RowValue, Scalar, apply, cast, where
 from .formulas import FORMULAS
@@ -30,8 +31,7 @@ from .writer import has_formula
 __all__ = [
     "C", "CPU", "CUDA_C", "DIALECTS", "FORMULAS", "GPU", "OPENCL_C", "Apply", "DeviceDescription", "Dialect",
     "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "RowValue",
-    "RowwisePlan", "Scalar", "Stage", "apply",
-    "broadcast_strides", "by_memory", "cast", "collapse", "elementwise", "elementwise_plan", "has_formula",
-    "padded_rank", "reduction", "reduction_plan", "result_strides",
+    "RowwisePlan", "Scalar", "Stage", "apply", "bfloat_functions", "broadcast_strides", "by_memory", "cast", "collapse",
+    "elementwise", "elementwise_plan", "has_formula", "padded_rank", "reduction", "reduction_plan", "result_strides",
     "rowwise", "rowwise_lanes", "rowwise_plan", "rowwise_unroll", "where",
 ]  # fmt: skip

@@ -34,6 +34,7 @@ from .frame import (
     Parameters,
     declare_scalars,
     factor,
+    independent,
     interleaved,
     kernel_source,
     lanes_for as lanes_for,
@@ -105,7 +106,8 @@ def elementwise(
     for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
         place = _element(n, apart[n], Operand(n, dtype))
         writer.lines += writer.store(dtype, value, f"out{n} + {place}", apart[n], "m", stream)
-    loop = [f"    for ({wide} j = first; j < last; j += {lanes}) {{"]
+    loop = [f"    {line}" for line in independent(dialect, inner)]
+    loop.append(f"    for ({wide} j = first; j < last; j += {lanes}) {{")
     if lanes > 1:
         loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
     body = [*lifted, *head, *loop, *(f"        {line}" for line in writer.lines), "    }", "}"]
@@ -173,8 +175,12 @@ def elementwise_plan(
         share = -(-rows * length // device.workers)
         chunk = max(share, MIN_CHUNK) if share < length else length
         chunk = -(-chunk // lanes) * lanes
-        inner = known_inner(steps, lanes, results) if rows * length >= MIN_CHUNK else None
-        if inner is not None and rows * length * len(steps) * (device.vector_bytes // lanes) > device.cache_bytes:
+        inner = known_inner(steps, lanes, results, rows * length)
+        if (
+            inner is not None
+            and lanes > 1
+            and rows * length * len(steps) * (device.vector_bytes // lanes) > device.cache_bytes
+        ):
             stream = not any(
                 place % lanes for step, offset in zip(steps[:results], offsets) for place in (offset, *step[:-1])
             )
@@ -194,13 +200,15 @@ def elementwise_plan(
     return ElementwisePlan(rank, inner, stream, instances, struct.pack(f"{len(numbers)}q", *numbers))
 
 
-def known_inner(steps: Sequence[Strides], lanes: int, results: int) -> Strides | None:
-    """The inner strides, if a kernel for just these is worth having: vectors that are loaded whole or repeat a number.
+def known_inner(steps: Sequence[Strides], lanes: int, results: int, elements: int) -> Strides | None:
+    """The inner strides, if a CPU's kernel for just these is worth having: vectors are loaded whole or repeat a number.
 
-    >>> known_inner([(1,), (0,)], 8, 1), known_inner([(1,), (2,)], 8, 1)
-    ((1, 0), None)
+    Without vectors in the language, they are the compiler's, which needs to know the strides.
+
+    >>> known_inner([(1,), (0,)], 8, 1, 10000), known_inner([(1,), (2,)], 8, 1, 10000), known_inner([(1,)], 8, 1, 100)
+    ((1, 0), None, None)
     """
-    if lanes == 1:
+    if lanes > 1 and elements < MIN_CHUNK:
         return None
     inner = tuple([step[-1] for step in steps])
     for n, step in enumerate(inner):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..dtypes import FLOATING, DType, int64
 from ..errors import ArgumentError, DTypeError
+from ..layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Operand, Place, Scalar, dtypes_of, leaves_of
 from .hardware import CPU, DeviceDescription
@@ -47,7 +48,7 @@ class KernelSource:
 
 def lanes_for(expressions: Sequence[Expression], dialect: Dialect, device: DeviceDescription) -> int:
     """How many elements a vector of the device has, by the widest dtype that occurs."""
-    if not dialect.vectors or device.kind != CPU:
+    if not dialect.vector or device.kind != CPU:
         return 1
     widest = max(computed_in(dtype).itemsize for dtype in dtypes_of(*expressions))
     return max(1, min(MAX_LANES, device.vector_bytes // widest))
@@ -212,6 +213,11 @@ def kernel_source(
 def factor(dtype: DType) -> int:
     """How many numbers in memory an element is."""
     return 2 if dtype.is_complex else 1
+
+
+def independent(dialect: Dialect, inner: Strides | None, accumulated: str = "") -> list[str]:
+    """What stands before a loop over elements whose strides are known, so that a compiler makes vectors of it."""
+    return [dialect.loop + accumulated] if dialect.loop and inner is not None else []
 
 
 def neighbouring(dialect: Dialect) -> list[str]:

@@ -39,14 +39,14 @@ from .complex_numbers import LOWERED
 from .dialects import Dialect
 from .elementwise import known_inner
 from .expression import Apply, Expression, Local, Operand, apply, cast
-from .formulas import is_cheap
+from .formulas import formula, is_cheap
 from .frame import (
-    MIN_CHUNK,
     KernelSource,
     Leaves,
     Parameters,
     declare_scalars,
     factor,
+    independent,
     kernel_source,
     lanes_for,
     load_operand,
@@ -64,6 +64,9 @@ UNROLLED = 4
 
 _FEW = 8
 """Ops on an element that hide no latency."""
+
+WIDTH = 64
+"""Columns side by side that are walked together where there are no vectors."""
 
 _BAND, _TALL = 16, 1 << 21
 """Rows of which columns are reduced before they join the total, and the elements from which each such band is a split:
@@ -154,6 +157,9 @@ def reduction(
     declare_scalars(writer, leaves.scalars)
     nothing = identity(reducer, dtype)
     parts = factor(dtype)
+    # Columns that lie side by side where there are no vectors: a loop over c, in which accumulators are arrays.
+    width, unroll = (unroll, 1) if across and lanes == 1 else (1, unroll)
+    c = "[c]" if width > 1 else ""
     zeros = [writer.constant(nothing, dtype), writer.constant(0, dtype)][:parts]
     lifted, numbers = writer.lines, dict(writer.known)
     near = [f"{'k' if across else 'r'}{n}" if inner is None else str(inner[n - 1]) for n in operands]
@@ -163,7 +169,9 @@ def reduction(
         writer.lines, writer.known = [], dict(numbers)
         along = f"(j + {u * lanes})" if u else "j"
         for n, operand in enumerate(leaves.operands, 1):
-            place = f"p{n} + j * r{n} + {u * lanes} * {near[n - 1]}" if across else f"p{n} + {along} * {near[n - 1]}"
+            place = f"p{n} + {along} * {near[n - 1]}"
+            if across:
+                place = f"p{n} + j * r{n} + {'c' if c else u * lanes} * {near[n - 1]}"
             if factor(operand.dtype) > 1:
                 place = f"2 * ({place})"
             elif not isinstance(operand, Operand):
@@ -176,31 +184,42 @@ def reduction(
         combined = combined_by(writer, reducer, dtype, blocks[u], values)
         return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
 
+    def begun(accumulators: Sequence[Sequence[str]]) -> list[str]:
+        """Statements that declare accumulators of nothing."""
+        pairs = [pair for names in accumulators for pair in zip(names, zeros, strict=True)]
+        if width == 1:
+            return [f"{writer.type_of(dtype)} {name} = {zero};" for name, zero in pairs]
+        declared = [f"{writer.type_of(dtype)} {name.replace(c, f'[{width}]')};" for name, _ in pairs]
+        return [*declared, *beside(dialect, inner, width, [f"{name} = {zero};" for name, zero in pairs])]
+
     def joined(totals: Sequence[str], others: Sequence[str]) -> list[str]:
         """Statements that add *others* to *totals*."""
         writer.lines = []
         combined = combined_by(writer, reducer, dtype, totals, others)
         return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
 
-    blocks, totals = ([[f"{n}{part}_{u}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total"))
+    blocks, totals = (
+        [[f"{n}{part}_{u}{c}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total")
+    )
     whole = [line for u in range(unroll) for line in taken(u, str(lanes))] if unroll > 1 else []
     rest = [] if across and whole else taken(0, "m")
     join = [line for u in range(unroll) for line in joined(totals[u], blocks[u])]
+    rest, join = [beside(dialect, inner, width, lines) for lines in (rest, join)]
     fold = [line for u in range(1, unroll) for line in joined(totals[0], totals[u])]
 
-    vector = writer.type_of(dtype)
+    together = lanes * unroll * width if across else 1
     lines = [
         # Units of one split are neighbours, so that what they read lies together.
         f"const {wide} wholes = g.at[0] / g.at[1];",
         *neighbouring(dialect),
         f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
-        f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {lanes * unroll if across else 1};",
+        f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {together};",
     ]
     if across and unroll > 1:
         # The last columns of a row: some are computed twice, so that there is no partly filled vector.
         lines.append(f"    if (column > g.at[8] - {lanes * unroll}) column = g.at[8] - {lanes * unroll};")
     elif across:
-        lines.append(f"    const int m = g.at[8] - column < {lanes} ? (int)(g.at[8] - column) : {lanes};")
+        lines.append(f"    const int m = g.at[8] - column < {together} ? (int)(g.at[8] - column) : {together};")
     lines.append(f"    {wide} o = g.at[{base[0]}] + column * g.at[{base[0] + 1}] + split * g.at[{base[0] + 2 + kept}];")
     lines += [
         f"    {wide} q{n} = g.at[{base[n]}] + column * g.at[{base[n] + 1}]; const {wide} k{n} = g.at[{base[n] + 1}], "
@@ -213,9 +232,7 @@ def reduction(
         lines.append(f"      o += at * g.at[{base[0] + 2 + dim}];")
         lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
         lines.append("    }")
-    start = [[f"{name} = {zero}" for name, zero in zip(row, zeros, strict=True)] for row in (*totals, *blocks)]
-    starting = [f"{vector} {', '.join(row)};" for row in start]
-    lines += [f"    {line}" for line in starting[:unroll]]
+    lines += [f"    {line}" for line in begun(totals)]
     lines += [
         f"    const {wide} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
         f"    for ({wide} segment = from; segment < to; ++segment) {{",
@@ -228,11 +245,17 @@ def reduction(
         lines.append(f"        {{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
         lines += [f"          p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands]
         lines.append("        }")
-    lines += [f"        {line}" for line in starting[unroll:]]
-    lines.append(f"        {wide} j = first;")
+    lines += [f"        {line}" for line in begun(blocks)]
     if across:
-        lines += ["        for (; j < last; ++j) {", *(f"            {line}" for line in whole or rest), "        }"]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in whole or rest), "        }"]
+    elif lanes == 1 and parts == 1:
+        clause = accumulating(writer, reducer, dtype, blocks[0])
+        lines += [f"        {line}" for line in independent(dialect, inner, clause)]
+        lines.append(f"        for ({wide} j = first; j < last; ++j) {{")
+        lines += [*(f"            {line}" for line in rest), "        }"]
     else:
+        lines.append(f"        {wide} j = first;")
         if whole:
             lines.append(f"        for (; j + {lanes * unroll} <= last; j += {lanes * unroll}) {{")
             lines += [*(f"            {line}" for line in whole), "        }"]
@@ -252,16 +275,38 @@ def reduction(
     for u, names in enumerate(found):
         single.lines = []
         values = single.value(cast(Local(names, dtype), result))
-        place = f"o + {u * lanes}" if u else "o"
+        place = f"o + {u * lanes}" if u else f"o + c * g.at[{base[0] + 1}]" if c else "o"
         apart = "1" if across and inner is not None else f"g.at[{base[0] + 1}]"
         count = str(lanes) if unroll > 1 else "m"
         stored = single.store(
             result, values, f"out0 + {f'2 * ({place})' if result.is_complex else place}", apart, count
         )
-        lines += [f"    {line}" for line in (*single.lines, *stored)]
+        lines += [f"    {line}" for line in beside(dialect, inner, width, [*single.lines, *stored])]
     lines.append("}")
     width, functions = first_operand + len(leaves.operands) * step, writer.functions.values()
     return kernel_source(dialect, name, parameters, width, functions, (*lifted, *lines), lanes=lanes, rank=kept_rank)
+
+
+def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str]) -> str:
+    """What says before a loop that it accumulates in *names*; nothing if the language does not say it.
+
+    Complex numbers are not for it: their two accumulators depend on each other.
+    """
+    dialect = writer.dialect
+    if not dialect.loop:
+        return ""
+    own = computed_in(dtype)
+    spelled = f"{reducer}_{dtype.name}"
+    template = formula(COMBINED_BY[reducer], letter_of(dtype))
+    assert template is not None
+    writer.functions.setdefault(
+        spelled,
+        dialect.combination.format(
+            name=spelled, type=dialect.types[own], value=writer.filled(template, dtype, *dialect.combined),
+            nothing=writer.constant(identity(reducer, dtype), dtype),
+        ),
+    )  # fmt: skip
+    return "".join(dialect.accumulated.format(name=spelled, place=name) for name in names)
 
 
 def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
@@ -331,6 +376,13 @@ def unroll_for(expression: Expression) -> int:
     return UNROLLED
 
 
+def beside(dialect: Dialect, inner: Strides | None, width: int, lines: Sequence[str]) -> list[str]:
+    """*lines* for each of up to *width* columns side by side, counted by ``c``."""
+    if width == 1 or not lines:
+        return list(lines)
+    return [*independent(dialect, inner), "for (int c = 0; c < m; ++c) {", *lines, "}"]
+
+
 @dataclass(frozen=True, slots=True)
 class ReductionPlan:
     """How a reduction walks given arrays.
@@ -340,7 +392,7 @@ class ReductionPlan:
         kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
         inner: the operands' strides along the vectors, all 0 or 1, and, across, results that are dense there, if the
             kernel may rely on that; None: any.
-        unroll: vectors a step.
+        unroll: vectors a step; across, in a language without, columns side by side.
         instances: how many to launch.
         geometry: the kernel's last argument.
         splits: partial results for each result; more than 1 asks for a second pass over them, whose input has the
@@ -405,9 +457,12 @@ def reduction_plan(
     if not across and chunk < length:
         chunk = -(-chunk // lanes) * lanes
     inner = None
-    if device.kind == CPU and results * length * lines >= MIN_CHUNK:
-        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across))
-    if inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
+    if device.kind == CPU:
+        places = results * length * lines
+        inner = known_inner([kept[-1], *kept[:-1]] if across else reduced, lanes, int(across), places)
+    if lanes == 1 and device.kind == CPU:
+        unroll = WIDTH if across else 1
+    elif inner is None or (kept_sizes[-1] if across else chunk) < unroll * lanes:
         unroll = 1
     inner = inner and inner[int(across) :]
     blocks = -(-kept_sizes[-1] // (lanes * unroll)) if across else kept_sizes[-1]

@@ -15,7 +15,7 @@ from .. import dtypes
 from ..dtypes import BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, int32
 from ..errors import DTypeError, NotSupported
 from .complex_numbers import LOWERED
-from .dialects import Dialect
+from .dialects import Dialect, bfloat_functions
 from .expression import Apply, Expression, Literal, Local, Operand, Part, Place, Scalar
 from .formulas import FUNCTIONS, PREDICATES, formula
 
@@ -77,10 +77,7 @@ class Writer:
         own = computed_in(dtype)
         if own not in self.dialect.types:
             raise DTypeError(f"codegen: {self.dialect.name} has no {own.name}", fix="cast to a dtype it has")
-        name = self.dialect.types[own]
-        if self.lanes == 1:
-            return name
-        return f"{ {'unsigned char': 'uchar', 'signed char': 'char'}.get(name, name) }{self.lanes}"
+        return self.dialect.lanes_of(self.dialect.types[own], self.lanes)
 
     def constant(self, value: bool | int | float, dtype: DType) -> str:
         """*value* in every lane."""
@@ -108,9 +105,21 @@ class Writer:
     def value(self, expression: Expression) -> tuple[str, ...]:
         """The variables of *expression*: one, or two if it is complex."""
         found = self.known.get(expression)
-        if found is None:
-            found = self.known[expression] = self._written(expression)
-        return found
+        if found is not None:
+            return found
+        # Not by recursion: expressions are as deep as the bodies that they stand for are long.
+        waiting = [expression]
+        while waiting:
+            node = waiting[-1]
+            parts = node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
+            behind = [part for part in parts if isinstance(part, (Apply, Part)) and part not in self.known]
+            if node not in self.known and not behind:
+                self.known[node] = self._written(node)
+            if behind:
+                waiting += reversed(behind)
+            else:
+                waiting.pop()
+        return self.known[expression]
 
     def _written(self, expression: Expression) -> tuple[str, ...]:
         dtype = expression.dtype
@@ -178,14 +187,14 @@ class Writer:
         if self.lanes == 1:
             return f"({name} != 0)"
         type_name = self.type_of(_SIGNED[computed_in(dtype).itemsize])
-        return f"(convert_{type_name}({name}) != ({type_name})(0))"
+        return f"({self._cast(type_name, name)} != ({type_name})(0))"
 
     def from_mask(self, text: str) -> str:
         """A bool variable from a comparison."""
         if self.lanes == 1:
             return self.declare(bool_, f"({text}) ? 1 : 0")
         type_name = self.type_of(bool_)
-        return self.declare(bool_, f"convert_{type_name}({text}) & ({type_name})(1)")
+        return self.declare(bool_, f"{self._cast(type_name, text)} & ({type_name})(1)")
 
     def convert(self, name: str, source: DType, into: DType) -> str:
         """The real variable *name* in another dtype: towards zero from floating to integer, bool is whether != 0."""
@@ -199,8 +208,10 @@ class Writer:
         return self.declare(into, self._converted(name, into))
 
     def _converted(self, name: str, into: DType) -> str:
-        type_name = self.type_of(into)
-        return f"convert_{type_name}({name})" if self.dialect.vectors else f"({type_name}){name}"
+        return self._cast(self.type_of(into), name)
+
+    def _cast(self, type_name: str, value: str) -> str:
+        return self.dialect.spelled(self.dialect.convert, self.lanes, type=type_name, value=value)
 
     # ------------------------------------------------------------------------------------------------ formulas
 
@@ -273,49 +284,32 @@ class Writer:
         return lines
 
     def _scalar_load(self, dtype: DType, pointer: str) -> str:
-        if self.dialect.vectors:
-            if dtype is float16:
-                return f"vload_half(0, {pointer})"
-            if dtype is bfloat16:
-                return f"as_float((uint)(*({pointer})) << 16)"
-        elif dtype in HALVES:
-            return f"from_{'half' if dtype is float16 else 'bfloat'}(*({pointer}))"
-        return f"(*({pointer}) != 0)" if dtype is bool_ else f"*({pointer})"
+        if dtype is bfloat16:
+            return f"{self._bfloat('from', 1)}(*({pointer}))"
+        return self.dialect.spelled(self.dialect.loads.get(dtype, "*({place})"), 1, place=pointer)
 
     def _scalar_store(self, dtype: DType, name: str, pointer: str) -> str:
-        if self.dialect.vectors:
-            if dtype is float16:
-                return f"vstore_half_rte({name}, 0, {pointer});"
-            if dtype is bfloat16:
-                return f"*({pointer}) = {self._to_bfloat()}({name});"
-        elif dtype in HALVES:
-            return f"*({pointer}) = to_{'half' if dtype is float16 else 'bfloat'}({name});"
-        return f"*({pointer}) = {name};"
+        if dtype is bfloat16:
+            return f"*({pointer}) = {self._bfloat('to', 1)}({name});"
+        pattern = self.dialect.stores.get(dtype, "*({place}) = {value}")
+        return f"{self.dialect.spelled(pattern, 1, place=pointer, value=name)};"
 
-    def _to_bfloat(self) -> str:
-        spelled = f"to_bfloat_{self.lanes}"
-        lanes = "" if self.lanes == 1 else str(self.lanes)
-        if spelled not in self.functions:
-            self.functions[spelled] = (
-                f"inline static ushort{lanes} {spelled}(float{lanes} x) {{\n"
-                f"    const uint{lanes} bits = as_uint{lanes}(x);\n"
-                f"    const uint{lanes} near = (bits + (uint{lanes})(0x7fff) + ((bits >> (uint{lanes})(16)) & "
-                f"(uint{lanes})(1))) >> (uint{lanes})(16);\n"
-                f"    return convert_ushort{lanes}((x != x) ? (uint{lanes})(0x7fc0) : near);\n}}\n"
-            )
+    def _bfloat(self, way: str, lanes: int) -> str:
+        spelled = f"{way}_bfloat_{lanes}"
+        self.functions.setdefault(spelled, bfloat_functions(self.dialect, lanes)[spelled])
         return spelled
 
     def _load_function(self, dtype: DType) -> str:
         spelled = f"load_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
             n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
-            scalar = Writer(self.dialect, 1)
+            scalar = Writer(self.dialect, 1, self.functions)
             # Lanes beyond the last element repeat the first, which is there.
             lanes = [scalar._scalar_load(dtype, f"p + s * (m > {k} ? {k} : 0)") for k in range(1, n)]
             gathered = ", ".join([scalar._scalar_load(dtype, "p"), *lanes])
             self.functions[spelled] = (
-                f"{self.dialect.function}{type_name} {spelled}(const {self.dialect.address}{memory} *p, const long s, "
-                f"const int m) {{\n"
+                f"{self.dialect.function}{type_name} {spelled}(const {self.dialect.address}{memory} *p, "
+                f"const {self.dialect.wide} s, const int m) {{\n"
                 f"    if (s == 1 && m == {n}) return {self._vector_load(dtype, 'p')};\n"
                 f"    if (s == 0) return ({type_name})({scalar._scalar_load(dtype, 'p')});\n"
                 f"    return ({type_name})({gathered});\n}}\n"
@@ -332,7 +326,7 @@ class Writer:
             ]
             self.functions[spelled] = (
                 f"{self.dialect.function}void {spelled}(const {type_name} v, {self.dialect.address}{memory} *p, "
-                f"const long s, const int m) {{\n"
+                f"const {self.dialect.wide} s, const int m) {{\n"
                 f"    if (s == 1 && m == {n}) {{ {self._vector_store(dtype, 'p')}; return; }}\n"
                 + "".join(spread)
                 + "}\n"
@@ -343,7 +337,7 @@ class Writer:
         spelled = f"load_dense_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
             n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
-            bits = "ushort" if dtype is float16 else memory  # there may be no variables of type half
+            bits = self._variable(dtype)
             address, private = self.dialect.address, f"(const {memory} *)part"
             self.functions[spelled] = (
                 f"{self.dialect.function}{type_name} {spelled}(const {address}{memory} *p, const int m) {{\n"
@@ -359,7 +353,7 @@ class Writer:
         spelled = f"{'stream' if stream else 'store'}_dense_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
             n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
-            bits = "ushort" if dtype is float16 else memory
+            bits = self._variable(dtype)
             address = self.dialect.address
             if stream and dtype is not float16:
                 self.functions.setdefault("STREAM", STREAM)
@@ -377,33 +371,31 @@ class Writer:
         return spelled
 
     def _vector_load(self, dtype: DType, pointer: str, address: str | None = None) -> str:
-        n = self.lanes
         if dtype is float16:
-            return f"vload_half{n}(0, {pointer})"
+            return self.dialect.spelled(self.dialect.loads[dtype], self.lanes, place=pointer)
         whole = f"((const {self.packed(dtype, address)} *)({pointer}))->v"
-        return f"as_float{n}(convert_uint{n}({whole}) << (uint{n})(16))" if dtype is bfloat16 else whole
+        return f"{self._bfloat('from', self.lanes)}({whole})" if dtype is bfloat16 else whole
 
     def _vector_store(self, dtype: DType, pointer: str, address: str | None = None) -> str:
-        n = self.lanes
         if dtype is float16:
-            return f"vstore_half{n}_rte(v, 0, {pointer})"
+            return self.dialect.spelled(self.dialect.stores[dtype], self.lanes, place=pointer, value="v")
         return f"(({self.packed(dtype, address)} *)({pointer}))->v = {self._as_stored(dtype)}"
 
     def _as_stored(self, dtype: DType) -> str:
         """The variable v as a `_stored_vector`."""
-        return f"{self._to_bfloat()}(v)" if dtype is bfloat16 else "v"
+        return f"{self._bfloat('to', self.lanes)}(v)" if dtype is bfloat16 else "v"
 
     def _stored_vector(self, dtype: DType) -> str:
-        """The type of a vector of *dtype* in memory; float16 has none, and goes through functions of its own."""
-        return f"ushort{self.lanes}" if dtype is bfloat16 else self.type_of(dtype)
+        """The type of a vector of *dtype* in memory; float16 goes through functions of its own."""
+        return self.dialect.lanes_of(self._variable(dtype), self.lanes)
+
+    def _variable(self, dtype: DType) -> str:
+        """The type of a variable that holds *dtype* as it lies in memory: there may be no variables of type half."""
+        return self.dialect.types[bfloat16 if dtype is float16 else dtype]
 
     def packed(self, dtype: DType, address: str | None) -> str:
-        """A vector of *dtype* in memory that need not be aligned.
-
-        That is what vload is for; but PoCL calls it as a function, before which everything in registers goes to memory.
-        """
+        """The type of a vector of *dtype* in memory that need not be aligned."""
         vector = self._stored_vector(dtype)
         spelled = f"Packed_{vector}"
-        text = f"typedef struct __attribute__((packed)) {{ {vector} v; }} {spelled};\n"
-        self.functions.setdefault(spelled, text)
+        self.functions.setdefault(spelled, self.dialect.packed.format(type=vector, name=spelled))
         return f"{self.dialect.address if address is None else address}{spelled}"

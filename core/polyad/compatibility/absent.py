@@ -21,9 +21,24 @@ class Absence(NamedTuple):
     instead: str
 
 
+_SPARSE = Absence(
+    "tensors are dense", "a dense tensor; polyad.zeros(size).index_put(indices, values) makes one of parts"
+)
+
 ABSENT: dict[str, Absence] = {
     "autocast": Absence("there is no mixed precision yet", "model.to(polyad.bfloat16), or float32 throughout"),
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
+    **dict.fromkeys(
+        (
+            "sparse_bsc_tensor",
+            "sparse_bsr_tensor",
+            "sparse_compressed_tensor",
+            "sparse_coo_tensor",
+            "sparse_csc_tensor",
+            "sparse_csr_tensor",
+        ),
+        _SPARSE,
+    ),
     "cuda.get_device_properties": Absence(
         "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
     ),

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from .. import dtypes
 from ..dtypes import DType
 from ..errors import (
+    ArgumentError,
     ArgumentTypeError,
     DataError,
     IndexOutOfRange,
@@ -103,7 +104,7 @@ _GENERIC: dict[str, tuple[str, Fits]] = {
     "Callable": ("a function", callable),
     "Iterable": ("an iterable", _answers(iter)),
     "Sized": ("something of a length", _answers(len)),
-    "Sequence": ("a sequence", lambda value: hasattr(value, "__len__") and hasattr(value, "__getitem__")),
+    "Sequence": ("a sequence", lambda value: _answers(len)(value) and hasattr(type(value), "__getitem__")),
 }
 """The same for annotations with anything in brackets."""
 
@@ -216,6 +217,19 @@ DEFECTS = (NameError, ImportError, AssertionError)
 """The exceptions that no arguments bring about."""
 
 
+_ARITY = re.compile(
+    r"required positional argument|positional arguments? but|unexpected keyword|takes .*\d .*arguments?$"
+    r"|expected (at (most|least) )?\d+ arguments?, got|takes (no|exactly|at most|at least)"
+)
+"""Python's words for a function of the user's that does not take what it is called with."""
+
+_OWN_METHOD = re.compile(
+    r"iter\(\) returned non-|iteration over a 0-d array"
+    r"|__\w+__(\(\))? (returned non-|should return|method not producing)"
+)
+"""Python's and NumPy's words for an object whose special method breaks its promise."""
+
+
 def explained(function: str, signature: inspect.Signature, arguments: Mapping[str, Any], error: Exception) -> Exception:
     """The error to raise for *error*, which left a call of *function*; *error* itself if it says enough."""
     untold = getattr(error, "untold", None)
@@ -252,11 +266,19 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
         )
     if isinstance(error, ValueError) and "maximum supported dimension" in str(error):
         return ShapeError(f"{function}: {error}", operands=operands, fix="use fewer dimensions")
+    if isinstance(error, RecursionError):
+        return nested_too_deep(function, operands)
+    if isinstance(error, (TypeError, ValueError)) and _OWN_METHOD.search(str(error)):
+        return ArgumentTypeError(
+            f"{function}: a method of an argument does not give what it should: {error}",
+            operands=operands,
+            fix="mend that method, or pass Python's own numbers and lists",
+        )
     if isinstance(error, OverflowError):
         return OptionError(f"{function}: a number is too large: {error}", operands=operands, fix="use a smaller number")
     told = f"{function}: the arguments do not fit together: {type(error).__name__}: {error}"
     fix = f"compare the call with help(polyad.{function})"
-    if not re.search(r"required positional argument|positional arguments? but|unexpected keyword", str(error)):
+    if not _ARITY.search(str(error)):
         fix += "; if it is right, report a defect of polyad"
     error_class: type[PolyadError] = OptionError
     if isinstance(error, IndexError):
@@ -266,6 +288,15 @@ def explained(function: str, signature: inspect.Signature, arguments: Mapping[st
     problem = error_class(told, operands=operands, fix=fix)
     problem.untold = error  # type: ignore[attr-defined]
     return problem
+
+
+def nested_too_deep(function: str, operands: Mapping[str, Any]) -> ArgumentError:
+    """The error for arguments that Python's stack is not deep enough for."""
+    return ArgumentError(
+        f"{function}: an argument is nested too deep, or contains itself",
+        operands=operands,
+        fix="give lists, tuples and dicts that are nested less deep",
+    )
 
 
 def explaining(function: F) -> F:

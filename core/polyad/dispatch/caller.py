@@ -21,6 +21,7 @@ from ..storage import INFERENCE
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .modes import through_modes
+from .names import ASKED, MISSING, renamed
 from .out import write_out, wrote_directly
 from .plan import find_plan, instead
 from .views import apply_view
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _HEADER = """\
 def {name}({signature}):
-{plain}{out}    modes_ = state.modes
+{asked}{plain}{out}    modes_ = state.modes
     if modes_:
         return through_modes(op, ({values}))
 """
@@ -89,8 +90,17 @@ def make_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:
         "instead": instead, "write_out": write_out, "wrote_directly": wrote_directly, **CHECKS,
         "__name__": __name__,
     }  # fmt: skip
-
-    return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
+    if not op.other_names:
+        return generated(definition, op.signature, filename, scope, lambda: _source(op, definition))
+    parameters = op.signature.parameters.values()
+    positional = [MISSING if one.default is one.empty else one.default for one in parameters if one.name != "out"]
+    defaults = (tuple(positional), {"out": None} if op.takes_out else {})
+    caller: Any = generated(definition, op.signature, filename, scope, lambda: _source(op, definition), defaults)
+    scope |= {
+        "call_": caller, "signature_": op.signature, "names_": op.other_names, "missing_": MISSING, "renamed_": renamed,
+    }  # fmt: skip
+    caller.__other_names__ = frozenset(other for other, _ in op.other_names)
+    return caller  # type: ignore[no-any-return]
 
 
 def generated(
@@ -163,9 +173,11 @@ def _source(op: Op, definition: Callable[..., Any]) -> str:
     keys += op.keyed
     names = ", ".join(op.names) + ","
     template = _HEADER + _TENSOR + (_MANY if op.outputs else _ONE)
+    parts = [_bare(parameter, bool(op.other_names)) for parameter in _with_marks(op.signature)]
     source = template.format(
         name=definition.__name__,
-        signature=", ".join(_bare(parameter) for parameter in _with_marks(op.signature)),
+        signature=", ".join([*parts, "**others_"] if op.other_names else parts),
+        asked=_asked(op) if op.other_names else "",
         plain="" if definition.__name__.startswith("_") else plain_values(definition.__name__, op.signature),
         out=_OUT.format(values=names) if op.takes_out else "",
         values=names,
@@ -213,10 +225,18 @@ def _with_marks(signature: inspect.Signature) -> list[inspect.Parameter | str]:
     return parts
 
 
-def _bare(parameter: inspect.Parameter | str) -> str:
+def _bare(parameter: inspect.Parameter | str, optional: bool) -> str:
     if isinstance(parameter, str):
         return parameter
-    return parameter.name if parameter.default is parameter.empty else f"{parameter.name}=None"
+    return f"{parameter.name}=None" if optional or parameter.default is not parameter.empty else parameter.name
+
+
+def _asked(op: Op) -> str:
+    """The lines that take operands under other names."""
+    parameters = op.signature.parameters.values()
+    needed = [one.name for one in parameters if one.default is one.empty]
+    given = "{" + ", ".join(f"{one.name!r}: {one.name}" for one in parameters) + "}"
+    return ASKED.format(asked=" or ".join(["others_", *(f"{name} is missing_" for name in needed)]), given=given)
 
 
 def _view_caller(op: Op, definition: Callable[..., Any]) -> Callable[..., Any]:

@@ -92,6 +92,7 @@ class Op:
         saves_tensors: whether any of them needs the result or an operand.
         forward: how tangents go through it, where that is declared (`polyad.dispatch.forward`).
         call: the op as a function of ``(*operands, *params)``.
+        other_names: pairs of a name that is understood and the parameter that it means.
         plans: what dispatch resolved so far, by call signature.
     """
 
@@ -142,6 +143,7 @@ class Op:
         if kind == "primitive" and self.shape is None:
             raise TypeError(f"op {self.name}: its shape follows from no body and not from its structure; give shape=")
         self.takes_out = "out" in self.signature.parameters
+        self.other_names: tuple[tuple[str, str], ...] = ()
         self.formulas: tuple[Formula, ...] = ()
         self.saves_out = self.saves_tensors = False
         self.forward: ForwardRule | None = None

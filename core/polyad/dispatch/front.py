@@ -14,7 +14,6 @@ It is generated with the definition's own signature, since the ops that it front
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from ..errors import ArgumentTypeError
 from ..tensor import Tensor
 from .arguments import CHECKS, explained
 from .caller import generated, plain_values
+from .names import ASKED, MISSING, renamed
 from .out import write_created, write_out, write_sequence, wrote_directly
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ def {name}({signature}):
         if problem_ is error_:
             raise
         raise problem_ from error_
-"""
-
-_NAMES = """\
-    if {asked}:
-        return renamed_(call_, signature_, names_, {given}, others_)
 """
 
 _SPREAD = """\
@@ -72,9 +67,6 @@ NUMPY_NAMES = (
 
 SPREAD = frozenset({"size", "shape", "dims", "repeats"})
 """The names of ints that are given as ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
-
-MISSING: Any = object()
-"""Stands for an argument that was not given; it may have come under another name."""
 
 
 def front(
@@ -109,7 +101,7 @@ def front(
             name=definition.__name__,
             signature=", ".join(_parts(signature, bool(other_names))),
             spread=_SPREAD.format(name=spread) if spread else "",
-            names=_NAMES.format(asked=asked, given=given) if other_names else "",
+            names=ASKED.format(asked=asked, given=given) if other_names else "",
             values=plain_values(definition.__name__, signature),
             dtype=_DTYPE_OF_OUT if dtype_of_out else "",
             call=(_OUT if "out" in parameters else "        return definition_({arguments})").format(
@@ -221,42 +213,3 @@ def spread_out(call: Any, name: str, one_by_one: tuple[Any, ...], value: Any) ->
     if one_by_one:
         raise ArgumentTypeError(f"{call.__name__}: {name} was given twice", fix="give it by position or by name")
     return (value,)
-
-
-def renamed(
-    call: Any,
-    signature: inspect.Signature,
-    names: tuple[tuple[str, str], ...],
-    given: Mapping[str, Any],
-    others: dict[str, Any],
-) -> Any:
-    """Call again with arguments under their parameters' names that came under other *names*; raises TypeError if some
-    came under no known name, or not at all.
-    """
-    function, parameters = call.__name__, signature.parameters
-    arguments = dict(given)
-    for other, name in names:
-        if other in others and name in parameters and _is_untouched(arguments[name], parameters[name]):
-            arguments[name] = others.pop(other)
-    for name in others:
-        close = difflib.get_close_matches(name, parameters, 1)
-        raise ArgumentTypeError(
-            f"{function}: got an unexpected keyword argument {name!r}",
-            fix=f"did you mean {close[0]}?"
-            if close and close[0] != name
-            else f"its parameters are {', '.join(parameters)}",
-        )
-    absent = [name for name, value in arguments.items() if value is MISSING]
-    if absent:
-        raise ArgumentTypeError(
-            f"{function}: missing required argument {absent[0]!r}", fix=f"its parameters are {', '.join(parameters)}"
-        )
-    rest = next((name for name, parameter in parameters.items() if parameter.kind is parameter.VAR_POSITIONAL), None)
-    if rest is None:
-        return call(**arguments)
-    first = list(parameters)[: list(parameters).index(rest)]
-    return call(*(arguments.pop(name) for name in first), *arguments.pop(rest), **arguments)
-
-
-def _is_untouched(value: Any, parameter: inspect.Parameter) -> bool:
-    return value is MISSING or value is parameter.default

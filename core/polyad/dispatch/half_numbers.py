@@ -54,6 +54,7 @@ def rounding_first(kernel: Callable[..., Any], places: Places) -> Callable[..., 
 
 
 def _through_float32(number: Any, pack: Callable[[float], bytes], unpack: Callable[[bytes], tuple[Any, ...]]) -> Any:
+    number = float(number)  # an int that no float holds is refused, as beside other dtypes
     try:
         return unpack(pack(number))[0]
     except OverflowError:

@@ -45,6 +45,7 @@ from .catalogue import ATTRIBUTES as ATTRIBUTES, OPS as OPS, PUBLIC as PUBLIC
 from .declared import Attribute, Formula, Function as Function, Op as Op, ShapeRule
 from .front import NUMPY_NAMES, front
 from .inplace import form_of
+from .names import pairs
 from .promotion import Rule, first
 from .structure import Structure, opaque, shaping
 
@@ -100,15 +101,18 @@ def primitive(
     inplace: bool = False,
     namespace: str = "",
     title: str = "",
+    also: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Callable[[F], F]:
     """Declare an op that backends bring kernels for.
 
-    See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it. It
-    needs a shape rule where none follows from its structure.
+    See the module's docstring; ``inplace`` asks for the form ``<name>_``, ``title`` is what errors call it; *also* has
+    other names under which a parameter is understood, which cost each call some nanoseconds. It needs a shape rule
+    where none follows from its structure.
     """
 
     def wrap(definition: F) -> F:
         op = Op(definition, "primitive", dtype, structure, shape, outputs, keyed, grad_name, namespace, title)
+        op.other_names = pairs(also)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
@@ -125,6 +129,7 @@ def composite(
     method: bool = True,
     inplace: bool = False,
     namespace: str = "",
+    also: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Callable[[F], F]:
     """Declare an op by its decomposition.
 
@@ -134,6 +139,7 @@ def composite(
 
     def wrap(definition: F) -> F:
         op = Op(definition, "composite", dtype, structure, shape, outputs, keyed, grad_name, namespace)
+        op.other_names = pairs(also)
         return _declare(definition, op, method, inplace, namespace)  # type: ignore[return-value]
 
     return wrap
@@ -163,7 +169,7 @@ def function(
     dtype_of_out: bool = False,
     sequence: bool = False,
     fronts: Callable[..., Any] | None = None,
-    also: dict[str, str] | None = None,
+    also: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Callable[[F], F]:
     """Declare a public function that validates, normalises and calls ops.
 
@@ -177,7 +183,7 @@ def function(
     def wrap(definition: F) -> F:
         parameters = inspect.signature(definition).parameters
         numpy_names = "out" in parameters or ("dim" in parameters and namespace != "nn.functional")
-        other_names = (*(NUMPY_NAMES if numpy_names else ()), *(also or {}).items())
+        other_names = (*(NUMPY_NAMES if numpy_names else ()), *pairs(also))
         call = front(definition, other_names=other_names, dtype_of_out=dtype_of_out, sequence=sequence, fronts=op)
         name = definition.__name__
         _publish(Function(name, call, None, method, inplace, definition.__module__, namespace, fronts=op))
@@ -232,8 +238,9 @@ def in_place(declared: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def method(name: str = "") -> Callable[[F], F]:
-    """Declare a method of Tensor that is no function of tensors, under *name* if it is not the def's.
+def method(name: str = "", *, also: Mapping[str, str | tuple[str, ...]] | None = None) -> Callable[[F], F]:
+    """Declare a method of Tensor that is no function of tensors, under *name* if it is not the def's; *also* has other
+    names under which a parameter is understood.
 
     Errors are told as those of functions are, but for Python's protocols (``__getitem__``): much depends on these, and
     they tell their own. The def itself stays what it is, for calls from core.
@@ -241,7 +248,9 @@ def method(name: str = "") -> Callable[[F], F]:
 
     def wrap(definition: F) -> F:
         attached = name or definition.__name__
-        make = (lambda: definition) if attached.startswith("__") else (lambda: front(definition))
+        make = (
+            (lambda: definition) if attached.startswith("__") else (lambda: front(definition, other_names=pairs(also)))
+        )
         _attach(attached, definition.__module__, make)
         return definition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..dtypes import can_cast
-from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError
+from ..errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, safe_repr
 from ..state import state, warn_user
 from ..tensor import Tensor
 from .inplace import any_history, check_writable, wrote
@@ -61,7 +61,7 @@ def write_out(out: Any, result: Any, warned: bool = True) -> Any:
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise ArgumentTypeError(
-                f"out: the op has {len(result)} results, out is {out!r}",
+                f"out: the op has {len(result)} results, out is {safe_repr(out)}",
                 fix="give a tuple with a tensor for each result",
             )
         written = [write_out(tensor, part) for tensor, part in zip(out, result, strict=True)]
@@ -101,7 +101,9 @@ def write_sequence(out: Any, result: Any) -> Any:
 
 def _check(out: Any, result: Tensor) -> None:
     if not isinstance(out, Tensor):
-        raise ArgumentTypeError(f"out: {out!r} is no tensor", fix="pass a tensor of the result's dtype and device")
+        raise ArgumentTypeError(
+            f"out: {safe_repr(out)} is no tensor", fix="pass a tensor of the result's dtype and device"
+        )
     if out.device != result.device:
         raise DeviceError(
             "out: it is on another device than the result",

@@ -37,7 +37,7 @@ from ..history.node import record, record_many
 from ..state import state, warn_user
 from ..storage import INFERENCE, InferenceView
 from ..tensor import Tensor
-from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit
+from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nested_too_deep
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
@@ -195,7 +195,7 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
         runtime = backend.runtime(device)
         lowered = None
         if runtime is not None:
-            lowered = provided.lowered_kernel(op, types, rounded(values, numbers_to_round), runtime)
+            lowered = provided.lowered_kernel(op, types, _rounded(op, values, numbers_to_round), runtime)
         if lowered is None:
             plan.path = "decomposition"
             plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
@@ -219,7 +219,14 @@ def _unless_gradient(op: Op, plan: Plan) -> Any:
 def _rounding_numbers(
     indirect: Callable[[Op, tuple[Any, ...], bool], Any], places: Places
 ) -> Callable[[Op, tuple[Any, ...], bool], Any]:
-    return lambda op, values, needs_grad: indirect(op, tuple(rounded(values, places)), needs_grad)
+    return lambda op, values, needs_grad: indirect(op, tuple(_rounded(op, values, places)), needs_grad)
+
+
+def _rounded(op: Op, values: tuple[Any, ...], places: Places) -> list[Any]:
+    try:
+        return rounded(values, places)
+    except OverflowError as error:  # an int that no float holds
+        raise describe_failure(op, values, error) from error
 
 
 def _redirecting(call: Callable[[Op, tuple[Any, ...], bool], Any]) -> Plan:
@@ -464,12 +471,21 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
             notes={"device said": str(error)},
             fix="use smaller tensors or free some",
         )
-    if isinstance(error, OverflowError) or any(isinstance(value, int) and value.bit_length() > 63 for value in values):
+    if isinstance(error, OverflowError) or any(map(_is_beyond_int64, values)):
         return DTypeError(
             f"{op.title}: a number is outside the range of the operands' dtype: {error}",
             operands=operands,
             fix="use a number that the dtype can hold, or convert the tensor first",
         )
+    dimensions = _most_dimensions(values)
+    if dimensions >= MANY_DIMENSIONS and "dimension" in str(error):
+        return ShapeError(
+            f"{op.title}: the device has no kernel for {dimensions} dimensions: {error}",
+            operands=operands,
+            fix="join dimensions first, for example with flatten()",
+        )
+    if isinstance(error, RecursionError):
+        return nested_too_deep(op.title, operands)
     if isinstance(error, IndexError):
         return IndexOutOfRange(
             f"{op.title}: {error}", operands=operands, fix="check the index tensor against the indexed dimension"
@@ -489,10 +505,34 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     return problem
 
 
+MANY_DIMENSIONS = 32
+"""Of so many, libraries below kernels have less to offer: NumPy's own limit is 32 in places, and 64 in others."""
+
 _DRIVERS = (
     "these are the device's words, or its driver's: see whether other programs can use the device and start this one "
     "again; if it fails again, report the backend"
 )
+
+
+def _is_beyond_int64(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_beyond_int64, value))
+    return isinstance(value, int) and value.bit_length() > 63
+
+
+def _most_dimensions(values: tuple[Any, ...] | list[Any]) -> int:
+    return max(
+        [
+            value.ndim
+            if isinstance(value, Tensor)
+            else len(value)  # a shape
+            if value and isinstance(value[0], int)
+            else _most_dimensions(value)
+            for value in values
+            if isinstance(value, (Tensor, list, tuple))
+        ],
+        default=0,
+    )
 
 
 def _shown_operands(op: Op, values: tuple[Any, ...]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .. import provided
 from ..backend import fallback, plugins, registry
 from ..backend.interface import Kernel, TensorType
 from ..backend.preparation import flat, prepare
-from ..errors import ArgumentTypeError, describe
+from ..errors import ArgumentTypeError, describe, safe_repr
 from ..state import state, user_line
 from ..tensor import Tensor
 from .effects import Effect
@@ -247,13 +247,13 @@ def _callable(op: str | Callable[..., Any]) -> Callable[..., Any]:
 
             close = get_close_matches(op, {*PUBLIC, *OPS}, 3)
             raise ArgumentTypeError(
-                f"explain: there is no op {op!r}",
+                f"explain: there is no op {safe_repr(op)}",
                 fix=f"did you mean {', '.join(close)}?" if close else "pass a name from polyad.*",
             )
         return found
     if not callable(op):
         raise ArgumentTypeError(
-            f"explain: {op!r} is no op", fix='pass a name such as "add" or a function such as polyad.add'
+            f"explain: {safe_repr(op)} is no op", fix='pass a name such as "add" or a function such as polyad.add'
         )
     return op
 

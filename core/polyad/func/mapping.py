@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any
 
 from ..batching import Batched, VmapLevel
-from ..errors import ArgumentError, ArgumentTypeError, OptionError
+from ..errors import ArgumentError, ArgumentTypeError, OptionError, safe_repr
 from ..layout import normalize_dim
 from ..ops.shaping.joining import cat
 from ..random import fork_rng
@@ -82,8 +82,8 @@ def name_of(func: Callable[..., Any]) -> str:
 
 def check_randomness(op: str, randomness: Any) -> None:
     """Raise RuntimeError unless *randomness* is in `RANDOMNESS`."""
-    if randomness not in RANDOMNESS:
-        raise OptionError(f"{op}: randomness is {randomness!r}", fix="pass 'error', 'different' or 'same'")
+    if not isinstance(randomness, str) or randomness not in RANDOMNESS:
+        raise OptionError(f"{op}: randomness is {safe_repr(randomness)}", fix="pass 'error', 'different' or 'same'")
 
 
 def check_chunk(op: str, chunk_size: Any) -> None:
@@ -214,7 +214,7 @@ def _spread(dims: Any, structure: Tree, tree: Tree, found: list[Any]) -> bool:
 def _fit_in_dims(in_dims: Any, leaves: Sequence[Any], tree: Tree, args: tuple[Any, ...]) -> list[int | None]:
     if not isinstance(in_dims, (int, tuple, list)) or isinstance(in_dims, bool):
         raise ArgumentError(
-            f"vmap: in_dims is {in_dims!r}, neither an int nor a tuple",
+            f"vmap: in_dims is {safe_repr(in_dims)}, neither an int nor a tuple",
             fix="pass 0, or a tuple with an entry an argument",
         )
     if not leaves:
@@ -224,7 +224,7 @@ def _fit_in_dims(in_dims: Any, leaves: Sequence[Any], tree: Tree, args: tuple[An
     spread = _spread_dims(tuple(in_dims) if isinstance(in_dims, list) else in_dims, tree)
     if spread is None:
         raise ArgumentError(
-            f"vmap: in_dims {in_dims!r} have not the structure of the {len(args)} arguments",
+            f"vmap: in_dims {safe_repr(in_dims)} have not the structure of the {len(args)} arguments",
             notes={"arguments": str(tree)},
             fix="pass one int, or a tuple with an entry an argument, nested at most like it",
         )
@@ -234,7 +234,9 @@ def _fit_in_dims(in_dims: Any, leaves: Sequence[Any], tree: Tree, args: tuple[An
             found.append(None)
             continue
         if not isinstance(dim, int) or isinstance(dim, bool):
-            raise ArgumentError(f"vmap: in_dims has {dim!r}, neither an int nor None", fix="name dimensions by ints")
+            raise ArgumentError(
+                f"vmap: in_dims has {safe_repr(dim)}, neither an int nor None", fix="name dimensions by ints"
+            )
         if not isinstance(leaf, Tensor):
             raise ArgumentError(
                 f"vmap: input {number} is {type(leaf).__name__}, not a tensor, and cannot be mapped over",
@@ -281,11 +283,13 @@ def _fit_out_dims(name: str, out_dims: Any, outputs: Sequence[Any], tree: Tree) 
         spread = [out_dims[0]]
     if spread is None:
         raise ArgumentError(
-            f"vmap: out_dims {out_dims!r} have not the structure of what {name} returns",
+            f"vmap: out_dims {safe_repr(out_dims)} have not the structure of what {name} returns",
             notes={"returned": str(tree)},
             fix="pass one int, or entries nested at most like the result",
         )
     for dim in spread:
         if dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)):
-            raise ArgumentError(f"vmap: out_dims has {dim!r}, neither an int nor None", fix="name dimensions by ints")
+            raise ArgumentError(
+                f"vmap: out_dims has {safe_repr(dim)}, neither an int nor None", fix="name dimensions by ints"
+            )
     return spread

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, safe_repr
 from ..state import NO_MODES, UNDER_INFERENCE, state
 from . import inference
 
@@ -170,7 +170,9 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):
-            raise ArgumentTypeError(f"set_grad_enabled: mode is {mode!r}, not a bool", fix="pass True or False")
+            raise ArgumentTypeError(
+                f"set_grad_enabled: mode is {safe_repr(mode)}, not a bool", fix="pass True or False"
+            )
         super().__init__(mode)
         self._previous = state.grad_enabled
         state.grad_enabled = mode
@@ -203,7 +205,7 @@ class inference_mode(_GradMode):
 
     def __init__(self, mode: bool = True) -> None:
         if not isinstance(mode, bool):
-            raise ArgumentTypeError(f"inference_mode: mode is {mode!r}, not a bool", fix="pass True or False")
+            raise ArgumentTypeError(f"inference_mode: mode is {safe_repr(mode)}, not a bool", fix="pass True or False")
         super().__init__(not mode, UNDER_INFERENCE if mode else NO_MODES)
         inference.seen = inference.seen or mode
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..backend import registry
 from ..device import Device
-from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, wrong_type
+from ..errors import ArgumentError, ArgumentTypeError, DeviceError, ExportError, PolyadError, safe_repr, wrong_type
+from ..layout import int_of
 from .numpy import from_numpy
 
 if TYPE_CHECKING:
@@ -66,13 +67,14 @@ def export(
             fix="export tensor.detach()",
         )
     own = device_of(self)
-    if not (dl_device is None or (isinstance(dl_device, tuple) and len(dl_device) == 2)):
-        raise wrong_type("__dlpack__", "dl_device", dl_device, "a pair of ints")
-    if not (max_version is None or (isinstance(max_version, tuple) and len(max_version) == 2)):
-        raise wrong_type("__dlpack__", "max_version", max_version, "a pair of ints")
+    for name, pair in (("dl_device", dl_device), ("max_version", max_version)):
+        if not (pair is None or (isinstance(pair, tuple) and len(pair) == 2 and None not in map(int_of, pair))):
+            raise wrong_type("__dlpack__", name, pair, "a pair of ints")
+    if copy is not None and not isinstance(copy, bool):
+        raise wrong_type("__dlpack__", "copy", copy, "a bool or None")
     if dl_device is not None and tuple(dl_device) != own:
         raise ExportError(
-            f"__dlpack__: device {tuple(dl_device)} is asked for, the tensor is on {own}",
+            f"__dlpack__: device {safe_repr(tuple(dl_device))} is asked for, the tensor is on {own}",
             operands={"self": self},
             fix="move the tensor first: tensor.to(device)",
         )
@@ -87,6 +89,14 @@ def export(
             f"__dlpack__: {type_.dtype.name} cannot be exported: {error}",
             operands={"self": self},
             fix="convert it to a dtype that DLPack's readers know, such as float32",
+        ) from error
+    except (RuntimeError, TypeError, ValueError) as error:
+        if stream is None or isinstance(error, PolyadError):
+            raise
+        raise ArgumentError(
+            f"__dlpack__: {type_.device} does not take this stream: {error}",
+            operands={"stream": stream},
+            fix="leave stream out, unless the device has streams",
         ) from error
 
 
@@ -118,6 +128,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> a
     array([1., 0.])
     """
+    if copy is not None and not isinstance(copy, bool):
+        raise wrong_type("from_dlpack", "copy", copy, "a bool or None")
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__") or not hasattr(ext_tensor, "__dlpack_device__"):

@@ -126,7 +126,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     tensor([1, 2], dtype=polyad.int16)
     """
     if not isinstance(dtype, DType):
-        raise ArgumentTypeError(f"frombuffer: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.uint8")
+        raise ArgumentTypeError(
+            f"frombuffer: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a dtype such as polyad.uint8"
+        )
     view = buffer_of(buffer)
     if view is None:
         raise DataError(f"frombuffer: {type(buffer).__name__} has no buffer", fix="pass bytes-like data")

@@ -34,7 +34,7 @@ def host_data(data: Any, dtype: DType | None, copy: bool = True) -> tuple[np.nda
     """
     met: set[Any] = set()
     is_array = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
-    array = np.asarray(data) if is_array else _assembled(_read(data, met), met, dtype)
+    array = _held(data) if is_array else _assembled(_read(data, met), met, dtype)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
         raise DataError(
             f"tensor: data is an array of {array.dtype}, not of numbers",
@@ -71,7 +71,7 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
         met.add(data.dtype)
         return data.item() if data.numel() == 1 else data.tolist()
     if hasattr(data, "__array__"):
-        array = np.asarray(data)
+        array = _held(data)
         met.add(array.dtype)
         return array
     type_ = type(data)
@@ -83,6 +83,18 @@ def _read(data: Any, met: set[Any], depth: int = 0) -> Any:
         return _read(list(data), met, depth)
     met.add(type_)
     return data
+
+
+def _held(data: Any) -> np.ndarray[Any, Any]:
+    """The array that *data* says it is, or is."""
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise DataError(
+            f"tensor: the __array__ of {type(data).__name__} gives no array: {error}",
+            operands={"data": data},
+            fix="give numbers, nested lists of them, or an array",
+        ) from error
 
 
 def _assembled(data: Any, met: set[Any], dtype: DType | None) -> np.ndarray[Any, Any]:

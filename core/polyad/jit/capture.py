@@ -16,10 +16,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..dispatch.arguments import explaining
 from ..dispatch.effects import Effect, Record, Result, declare
 from ..dispatch.modes import Mode
 from ..dispatch.op import Op
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, safe_repr
 from ..state import state, user_line, warn_user
 from ..tensor import DETACH, Tensor
 from .graph import Constant, Graph, Node, Value, argument_name
@@ -157,6 +158,7 @@ def _find_last_uses(nodes: Sequence[Node], outputs: Any) -> None:
         kept |= used
 
 
+@explaining
 def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs: Any) -> Graph:
     """Call *function* once and record what it does as a `Graph`, which replays it with other inputs.
 
@@ -179,7 +181,7 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     """
     if not callable(function):
         raise ArgumentTypeError(
-            f"capture: {function!r} cannot be called", fix="pass a function or a module, then its inputs"
+            f"capture: {safe_repr(function)} cannot be called", fix="pass a function or a module, then its inputs"
         )
     given = (example_inputs, example_kwargs)
     if not any(isinstance(leaf, Tensor) for _, leaf in leaves(given)):
@@ -193,6 +195,7 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     return mode.finish(name, arguments, result)
 
 
+@explaining
 def trace(func: Callable[..., Any], example_inputs: Any) -> Graph:
     """PyTorch's spelling of `capture`: *example_inputs* is a tensor or a tuple of the function's arguments.
 

@@ -1,7 +1,8 @@
 """Graphs that a backend compiles as a whole.
 
-A backend is asked once for each graph, when it is first replayed where nothing else watches. What it gives computes and
-does no more, so it is used only where a replay does no more either: no gradient is recorded and no mode is active. Else, and for every graph that it declines, the calls are replayed one by one.
+A backend is asked once for each graph, at its first replay. What it gives computes and does no more, so it is used only
+where a replay does no more either: no gradient is recorded and no mode is active. Else, and for every graph that it
+declines, the calls are replayed one by one.
 """
 
 from __future__ import annotations

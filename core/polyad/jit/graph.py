@@ -7,7 +7,7 @@ records gradients, obeys modes, writes where the function wrote and draws random
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -161,12 +161,33 @@ class Graph:
         try:
             for node in self.nodes:
                 state.grad_enabled = ambient if node.grad is None else node.grad
-                _store(node.outputs, node.op.call(*_filled(node.args, found)), found)
+                try:
+                    _store(node.outputs, node.op.call(*_filled(node.args, found)), found)
+                except Exception as error:
+                    resized = self._resized(node, found)
+                    if resized is None:
+                        raise
+                    raise resized from error
                 for number in node.frees:
                     found.pop(number, None)
         finally:
             state.grad_enabled = ambient
         return _filled(self.outputs, found)
+
+    def _resized(self, node: Node, found: Mapping[int, Tensor]) -> ShapeError | None:
+        """The error for a *node* that fails on operands of other sizes than those captured; None if they are the same.
+        How many elements a mask or `nonzero` finds follows from data, and what is done with them may be baked in.
+        """
+        for _, leaf in leaves(node.args):
+            if isinstance(leaf, Ref) and found[leaf.number]._array.shape != self.values[leaf.number].shape:
+                value, given = self.values[leaf.number], found[leaf.number]
+                return ShapeError(
+                    f"{self.name}: {node.name} was captured for an operand of shape {value.shape}, and gets one of "
+                    f"shape {tuple(given.shape)}: the size follows from the data",
+                    operands={"given": given},
+                    fix="capture again with such data, or use an op whose result has a size of its own, such as where",
+                )
+        return None
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, Tensor]:
         wanted, given = _arguments(self.arguments), _arguments((args, kwargs))

@@ -13,7 +13,7 @@ from ..autograd.gradcheck import gradcheck, gradgradcheck
 from ..autograd.gradients import grad
 from ..backend import registry
 from ..dtypes import COMPLEX, FLOATING, complex128, float64
-from ..errors import ArgumentError
+from ..errors import ArgumentError, safe_repr
 from ..func import vmap
 from ..history.grad_mode import no_grad
 from ..jit.capture import capture
@@ -272,7 +272,7 @@ def opcheck(
     names = [test_utils] if isinstance(test_utils, str) else list(test_utils)
     for name in names:
         if name not in CHECKS:
-            raise ArgumentError(f"opcheck: there is no check {name!r}", fix=f"use some of {', '.join(CHECKS)}")
+            raise ArgumentError(f"opcheck: there is no check {safe_repr(name)}", fix=f"use some of {', '.join(CHECKS)}")
     values = checked.bound(tuple(args), kwargs or {})
     found: dict[str, Any] = {}
     for name in names:

@@ -482,7 +482,7 @@ def custom_op(
     """
     namespace, separator, rest = name.partition("::")
     if not (separator and namespace.isidentifier() and rest.isidentifier()):
-        raise ArgumentError(f"custom_op: {name!r} has no namespace", fix='name it like "mylib::scale"')
+        raise ArgumentError(f"custom_op: {safe_repr(name)} has no namespace", fix='name it like "mylib::scale"')
 
     def define(function: Callable[..., Any]) -> CustomOpDef:
         op = CustomOpDef(name, schema_of(function, mutates_args, name), function, device_types)

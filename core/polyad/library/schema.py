@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..device import Device
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, wrong_type
+from ..errors import ArgumentError, ArgumentTypeError, safe_repr, wrong_type
 from ..tensor import Tensor
 
 __all__ = ["Argument", "Schema", "infer_schema", "schema_of"]
@@ -126,7 +126,7 @@ def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], n
         ) from error
     if isinstance(mutates_args, str):
         if mutates_args != "unknown":
-            raise ArgumentError(f"{name}: mutates_args is {mutates_args!r}", fix="pass a tuple of names")
+            raise ArgumentError(f"{name}: mutates_args is {safe_repr(mutates_args)}", fix="pass a tuple of names")
         written = None
     else:
         written = set(mutates_args)

@@ -65,6 +65,10 @@ class NotLowered(Exception):
     """A body that does more than a few kernels do, with the op and the line that did it."""
 
 
+MOST_RESULTS = 2000
+"""How many results of ops an expression is made of at most: it is compiled as a whole."""
+
+
 class ExpressionTensor(Wrapped):
     """A tensor of a body that is being lowered: its elements are an expression of the operands' elements.
 
@@ -109,9 +113,13 @@ class Lowering(Level):
         self.operands = 0
         self._positions: dict[Read, int] = {}
         self._known: dict[tuple[int, DType], tuple[DeferredNumber, Scalar]] = {}
+        self._made = 0
 
     def tensor(self, expression: Expression, shape: Shape, steps: Strides | None = None) -> ExpressionTensor:
         """A tensor of this level with these elements, by default row-major."""
+        self._made += 1
+        if self._made > MOST_RESULTS:
+            raise NotLowered(f"a body of more than {MOST_RESULTS} steps")
         dtype = expression.dtype
         steps = contiguous_strides(shape) if steps is None else steps
         strides = tuple([step * dtype.itemsize for step in steps])

@@ -62,6 +62,9 @@ from ..ops.nn.fold import unfold as unfold
 from ..ops.nn.grid_sampling import affine_grid as affine_grid
 from ..ops.nn.grid_sampling import grid_sample as grid_sample
 from ..ops.nn.interpolate import interpolate as interpolate
+from ..ops.nn.interpolate import upsample as upsample
+from ..ops.nn.interpolate import upsample_bilinear as upsample_bilinear
+from ..ops.nn.interpolate import upsample_nearest as upsample_nearest
 from ..ops.nn.linear import bilinear as bilinear
 from ..ops.nn.linear import linear as linear
 from ..ops.nn.losses.binary import binary_cross_entropy as binary_cross_entropy

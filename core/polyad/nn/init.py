@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 from ..dispatch.arguments import explaining
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 from ..history.grad_mode import no_grad
 from ..random import Generator
 from ..tensor import Tensor
@@ -72,9 +72,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
                 "calculate_gain: the negative slope must be a number", operands={"param": param}, fix="pass a float"
             )
         return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity not in _GAINS:
+    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
         raise ArgumentError(
-            f"calculate_gain: unknown nonlinearity {nonlinearity!r}",
+            f"calculate_gain: unknown nonlinearity {safe_repr(nonlinearity)}",
             fix=f"use leaky_relu or one of {', '.join(_GAINS)}",
         )
     return _GAINS[nonlinearity]
@@ -206,8 +206,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    if mode not in ("fan_in", "fan_out"):
-        raise ArgumentError(f"init: unknown mode {mode!r}", fix="use fan_in or fan_out")
+    if not isinstance(mode, str) or mode not in ("fan_in", "fan_out"):
+        raise ArgumentError(f"init: unknown mode {safe_repr(mode)}", fix="use fan_in or fan_out")
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any, Literal, Protocol, TypeVar
 
-from ..errors import ArgumentTypeError, PolyadError
+from ..errors import ArgumentTypeError, PolyadError, safe_repr
 
 __all__ = ["Members", "ModuleAttributeError", "RegistrationError"]
 
@@ -68,7 +68,7 @@ def check_name(module: Registry, role: Role, name: str, replace: bool = False) -
     roles = module.__dict__.get("_roles")
     if roles is None:
         raise ModuleAttributeError(
-            f"{cls.__name__}: {role} {name!r} cannot be assigned before Module.__init__() was called",
+            f"{cls.__name__}: {role} {safe_repr(name)} cannot be assigned before Module.__init__() was called",
             fix=f"call super().__init__() first in {cls.__name__}.__init__",
         )
     if not isinstance(name, str):
@@ -79,19 +79,19 @@ def check_name(module: Registry, role: Role, name: str, replace: bool = False) -
         )
     if "." in name:
         raise RegistrationError(
-            f"register_{role}: name {name!r} contains a dot, which separates the levels of a model",
+            f"register_{role}: name {safe_repr(name)} contains a dot, which separates the levels of a model",
             fix="use an underscore, or register it in the submodule",
         )
     if not name:
         raise RegistrationError(f"register_{role}: name is empty", fix="give it a name")
     if hasattr(cls, name) if replace else roles.get(name) != role and hasattr(module, name):
         raise RegistrationError(
-            f"register_{role}: {cls.__name__} already has an attribute {name!r}", fix="choose another name"
+            f"register_{role}: {cls.__name__} already has an attribute {safe_repr(name)}", fix="choose another name"
         )
 
 
 def not_a(where: str, name: str, wanted: str, value: Any, fix: str) -> ArgumentTypeError:
     """The error about a value of the wrong type."""
     return ArgumentTypeError(
-        f"{where}: {name!r} takes {wanted}, not {type(value).__name__}", operands={name: value}, fix=fix
+        f"{where}: {safe_repr(name)} takes {wanted}, not {type(value).__name__}", operands={name: value}, fix=fix
     )

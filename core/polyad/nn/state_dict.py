@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, cast
 
-from ..errors import ArgumentTypeError, NotSupported, PolyadError, describe
+from ..errors import ArgumentTypeError, NotSupported, PolyadError, describe, safe_repr
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor
 from .hooks import HookError, StateHooks
@@ -230,7 +230,7 @@ def load(module: HasState, state_dict: Mapping[str, Any], strict: bool, assign: 
     stranger = next((key for key in state_dict if not isinstance(key, str)), None)
     if stranger is not None:
         raise ArgumentTypeError(
-            f"load_state_dict: state_dict has the key {stranger!r} of type {type(stranger).__name__}, not a str",
+            f"load_state_dict: state_dict has the key {safe_repr(stranger)}, a {type(stranger).__name__}, not a str",
             fix="pass what module.state_dict() or polyad.load() gave",
         )
     missing: list[str] = []

@@ -367,6 +367,9 @@ linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
 geqrf linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve linalg.lu linalg.lu_factor
 linalg.lu_factor_ex linalg.lu_solve linalg.qr lu_unpack
 """,
+    "linalg.low_rank": """
+pca_lowrank svd_lowrank
+""",
     "linalg.matrix_functions": """
 linalg.matrix_exp linalg.matrix_power
 """,
@@ -374,7 +377,8 @@ linalg.matrix_exp linalg.matrix_power
 linalg.matrix_norm linalg.norm linalg.vector_norm renorm
 """,
     "linalg.older_names": """
-cholesky det inverse lu lu_solve matrix_exp matrix_power norm orgqr ormqr pinverse qr slogdet svd triangular_solve
+cholesky det frobenius_norm inverse lu lu_solve matrix_exp matrix_power norm norm_except_dim nuclear_norm orgqr ormqr
+pinverse qr slogdet svd triangular_solve
 """,
     "linalg.products": """
 linalg.cross linalg.diagonal linalg.multi_dot linalg.vander linalg.vecdot
@@ -445,7 +449,7 @@ nn.functional.fold nn.functional.unfold
 nn.functional.affine_grid nn.functional.grid_sample
 """,
     "nn.interpolate": """
-nn.functional.interpolate
+nn.functional.interpolate nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest
 """,
     "nn.linear": """
 bilinear linear nn.functional.bilinear nn.functional.linear
@@ -468,6 +472,12 @@ nn.functional.mse_loss nn.functional.poisson_nll_loss nn.functional.smooth_l1_lo
 """,
     "nn.losses.sequence": """
 nn.functional.ctc_loss
+""",
+    "nn.main_namespace": """
+adaptive_max_pool1d affine_grid_generator alpha_dropout_ batch_norm binary_cross_entropy_with_logits
+cosine_embedding_loss ctc_loss dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout
+feature_dropout_ grid_sampler hinge_embedding_loss instance_norm kl_div margin_ranking_loss max_pool1d_with_indices
+poisson_nll_loss triplet_margin_loss
 """,
     "nn.normalization": """
 group_norm layer_norm nn.functional.batch_norm nn.functional.group_norm nn.functional.instance_norm
@@ -650,6 +660,11 @@ as_strided
 """,
     "shaping.triangles": """
 tril tril_indices triu triu_indices
+""",
+    "shaping.view_copies": """
+alias_copy as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy
+split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsqueeze_copy
+view_as_complex_copy view_as_real_copy view_copy
 """,
     "sorting.searchsorted": """
 bucketize isin searchsorted
@@ -849,7 +864,7 @@ ger kron outer
     "queries": """
 dense_dim dim_order is_complex is_floating_point is_inference is_ipu is_maia is_meta is_mkldnn is_mps is_mtia
 is_nested is_quantized is_same_size is_set_to is_shared is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu
-sparse_dim to_dense
+sparse_dim to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
 """,
     "random.inplace": """
 bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
@@ -919,6 +934,9 @@ as_strided as_strided_
 """,
     "shaping.triangles": """
 tril tril_ triu triu_
+""",
+    "shaping.view_copies": """
+narrow_copy
 """,
     "sorting.sort": """
 argsort msort sort topk

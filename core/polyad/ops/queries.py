@@ -6,12 +6,14 @@ are in memory/placement.py; `is_nonzero`, which reads an element, is in reductio
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..dispatch.op import function, method, prop
 from ..dispatch.promotion import common_dtype
 from ..dtypes import DType
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, NotSupported, ShapeError
+from ..memory_formats import MemoryFormat
 from ..storage import InferenceView
 from ..tensor import Tensor, check_tensor
 
@@ -30,7 +32,16 @@ def is_floating_point(input: Tensor) -> bool:
     return check_tensor(input, "is_floating_point", "input")._type.dtype.is_floating_point
 
 
-@function(method=False)
+@function(
+    method=False,
+    also={
+        "scalar": "tensor1",
+        "scalar1": "tensor1",
+        "scalar2": "tensor2",
+        "other": "tensor2",
+        "tensor": ("tensor1", "tensor2"),
+    },
+)
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> DType:
     """The dtype of an arithmetic op of the two: dimensioned tensors count before 0-d ones, those before numbers.
 
@@ -176,15 +187,40 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | No
     return check_tensor(self, "to_dense", "self").to(dtype=dtype)
 
 
+def _refuse_sparse(name: str) -> None:
+    def refused(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise NotSupported(f"{name}: tensors are dense", operands={"self": self}, fix="use the tensor as it is")
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = "Not in polyad: tensors are dense. Raises NotImplementedError."
+    method()(refused)
+
+
+for _name in ("to_sparse", "to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr"):
+    _refuse_sparse(_name)
+
+
 @method()
-def dim_order(self: Tensor) -> tuple[int, ...]:
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
     """The dimensions in the order of their strides, the slowest first.
+
+    Raises RuntimeError with *ambiguity_check* where another order is as right, since a dimension has size 1 or the
+    stride of its neighbour; with a list of memory formats, where the tensor lies as none or several of them say.
 
     >>> import polyad
     >>> polyad.ones(2, 3).t().dim_order()
     (1, 0)
     """
     strides = check_tensor(self, "dim_order", "self").stride()
+    ambiguous = 1 in self.shape or any(one == other for one, other in pairwise(strides))
+    if isinstance(ambiguity_check, (list, tuple)):
+        ambiguous = ambiguous and sum(self.is_contiguous(memory_format=one) for one in ambiguity_check) != 1
+    if ambiguous and ambiguity_check is not False:
+        raise ShapeError(
+            f"dim_order: more than one order fits shape {tuple(self.shape)} and strides {strides}",
+            operands={"self": self},
+            fix="leave out ambiguity_check for one of them",
+        )
     return tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
 
 

@@ -17,8 +17,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
+from ..dispatch.arguments import explaining
 from ..dtypes import float32, float64, get_default_dtype
-from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe
+from ..errors import ArgumentError, ArgumentTypeError, NotSupported, PolyadError, describe, wrong_type
 from ..history.grad_mode import enable_grad
 from ..history.hooks import RemovableHandle, register
 from ..layout import has_internal_overlap
@@ -71,6 +72,14 @@ class Optimizer:
     defaults: dict[str, Any]
     state: defaultdict[Tensor, dict[str, Any]]
     param_groups: list[dict[str, Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let steps run their hooks, and polyad's own constructors say what is wrong with their arguments."""
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("polyad.optim.") and "__init__" in cls.__dict__:
+            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         name = type(self).__name__
@@ -181,11 +190,6 @@ class Optimizer:
             )
 
     # ----------------------------------------------------------------------------------------------------------- step
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters once, by their gradients.
@@ -444,6 +448,12 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
         raise ArgumentTypeError(
             f"{optimizer}: {name} must be a number, not {given}", operands={name: value}, fix=f"pass a float as {name}"
         )
+    try:
+        value = float(value)
+    except OverflowError:
+        raise ArgumentError(
+            f"{optimizer}: {name} is too large for a float", operands={name: value}, fix=f"choose another {name}"
+        ) from None
     if not value >= least or (below is not None and not value < below):
         allowed = f"at least {least:g}" if below is None else f"in [{least:g}, {below:g})"
         raise ArgumentError(f"{optimizer}: {name} must be {allowed}, not {value}", fix=f"choose another {name}")
@@ -451,6 +461,9 @@ def check_number(optimizer: str, name: str, value: Any, least: float = 0.0, belo
 
 def check_hints(optimizer: str, options: dict[str, Any]) -> None:
     """Raise for the options that say how, not what, to compute, where they contradict each other or cannot be met."""
+    for name in ("amsgrad", "nesterov", "maximize", "capturable", "differentiable", "foreach", "fused"):
+        if not isinstance(options.get(name), (bool, int, type(None))):
+            raise wrong_type(optimizer, name, options[name], "a bool")
     if options["fused"] and options["foreach"]:
         raise HintError(f"{optimizer}: fused and foreach cannot both be True", fix="leave both out")
     if options["differentiable"]:

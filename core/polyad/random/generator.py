@@ -7,6 +7,7 @@ between threads: each draw takes a stretch of the sequence that no other draw ge
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..device import Device
 from ..dispatch.catalogue import PUBLIC
-from ..errors import ArgumentError, ArgumentTypeError
+from ..errors import ArgumentError, ArgumentTypeError, safe_repr
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -64,9 +65,9 @@ class Generator:
         Raises TypeError for what is no int, ValueError for an int out of range.
         """
         try:
-            number = seed.__index__()
-        except (AttributeError, TypeError):
-            raise ArgumentTypeError(f"manual_seed: seed is {seed!r}, not an int", fix="pass an int") from None
+            number = operator.index(seed)
+        except TypeError:
+            raise ArgumentTypeError(f"manual_seed: seed is {safe_repr(seed)}, not an int", fix="pass an int") from None
         if not -(2**63) <= number < 2**64:
             raise ArgumentError(f"manual_seed: seed {number} is outside [-2**63, 2**64)", fix="pass a smaller number")
         with self._lock:

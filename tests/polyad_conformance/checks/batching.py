@@ -21,7 +21,7 @@ from .gradients import at, differentiable, floating, replaced
 BATCH = 2
 
 DECIDED_BY_DATA = {
-    "_index", "_index_put", "argwhere", "bincount", "histc", "histogram", "masked_scatter", "masked_select",
+    "_index", "_index_put", "argwhere", "bincount", "ctc_loss", "histc", "histogram", "masked_scatter", "masked_select",
     "nn.functional.ctc_loss", "nn.functional.embedding_bag", "nn.functional.one_hot", "nonzero", "repeat_interleave",
     "unique", "unique_consecutive",
 }  # fmt: skip

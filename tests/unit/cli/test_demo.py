@@ -25,7 +25,7 @@ def finished(tmp_path_factory):
     """The folder and the output of a run of two epochs."""
     output = tmp_path_factory.mktemp("demo")
     result = subprocess.run(
-        [sys.executable, "-m", "polyad.cli", "demo", "--epochs", "2", "--output", str(output)],
+        [sys.executable, "-m", "polyad", "demo", "--epochs", "2", "--output", str(output)],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -104,7 +104,7 @@ def test_resume_takes_its_options_from_the_checkpoint(finished, tmp_path, capsys
 def test_ctrl_c_leaves_the_last_checkpoint_intact_and_says_so(tmp_path):
     path = tmp_path / "checkpoint.polyad"
     process = subprocess.Popen(
-        [sys.executable, "-m", "polyad.cli", "demo", "--epochs", "500", "--output", str(tmp_path)],
+        [sys.executable, "-m", "polyad", "demo", "--epochs", "500", "--output", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

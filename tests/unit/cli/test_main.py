@@ -18,6 +18,11 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"polyad {polyad.__version__}\n"
 
 
+def test_python_m_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "polyad", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"polyad {polyad.__version__}\n"
+
+
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"], ["doctor", "--", "-x"]])
 def test_what_is_no_command_ends_with_2_and_usage(capsys, arguments):
     with pytest.raises(SystemExit) as ended:
@@ -137,7 +142,7 @@ def test_ctrl_c_in_any_command_is_130(monkeypatch, capsys):
 
 
 def test_a_reader_that_goes_away_is_no_error():
-    shell = f"{sys.executable} -m polyad.cli doctor 2>&1 | true; echo ${{PIPESTATUS[0]}}"
+    shell = f"{sys.executable} -m polyad doctor 2>&1 | true; echo ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert result.stdout.strip() in ("0", "141")
     assert "Traceback" not in result.stdout + result.stderr

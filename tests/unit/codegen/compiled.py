@@ -10,6 +10,7 @@ import functools
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,26 @@ import pytest
 
 from polyad import codegen
 from polyad.codegen import CUDA_C, GPU, OPENCL_C, C, DeviceDescription, Stage
+from polyad.codegen.dialects import VECTOR_MATH
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler on PATH to run generated C with")
 
 CUDA_ON_HOST = (Path(__file__).parent / "cuda_on_host.h").read_text()
+
+
+@functools.cache
+def fast_flags() -> tuple[str, ...]:
+    """The flags that make C fast here: those for vectors of math functions only where the library has them."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = (
+            f"{C.prologue}void f(float *x) {{\n#pragma omp simd\nfor (int i = 0; i < 64; ++i) x[i] = tanhf(x[i]);\n}}\n"
+        )
+        try:
+            compiled_c(source, Path(folder), (*C.fast, *VECTOR_MATH))
+        except (OSError, subprocess.CalledProcessError):
+            return C.fast
+    return (*C.fast, *VECTOR_MATH)
 
 
 def opencl_devices() -> list[Any]:
@@ -37,7 +53,7 @@ def opencl_devices() -> list[Any]:
 
 
 def targets() -> list[Any]:
-    """What tests run on: (dialect, device) with a readable name."""
+    """What tests run on: (dialect, device, or for C flags) with a readable name."""
     made = [
         pytest.param((C, None), id="C", marks=needs_compiler),
         pytest.param((CUDA_C, None), id="CUDA C", marks=needs_compiler),
@@ -68,23 +84,25 @@ def launch(
     elif dialect is CUDA_C:
         _launch_cuda(source, folder, arrays, values, geometry, instances)
     else:
-        call_entry(compiled_c(source.text, folder)[source.entry], arrays, values, geometry, instances)
+        call_entry(
+            compiled_c(source.text, folder, device or ("-O1",))[source.entry], arrays, values, geometry, instances
+        )
 
 
-_LIBRARIES: dict[str, ctypes.CDLL] = {}
+_LIBRARIES: dict[Any, ctypes.CDLL] = {}
 
 
-def compiled_c(text: str, folder: Path) -> ctypes.CDLL:
+def compiled_c(text: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
     """*text* as a library of the host."""
-    if text in _LIBRARIES:
-        return _LIBRARIES[text]
+    if (text, flags) in _LIBRARIES:
+        return _LIBRARIES[text, flags]
     number = len(list(folder.glob("*.so")))  # a library that is loaded must not be overwritten
     path, library = folder / f"kernel{number}.c", folder / f"kernel{number}.so"
     path.write_text(text)
     assert CC is not None
-    flags = ["-O1", "-fwrapv", "-Wall", "-Werror=implicit", "-Wno-unused-function", "-Wno-unused-variable"]
-    subprocess.run([CC, *flags, "-shared", "-fPIC", "-o", library, path, "-lm"], check=True)
-    return _LIBRARIES.setdefault(text, ctypes.CDLL(str(library)))
+    warnings = ["-Wall", "-Werror=implicit", "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unknown-pragmas"]
+    subprocess.run([CC, *C.flags, *warnings, "-shared", "-fPIC", "-o", library, path, *flags, "-lm"], check=True)
+    return _LIBRARIES.setdefault((text, flags), ctypes.CDLL(str(library)))
 
 
 def cuda_on_host(source: codegen.KernelSource) -> str:

@@ -15,7 +15,7 @@ from polyad.dispatch.op import OPS
 from polyad.dispatch.structure import pointwise
 from polyad.interop.numpy import numpy_dtype
 
-from .compiled import needs_compiler, run_elementwise, targets
+from .compiled import fast_flags, needs_compiler, run_elementwise, targets
 
 RNG = np.random.default_rng(0)
 LAYOUTS = {
@@ -257,6 +257,21 @@ def test_nodes_that_are_shared_are_written_once() -> None:
 
 
 @needs_compiler
+def test_vectors_of_the_compiler(tmp_path: Path) -> None:
+    """C with the flags that make it fast; its math functions are good to four units in the last place."""
+    x = RNG.standard_normal((3, 131)).astype(np.float32)
+    x[1, 7:10] = math.nan, math.inf, -math.inf
+    a, b = Operand(0, polyad.float32), Operand(1, polyad.float32)
+    made = [a + b, apply("exp", a), apply("tanh", a), apply("maximum", a, b)]
+    outs = [np.zeros_like(x) for _ in made]
+    run_elementwise(made, (x, x[::-1]), outs, (C, fast_flags()), tmp_path)
+    with np.errstate(all="ignore"):
+        wide = x.astype(np.float64)
+        for out, want in zip(outs, (x + x[::-1], np.exp(wide), np.tanh(wide), np.maximum(x, x[::-1])), strict=True):
+            assert np.allclose(out, want, rtol=2**-20, atol=0, equal_nan=True)
+
+
+@needs_compiler
 def test_every_dtype_is_computed_with(tmp_path: Path) -> None:
     from polyad.dtypes import ALL
 
@@ -293,3 +308,11 @@ def test_bad_input_is_named(call, error: type[Exception], words: str) -> None:
     a, b = Operand(0, polyad.float32), Operand(1, polyad.float32)
     with pytest.raises(error, match=words):
         call(a, b)
+
+
+def test_an_expression_may_be_deeper_than_pythons_stack() -> None:
+    expression = Operand(0, polyad.float32)
+    for _ in range(3000):
+        expression = apply("add", expression, Operand(0, polyad.float32))
+    source = codegen.elementwise([expression], C, DeviceDescription())
+    assert source.text.count(" + ") >= 3000

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import polyad
-from polyad.codegen import CPU, OPENCL_C, DeviceDescription, Operand, apply, cast, reduction, reduction_plan
+from polyad.codegen import CPU, OPENCL_C, C, DeviceDescription, Operand, apply, cast, reduction, reduction_plan
 from polyad.codegen.reduction import unroll_for
 
-from .compiled import run_reduction, targets
+from .compiled import fast_flags, needs_compiler, run_reduction, targets
 
 RNG = np.random.default_rng(0)
 
@@ -44,6 +44,22 @@ def test_sums_over_any_dims(target, shape, dims, tmp_path: Path) -> None:
         bound = (min(terms, 1024) + terms / 1024) * 2**-24 * np.abs(wide).sum(over)
         assert got.shape == wide.sum(over).shape
         assert np.all(np.abs(got - wide.sum(over)) <= bound), name
+
+
+@needs_compiler
+def test_vectors_of_the_compiler(tmp_path: Path) -> None:
+    """C with the flags that make it fast: rows and columns, with tails."""
+    x = RNG.standard_normal((70, 131)).astype(np.float32)
+    x[3, 130] = math.nan
+    a, fast = Operand(0, polyad.float32), (C, fast_flags())
+    for dims in ((0,), (1,), (0, 1)):
+        got = run_reduction(a, "sum", [x], dims, fast, tmp_path)
+        wide = x.astype(np.float64)
+        assert np.allclose(got, wide.sum(dims), rtol=1e-4, atol=1e-4, equal_nan=True), dims
+        for reducer, function in (("amax", np.max), ("amin", np.min)):
+            assert np.array_equal(
+                run_reduction(a, reducer, [x], dims, fast, tmp_path), function(x, dims), equal_nan=True
+            )
 
 
 @pytest.mark.parametrize("target", targets())

@@ -228,7 +228,7 @@ def test_junit_says_what_a_test_was_about(run: Any, tmp_path: Path) -> None:
 
 def test_the_command_goes_by_its_own_settings(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
-    command = [sys.executable, "-m", "polyad.cli", "conformance", "--family=pointwise.rounding", "--seed=3"]
+    command = [sys.executable, "-m", "polyad", "conformance", "--family=pointwise.rounding", "--seed=3"]
     command += ["-k", "test_error"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -305,7 +305,7 @@ def test_a_run_that_is_ended_leaves_its_card(run: Any, how: str) -> None:
 def test_a_signal_to_the_command_reaches_the_tests(run: Any, tmp_path: Path, number: int) -> None:
     hangs = 'open("begun", "w").close() or __import__("time").sleep(6)'
     run("--version", kernels=ROUGH % hangs, dtypes="{float32, float64}")  # writes the package
-    command = [sys.executable, "-m", "polyad.cli", "conformance", "mine", "--family=rounding", "--report=card.json"]
+    command = [sys.executable, "-m", "polyad", "conformance", "mine", "--family=rounding", "--report=card.json"]
     command += ["-k", "test_values and floor:", "--", "-p", "mine"]
     process = subprocess.Popen(
         command, cwd=tmp_path, env=environment_of(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -325,7 +325,7 @@ def test_a_signal_to_the_command_reaches_the_tests(run: Any, tmp_path: Path, num
 )
 def test_a_test_that_ends_its_process_is_named_and_the_others_run(run: Any, tmp_path: Path, end: str) -> None:
     run("--version", kernels=ROUGH % end)  # writes the package
-    command = [sys.executable, "-m", "polyad.cli", "conformance", "mine", "--family=pointwise.rounding", "--timeout=2"]
+    command = [sys.executable, "-m", "polyad", "conformance", "mine", "--family=pointwise.rounding", "--timeout=2"]
     command += [
         "-k",
         "test_values and floor: and float32",

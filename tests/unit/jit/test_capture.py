@@ -502,3 +502,22 @@ def test_random_numbers_are_drawn_anew_from_the_generator_that_was_used() -> Non
     assert same([graph(x), graph(x)], wanted[1:])
     assert wanted[0][0].tolist() != wanted[1][0].tolist()
     assert names(graph)[0] == "uniform"  # the generator is a parameter: whoever runs the op moves it on
+
+
+# ------------------------------------------------------------------------------------------ sizes that follow from data
+
+
+@pytest.mark.parametrize(
+    "work",
+    [lambda x: x[x > 0] * tensor([1.0, 2.0, 3.0]), lambda x: x.masked_select(x > 0)[2], lambda x: x.nonzero()[1:3]],
+    ids=["mul", "select", "slice"],
+)
+def test_what_was_captured_for_another_number_of_found_elements_says_so(work) -> None:
+    graph = jit.capture(work, tensor([1.0, 2.0, 3.0, 0.0]))
+    with pytest.raises(ShapeError, match="the size follows from the data"):
+        graph(tensor([1.0, 2.0, 0.0, 0.0]))
+
+
+def test_what_takes_any_number_of_found_elements_is_replayed() -> None:
+    graph = jit.capture(lambda x: x.masked_select(x > 0).sum(), tensor([1.0, 2.0, -1.0]))
+    assert graph(tensor([1.0, 2.0, 3.0])).item() == 6.0

@@ -456,7 +456,9 @@ def test_a_cache_that_pocl_cannot_write_is_named(machine, tmp_path, folder):
         pytest.skip("the device is not PoCL's")
     (tmp_path / "file").write_text("no folder")
     made = run(REFUSED, POCL_CACHE_DIR=str(tmp_path / folder), POLYAD_CACHE_DIR="")
-    assert f"PoCL cannot write to its cache {tmp_path / folder}: set POCL_CACHE_DIR" in made.stdout
+    # The device does not open, or its compiler fails and the host computes.
+    assert f"PoCL cannot write to its cache {tmp_path / folder}: set POCL_CACHE_DIR" in made.stdout + made.stderr
+    assert "so the host computes it" in made.stderr or "polyad.backends" in made.stdout
     assert made.stdout.splitlines()[-1] == "cpu: [2.0, 2.0, 2.0]"
 
 

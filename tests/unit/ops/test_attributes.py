@@ -34,3 +34,9 @@ def test_a_twin_that_overwrites_tells_errors_under_its_own_name():
         F.elu_(polyad.zeros(2), "much")
     with pytest.raises(TypeError, match=r"elu_\(\) .*inplace"):
         F.elu_(polyad.zeros(2), inplace=False)
+
+
+@pytest.mark.parametrize("name", ["to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_bsc"])
+def test_there_are_no_sparse_tensors(name):
+    with pytest.raises(NotImplementedError, match=f"{name}: tensors are dense\n"):
+        getattr(polyad.ones(2), name)()

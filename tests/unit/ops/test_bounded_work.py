@@ -24,8 +24,28 @@ LONG = 2**40
         lambda: polyad.empty(LONG, 0).unbind(0),
         lambda: polyad.ones(1).expand(LONG).split(1),
         lambda: polyad.tensor_split(polyad.ones(3), LONG),
+        lambda: polyad.nonzero(polyad.zeros(1).expand(LONG)),
+        lambda: polyad.where(polyad.zeros(1).expand(LONG)),
+        lambda: polyad.ones(1).expand(LONG)[polyad.ones(1).expand(LONG) > 0],
+        lambda: polyad.masked_select(polyad.zeros(1).expand(LONG), polyad.tensor([False]).expand(LONG)),
+        lambda: polyad.nn.functional.embedding(polyad.tensor([0]).expand(LONG), polyad.ones(2, 2)),
+        lambda: polyad.bernoulli(polyad.zeros(1).expand(LONG)),
     ],
-    ids=["svd", "combinations replaced", "combinations", "combinations of many", "unbind", "split", "tensor_split"],
+    ids=[
+        "svd",
+        "combinations replaced",
+        "combinations",
+        "combinations of many",
+        "unbind",
+        "split",
+        "tensor_split",
+        "nonzero",
+        "where",
+        "mask",
+        "masked_select",
+        "embedding",
+        "bernoulli",
+    ],
 )
 def test_what_no_memory_holds_is_refused_before_work_begins(call):
     with pytest.raises(OutOfMemory):
@@ -111,3 +131,27 @@ def test_the_matrix_that_is_not_finite_is_named():
     batch[1, 0, 0] = float("inf")
     with pytest.raises(LinAlgError, match=r"svd: .*batch element 1 has values that are not finite"):
         linalg.svd(batch)
+
+
+def test_combinations_are_built_in_time_that_grows_with_what_there_is():
+    """Partial rows that cannot be finished are not begun, and columns are not copied for each column that follows."""
+    last = polyad.combinations(polyad.arange(2), r=1000, with_replacement=True)
+    assert last.shape == (1001, 1000)
+    assert last.sum(1).tolist() == list(range(1001))
+    assert polyad.combinations(polyad.arange(60), r=58).shape == (1770, 58)
+
+
+def test_windows_over_endless_dimensions_of_no_sample():
+    assert polyad.nn.functional.adaptive_max_pool1d(polyad.empty(0, LONG), 3).shape == (0, 3)
+
+
+def test_more_dimensions_than_numpy_has():
+    many = polyad.zeros((1,) * 64)
+    index = polyad.zeros((1,) * 40, dtype=polyad.int64)
+    for call in (
+        lambda: many[index],
+        lambda: polyad.nn.functional.embedding(many.long(), polyad.ones(2, 2)),
+        lambda: polyad.linalg.svd(many),
+    ):
+        with pytest.raises(ShapeError, match="dimension"):
+            call()

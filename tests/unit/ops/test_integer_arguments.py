@@ -1,8 +1,10 @@
 """Integers that are asked for: fractions, numbers that do not fit and bools in their place."""
 
+import numpy as np
 import pytest
 
 import polyad
+from polyad.errors import DTypeError
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,11 @@ def test_an_integer_that_does_not_fit_is_refused(function):
 def test_a_bool_is_no_int(call):
     with pytest.raises(TypeError):
         call(polyad.ones(2, 2))
+
+
+def test_exponents_are_integers_of_the_dtype():
+    x = polyad.tensor([2, 3], dtype=polyad.int32)
+    for exponent in (-1, np.int8(-1), 2**31, 10**30):
+        with pytest.raises(DTypeError, match="pow"):
+            x.pow(exponent)
+    assert x.pow(np.int8(2)).tolist() == [4, 9]

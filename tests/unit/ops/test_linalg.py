@@ -235,3 +235,16 @@ def test_lu_of_a_singular_matrix_does_not_raise():
     LU, pivots = polyad.lu(polyad.zeros(2, 2))
     assert LU.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     assert pivots.tolist() == [1, 2]
+
+
+def test_a_norm_of_negative_order_has_no_slope_where_an_element_is_zero():
+    """It is 0 there, whatever the others are."""
+    x = polyad.tensor([2.0, 0.0, 3.0], requires_grad=True)
+    polyad.linalg.vector_norm(x, -1).backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_number_of_elements_that_are_not_zero_has_no_slope():
+    x = polyad.tensor([2.0, float("inf"), float("nan")], requires_grad=True)
+    polyad.linalg.vector_norm(x, 0).backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]

@@ -275,3 +275,10 @@ def test_coordinates_of_unsigned_integers_may_fall() -> None:
     (found,) = polyad.gradient(values, spacing=[polyad.tensor(places, dtype=polyad.uint8)])
     (expected,) = polyad.gradient(values, spacing=[polyad.tensor(places)])
     assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("function", [polyad.median, polyad.nanmedian])
+def test_the_median_of_nothing_has_a_history(function):
+    x = polyad.empty(0, requires_grad=True)
+    function(x).backward()
+    assert x.grad.shape == (0,)

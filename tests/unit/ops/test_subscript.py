@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 import polyad
 from polyad.dispatch.op import op_of
+from polyad.errors import DTypeError, ShapeError
 from polyad.ops.indexing import index_put as advanced_indexing
 
 VALUES = np.arange(24.0).reshape(2, 3, 4)
@@ -313,3 +314,15 @@ def test_what_no_tensor_holds():
     for kind in (RuntimeError, TypeError):
         with pytest.raises(kind, match="neither a number nor a tensor"):
             assert "a" in polyad.zeros(3)
+
+
+def test_what_a_dtype_cannot_hold_is_not_put_out_of_place_either():
+    index = (polyad.tensor([0]),)
+    for target, values in (
+        (polyad.zeros(2), polyad.tensor([1j])),
+        (polyad.zeros(2, dtype=polyad.int64), polyad.ones(1)),
+    ):
+        with pytest.raises(DTypeError, match="cannot hold"):
+            target.index_put(index, values)
+    with pytest.raises(ShapeError, match="cannot be broadcast"):
+        polyad.zeros(2)[[True, False]] = polyad.ones(2, 2)

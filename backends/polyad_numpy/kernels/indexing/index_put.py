@@ -11,7 +11,7 @@ from polyad.errors import ShapeError
 
 from ...order import arranged
 from ...quiet import thread
-from .index_select import _accumulating, _add_slices, _as_number, _found
+from .index_select import _accumulating, _add_slices, _as_number, _found, taken
 from .masking import _fill
 
 
@@ -36,7 +36,8 @@ def index(array: Any, indices: list[Any]) -> Any:
     try:
         given = [at for at, entry in enumerate(indices) if entry is not None]
         if len(given) == 1 and indices[given[0]].dtype != np.bool_:
-            return array.take(indices[given[0]], given[0])  # faster than subscripts, and row-major
+            # Faster than subscripts, and row-major; of one dimension at one place, a number.
+            return np.asarray(taken(array, indices[given[0]], given[0]))
         return np.asarray(array[_key(indices)], order="C")
     except IndexError as error:
         raise _wrong_index("index", array, indices, error) from error
@@ -67,7 +68,7 @@ def index_put(array: Any, indices: list[Any], values: Any, accumulate: bool, out
             _add_anywhere(out, key, values)
     except IndexError as error:
         raise _wrong_index("index_put", array, indices, error) from error
-    except ValueError:
+    except (TypeError, ValueError):  # by a mask, NumPy takes values of at most one dimension
         raise ShapeError(
             f"index_put: values {values.shape} cannot be broadcast to the indexed part {array[key].shape}",
             fix="give a single value, or values of the indexed part's shape",

@@ -32,6 +32,15 @@ def _found(op: str, index: Any, size: int, name: str, wraps: bool, dim: int | No
     return out_of_range(op, name, place, int(index[place]), size, wraps=wraps, dim=dim)
 
 
+def taken(array: Any, index: Any, axis: int) -> Any:
+    """``array.take(index, axis)``, of as many dimensions as NumPy has: its own take writes past the end of the shape of
+    a result that has more.
+    """
+    if array.ndim + index.ndim > 65:
+        raise ValueError(f"number of dimensions must be within [0, 64], not {array.ndim + index.ndim - 1}")
+    return array.take(index, axis)
+
+
 def index_select(array: Any, index: Any, dim: int) -> Any:
     _check("index_select", index, array.shape[dim])
     return array.take(index, dim)

@@ -25,6 +25,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ...quiet import thread
 from ...workers import WORTH_THREADS, spread
 
 Sizes = tuple[int, ...]
@@ -262,7 +263,8 @@ def _in_float32(kernel: Any) -> Any:
         dtype = args[0].dtype
         if dtype.itemsize > 2 or dtype.kind in "iub":
             return kernel(*args)
-        return kernel(*(arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args)).astype(dtype)
+        result = kernel(*(arg.astype(np.float32) if isinstance(arg, np.ndarray) else arg for arg in args))
+        return thread.run(result.astype, dtype)  # what the half type cannot hold is infinite there
 
     return call
 

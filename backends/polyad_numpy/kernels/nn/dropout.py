@@ -16,8 +16,7 @@ from ..random.sampling import chances
 def dropout(x: Any, p: float, generator: Any) -> tuple[Any, Any]:
     kept = chances(x.shape, 1 - p, generator, Device("cpu"))
     out = thread.run(np.multiply, x, kept)  # an infinity that is dropped is nan, as in PyTorch
-    out *= out.dtype.type(1 / (1 - p))
-    return np.asarray(out), kept
+    return np.asarray(thread.run(np.multiply, out, out.dtype.type(1 / (1 - p)))), kept
 
 
 KERNELS = {"dropout": Kernel(dropout)}

@@ -8,12 +8,12 @@ import numpy as np
 
 from polyad.backend import Kernel
 
-from ..indexing.index_select import _accumulating, _add_slices, _check, sum_runs
+from ..indexing.index_select import _accumulating, _add_slices, _check, sum_runs, taken
 
 
 def embedding(weight: Any, index: Any, padding_idx: int, by_frequency: bool) -> Any:
     _check("embedding", index, weight.shape[0], "input")
-    return weight.take(index, 0)
+    return taken(weight, index, 0)
 
 
 def embedding_backward(gradient: Any, index: Any, rows: int, padding_idx: int, by_frequency: bool) -> Any:

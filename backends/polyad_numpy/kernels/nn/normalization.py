@@ -13,6 +13,7 @@ import numpy as np
 
 from polyad.backend import Kernel
 
+from ...quiet import thread
 from ...workers import spread
 
 _PARTS = 8
@@ -22,6 +23,11 @@ _PARTS = 8
 def _wide(array: Any) -> Any:
     """float16 and bfloat16 as float32; others as they are."""
     return array.astype(np.float32) if array.dtype.itemsize == 2 else array
+
+
+def _narrow(array: Any, dtype: Any) -> Any:
+    """*array* in *dtype*; what a half type cannot hold is infinite there."""
+    return thread.run(array.astype, dtype, copy=False)
 
 
 def _planes(x: Any) -> Any:
@@ -59,7 +65,7 @@ def batch_norm(x: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, An
             centred += bias[here].astype(out.dtype, copy=False)[each]
 
     spread(work, channels, _PARTS if planes.ndim == 3 else 1, 2 * x.size)  # parts of rows take longer than rows
-    return out.astype(x.dtype, copy=False).reshape(x.shape), mean, variance
+    return _narrow(out, x.dtype).reshape(x.shape), mean, variance
 
 
 def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, eps: float) -> tuple[Any, Any, Any]:
@@ -87,19 +93,23 @@ def batch_norm_backward(g: Any, x: Any, weight: Any, mean: Any, variance: Any, e
     spread(work, channels, _PARTS if planes.ndim == 3 else 1, 2 * x.size)  # parts of rows take longer than rows
     dtype = mean.dtype if weight is None else weight.dtype
     return (
-        out.astype(x.dtype, copy=False).reshape(x.shape),
+        _narrow(out, x.dtype).reshape(x.shape),
         of_weight.astype(dtype, copy=False),
         of_bias.astype(dtype, copy=False),
     )
 
 
-def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
-    planes = _planes(x)
-    out = np.empty(planes.shape, planes.dtype)
+def _scale_and_shift(mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
     scale = 1 / np.sqrt(_wide(variance) + eps)
     if weight is not None:
         scale = scale * _wide(weight)
-    shift = -_wide(mean) * scale if bias is None else _wide(bias) - _wide(mean) * scale
+    return scale, -_wide(mean) * scale if bias is None else _wide(bias) - _wide(mean) * scale
+
+
+def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> Any:
+    planes = _planes(x)
+    out = np.empty(planes.shape, planes.dtype)
+    scale, shift = thread.run(_scale_and_shift, mean, variance, weight, bias, eps)
     each = _channels(planes)[2]
     scale, shift = scale.astype(out.dtype, copy=False)[each], shift.astype(out.dtype, copy=False)[each]
 
@@ -109,7 +119,7 @@ def batch_norm_by(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps:
         part += shift
 
     spread(work, len(planes), cost=x.size)
-    return out.astype(x.dtype, copy=False).reshape(x.shape)
+    return _narrow(out, x.dtype).reshape(x.shape)
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[Any, Any, Any]:
@@ -133,7 +143,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, count: int, eps: float) -> tuple[
             centred += _wide(bias).reshape(-1)
 
     spread(work, len(rows), cost=2 * x.size)
-    return out.astype(x.dtype, copy=False).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
+    return _narrow(out, x.dtype).reshape(x.shape), mean.reshape(shape), variance.reshape(shape)
 
 
 def layer_norm_backward(
@@ -167,7 +177,7 @@ def layer_norm_backward(
         of_bias += part_of_bias
     dtype = mean.dtype if weight is None else weight.dtype
     return (
-        out.astype(x.dtype, copy=False).reshape(x.shape),
+        _narrow(out, x.dtype).reshape(x.shape),
         of_weight.astype(dtype, copy=False).reshape(shape),
         of_bias.astype(dtype, copy=False).reshape(shape),
     )
@@ -192,7 +202,7 @@ def rms_norm(x: Any, weight: Any, count: int, eps: float) -> tuple[Any, Any]:
             out[first:end] *= factor
 
     spread(work, len(rows), cost=2 * x.size)
-    return out.astype(x.dtype, copy=False).reshape(x.shape), inverse.reshape(shape)
+    return _narrow(out, x.dtype).reshape(x.shape), inverse.reshape(shape)
 
 
 def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps: float) -> tuple[Any, Any]:
@@ -218,7 +228,7 @@ def rms_norm_backward(g: Any, x: Any, weight: Any, inverse: Any, count: int, eps
         of_weight += part
     dtype = inverse.dtype if weight is None else weight.dtype
     return (
-        out.astype(x.dtype, copy=False).reshape(x.shape),
+        _narrow(out, x.dtype).reshape(x.shape),
         of_weight.astype(dtype, copy=False).reshape(shape),
     )
 

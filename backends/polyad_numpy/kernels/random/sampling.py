@@ -258,12 +258,18 @@ def chances(shape: tuple[int, ...], p: float, generator: Any, device: Device) ->
     return _draw(out.size, 4, *generator.take(out.size), convert, out).reshape(shape)
 
 
+def _is_probability(numbers: Any) -> Any:
+    return (numbers >= 0) & (numbers <= 1)
+
+
 def chances_of(probabilities: Any, generator: Any) -> Any:
     from polyad.dtypes import float32, float64
 
-    least, most = (reduce(probabilities, None, initial=0.5) for reduce in (np.minimum.reduce, np.maximum.reduce))
-    if not (least >= 0 and most <= 1):
-        wrong = ~((probabilities >= 0) & (probabilities <= 1))
+    least, most = (
+        thread.run(reduce, probabilities, None, initial=0.5) for reduce in (np.minimum.reduce, np.maximum.reduce)
+    )
+    if not (float(least) >= 0 and float(most) <= 1):
+        wrong = ~thread.run(_is_probability, probabilities)
         place = np.unravel_index(wrong.argmax(), wrong.shape)
         raise ShapeError(
             f"bernoulli: input[{', '.join(map(str, place))}] = {probabilities[place]} is not in [0, 1]",

@@ -10,18 +10,27 @@ from polyad.backend import Kernel
 
 
 def combinations(array: Any, r: int, replace: bool) -> Any:
-    size, gap = len(array), 0 if replace else 1
-    columns = [np.arange(size)]
+    gap = 0 if replace else 1
+    bound = len(array) - (r - 1) * gap
+    last = np.arange(bound)
+    columns, continued = [last], []
     for _ in range(1, r):
-        last = columns[-1]
-        counts = size - gap - last
+        # A row that ends with p goes on with each position behind p that leaves enough for the columns to come.
+        bound += gap
+        counts = (bound - gap) - last
         ends = np.cumsum(counts)
-        column = np.arange(ends[-1] if size else 0)
-        column += np.repeat(last + (gap - ends + counts), counts)
-        columns = [*[np.repeat(earlier, counts) for earlier in columns], column]
-    out = np.empty((len(columns[0]), r), array.dtype)
-    for at, column in enumerate(columns):
-        out[:, at] = array.take(column)
+        first, continues = last + (gap - ends + counts), np.repeat(np.arange(len(last)), counts)
+        last = np.arange(len(continues))
+        last += first[continues]
+        columns.append(last)
+        continued.append(continues)
+    out = np.empty((len(last), r), array.dtype)
+    out[:, r - 1] = array.take(columns.pop())
+    rows = None
+    for at in reversed(range(r - 1)):
+        continues = continued.pop()
+        rows = continues if rows is None else continues[rows]
+        out[:, at] = array.take(columns.pop()[rows])
     return out
 
 

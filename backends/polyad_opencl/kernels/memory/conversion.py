@@ -86,9 +86,9 @@ def _copy_rows(target: Array, source: Array) -> bool:
 
 
 def _kernel(device: Any, of: DType, to: DType) -> Any:
-    from ...source.generated import runtime_of
+    from ...source.generated import runtime_on
 
-    return copying(runtime_of(device.name), of, to)
+    return copying(runtime_on(device), of, to)
 
 
 def fill(target: Array, value: bool | int | float | complex) -> None:

@@ -160,6 +160,11 @@ class Sequential(_ModuleSequence):
     def forward(self, input: Any) -> Any:
         """Pass *input* through all modules in order."""
         for module in self:
+            if module is None:
+                raise ArgumentTypeError(
+                    "Sequential: a module is None, which cannot be called",
+                    fix="leave it out, or put an nn.Identity() there",
+                )
             input = module(input)
         return input
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...device import Device
-from ...dispatch.arguments import explaining
 from ...dtypes import DType
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, safe_repr
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
@@ -42,7 +41,6 @@ class ConvNd(Module):
     weight: Parameter
     bias: Parameter | None
 
-    @explaining
     def __init__(
         self,
         in_channels: int,
@@ -68,9 +66,9 @@ class ConvNd(Module):
                     operands={argument: channels, "groups": groups},
                     fix=f"choose groups among the divisors of {argument}",
                 )
-        if padding_mode not in _PADDING_MODES:
+        if not isinstance(padding_mode, str) or padding_mode not in _PADDING_MODES:
             raise ArgumentError(
-                f"{name}: unknown padding_mode {padding_mode!r}", fix=f"use one of {', '.join(_PADDING_MODES)}"
+                f"{name}: unknown padding_mode {safe_repr(padding_mode)}", fix=f"use one of {', '.join(_PADDING_MODES)}"
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -79,7 +77,9 @@ class ConvNd(Module):
         self.dilation = self._sizes("dilation", dilation)
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
-                raise ArgumentError(f"{name}: unknown padding {padding!r}", fix="use 'same', 'valid' or numbers")
+                raise ArgumentError(
+                    f"{name}: unknown padding {safe_repr(padding)}", fix="use 'same', 'valid' or numbers"
+                )
             if padding == "same" and any(step != 1 for step in self.stride):
                 raise ArgumentError(
                     f"{name}: padding='same' needs a stride of 1",

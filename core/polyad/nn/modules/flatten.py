@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...dispatch.arguments import explaining
 from ...tensor import Tensor
 from .module import Module
 
@@ -47,7 +46,6 @@ class Unflatten(Module):
     dim: int
     unflattened_size: tuple[int, ...]
 
-    @explaining
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
         self.dim = dim

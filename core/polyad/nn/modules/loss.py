@@ -5,7 +5,7 @@ A loss never broadcasts its target: an (N, 1) prediction against an (N,) target 
 
 from __future__ import annotations
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, safe_repr
 from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
@@ -33,9 +33,10 @@ class Loss(Module):
         super().__init__()
         if size_average is not None or reduce is not None:
             reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        if reduction not in REDUCTIONS:
+        if not isinstance(reduction, str) or reduction not in REDUCTIONS:
             raise ArgumentError(
-                f"{type(self).__name__}: unknown reduction {reduction!r}", fix=f"use one of {', '.join(REDUCTIONS)}"
+                f"{type(self).__name__}: unknown reduction {safe_repr(reduction)}",
+                fix=f"use one of {', '.join(REDUCTIONS)}",
             )
         self.reduction = reduction
 

@@ -25,8 +25,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from ...device import Device
+from ...dispatch.arguments import explaining
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
-from ...errors import ArgumentError, NotSupported, PolyadError
+from ...errors import ArgumentError, NotSupported, PolyadError, safe_repr
 from ...state import state
 from ...tensor import Tensor
 from .. import state_dict as _state
@@ -82,6 +83,12 @@ class Module(HookMethods, _state.ExtraState):
     _non_persistent_buffers_set: set[str]
     _version: int = 1
     """Version of the layout of this class's state, saved with it so that a later class can read an older layout."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let the constructors of polyad's own layers say what is wrong with their arguments."""
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("polyad.nn.modules.") and "__init__" in cls.__dict__:
+            cls.__init__ = explaining(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self) -> None:
         # Written past __setattr__, which needs them.
@@ -251,7 +258,7 @@ class Module(HookMethods, _state.ExtraState):
             if found is None:
                 what = "is not a Module" if hasattr(module, name) else "does not exist"
                 raise ModuleAttributeError(
-                    f"get_submodule: {name!r} in {target!r} {what}",
+                    f"get_submodule: {safe_repr(name)} in {safe_repr(target)} {what}",
                     notes={"has": ", ".join(module._modules) or "no submodules"},
                     fix="see named_modules()",
                 )
@@ -275,10 +282,12 @@ class Module(HookMethods, _state.ExtraState):
         parent = self.get_submodule(path)
         if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
             raise ModuleAttributeError(
-                f"set_submodule: {target!r} exists and is not a Module", fix="choose another name"
+                f"set_submodule: {safe_repr(target)} exists and is not a Module", fix="choose another name"
             )
         if strict and not hasattr(parent, name):
-            raise ModuleAttributeError(f"set_submodule: {target!r} does not exist", fix="pass strict=False to add it")
+            raise ModuleAttributeError(
+                f"set_submodule: {safe_repr(target)} does not exist", fix="pass strict=False to add it"
+            )
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
@@ -287,7 +296,8 @@ class Module(HookMethods, _state.ExtraState):
         parameter = self.get_submodule(path)._parameters.get(name)
         if parameter is None:
             raise ModuleAttributeError(
-                f"get_parameter: {target!r} is not a parameter of {type(self).__name__}", fix="see named_parameters()"
+                f"get_parameter: {safe_repr(target)} is not a parameter of {type(self).__name__}",
+                fix="see named_parameters()",
             )
         return parameter
 
@@ -297,7 +307,7 @@ class Module(HookMethods, _state.ExtraState):
         buffer = self.get_submodule(path)._buffers.get(name)
         if buffer is None:
             raise ModuleAttributeError(
-                f"get_buffer: {target!r} is not a buffer of {type(self).__name__}", fix="see named_buffers()"
+                f"get_buffer: {safe_repr(target)} is not a buffer of {type(self).__name__}", fix="see named_buffers()"
             )
         return buffer
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Device
-from ...dispatch.arguments import explaining
 from ...dtypes import DType
 from ...layout import normalize_shape
 from ...tensor import Tensor
@@ -39,7 +38,6 @@ class LayerNorm(Module):
     weight: Parameter | None
     bias: Parameter | None
 
-    @explaining
     def __init__(
         self,
         normalized_shape: int | Sequence[int],

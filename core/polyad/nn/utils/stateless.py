@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import ArgumentError, ArgumentTypeError, PolyadError
+from ...errors import ArgumentError, ArgumentTypeError, PolyadError, safe_repr
 from ...tensor import Tensor
 from ..modules.module import Module
 from ..registration import ModuleAttributeError
@@ -62,7 +62,7 @@ def functional_call(
     for name, value in parameters_and_buffers.items():
         if not isinstance(value, Tensor):
             raise ArgumentTypeError(
-                f"functional_call: the value of {name!r} is {type(value).__name__}, not a tensor",
+                f"functional_call: the value of {safe_repr(name)} is {type(value).__name__}, not a tensor",
                 operands={name: value},
                 fix="wrap it in polyad.tensor(...)",
             )
@@ -96,7 +96,8 @@ def _tied(given: Mapping[str, Tensor], ties: Mapping[str, tuple[str, ...]]) -> d
         for other in ties.get(name, ()):
             if values.setdefault(other, value) is not value:
                 raise ArgumentError(
-                    f"functional_call: {name!r} and {other!r} are one tensor in the module and were given two values",
+                    f"functional_call: {safe_repr(name)} and {safe_repr(other)} are one tensor in the module and were "
+                    "given two values",
                     operands={name: value, other: values[other]},
                     fix="give one of them, or pass tie_weights=False",
                 )
@@ -128,7 +129,7 @@ def _replaced(module: Module, values: Mapping[str, Tensor], given: Mapping[str, 
             places.append((name, (owner, last), owner.__dict__[last]))
         elif path and hasattr(owner, last):
             raise ModuleAttributeError(
-                f"functional_call: {name!r} is neither a parameter nor a buffer of {type(owner).__name__}",
+                f"functional_call: {safe_repr(name)} is neither a parameter nor a buffer of {type(owner).__name__}",
                 fix="give names of named_parameters() and named_buffers()",
             )
     for name, (owner, last), _ in places:

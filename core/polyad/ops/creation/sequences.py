@@ -9,7 +9,7 @@ from ...dispatch.op import composite, function
 from ...dispatch.promotion import keyed_dtype
 from ...dispatch.structure import creation
 from ...dtypes import COMPLEX, FLOATING, DType, float32, get_default_dtype
-from ...errors import ArgumentTypeError, OptionError, ShapeError
+from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor
 from .factories import _arange, _full, _set_requires_grad
@@ -44,14 +44,14 @@ def _number(op: str, name: str, value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if not isinstance(value, (int, float, complex)):
-        raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a number")
+        raise ArgumentTypeError(f"{op}: {name} is {safe_repr(value)}, not a number", fix="pass a number")
     return value
 
 
 def _checked(op: str, start: Any, end: Any, steps: Any, dtype: DType | None) -> tuple[Any, Any, int, DType]:
     start, end = _number(op, "start", start), _number(op, "end", end)
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
-        raise ArgumentTypeError(f"{op}: steps is {steps!r}, not an int", fix="pass an int")
+        raise ArgumentTypeError(f"{op}: steps is {safe_repr(steps)}, not an int", fix="pass an int")
     count = int(steps.__index__())
     if count < 0:
         raise ShapeError(f"{op}: steps is {count}, but cannot be negative", fix="ask for 0 or more")

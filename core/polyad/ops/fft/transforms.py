@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import function
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import normalize_dim, normalize_shape
 from ...tensor import Tensor, check_tensor
 from ..indexing.slicing import _slice
@@ -28,7 +28,7 @@ def _norm(norm: Any, op: str) -> str:
     if norm is None:
         return "backward"
     if norm not in SWAPPED:
-        raise ShapeError(f"{op}: norm is {norm!r}", fix="use 'backward', 'forward', 'ortho' or None")
+        raise ShapeError(f"{op}: norm is {safe_repr(norm)}", fix="use 'backward', 'forward', 'ortho' or None")
     return str(norm)
 
 
@@ -141,7 +141,9 @@ def _sizes(s: Any, op: str) -> Any:
         return s
     if isinstance(s, int):
         return (s,)
-    raise ArgumentTypeError(f"{op}: s is {s!r}, no list of sizes", fix="give a size for each transformed dimension")
+    raise ArgumentTypeError(
+        f"{op}: s is {safe_repr(s)}, no list of sizes", fix="give a size for each transformed dimension"
+    )
 
 
 # --------------------------------------------------------------------------------------------------- one dimension

@@ -28,7 +28,7 @@ from ..shaping.reshape import _expand, _permute, _reshape
 from .gather_scatter import _scatter
 from .index_select import _index_add, _index_select
 from .nonzero import _nonzero
-from .operands import _zeros_like
+from .operands import _zeros_like, check_countable
 
 if TYPE_CHECKING:
     Number = bool | int | float | complex
@@ -188,6 +188,7 @@ def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor
                     operands={"input": input, f"indices[{number}]": index},
                     fix="a mask has the sizes of the dimensions that it indexes",
                 )
+            check_countable(op, index)
             dim += index.ndim
             if dtype is uint8:
                 warn_user(f"{op}: a uint8 tensor is read as a mask, as PyTorch still does; use bool", UserWarning)
@@ -223,14 +224,16 @@ def index_tensors(op: str, input: Tensor, indices: Sequence[Any]) -> list[Tensor
 def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with *values*, broadcast, written at ``input[indices]``, or added there with *accumulate*.
 
-    Raises IndexError for an index out of range, RuntimeError for values that do not broadcast.
+    Raises IndexError for an index out of range, RuntimeError for values that do not broadcast, or that the dtype of
+    *input* cannot hold.
 
     >>> import polyad
     >>> polyad.zeros(3).index_put((polyad.tensor([0, 0]),), polyad.tensor([1.0, 2.0]), accumulate=True)
     tensor([3., 0., 0.])
     """
     check_tensor(input, "index_put", "input")
-    return _index_put(input, index_tensors("index_put", input, indices), values, bool(accumulate))
+    found = index_tensors("index_put", input, indices)
+    return _index_put(input, found, _fitting("index_put", input, found, values, accumulate), bool(accumulate))
 
 
 @method()
@@ -257,6 +260,13 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
     """Write *values* into *target* at canonical *indices*."""
     from ...dispatch.inplace import inplace
     from ...dispatch.op import op_of
+
+    values = _fitting(name, target, indices, values, accumulate)
+    return inplace(name, _index_put, op_of(_index_put), target, indices, values, accumulate)
+
+
+def _fitting(name: str, target: Tensor, indices: list[Tensor | None], values: Any, accumulate: bool) -> Any:
+    """*values* as they can be written into *target*; raises DTypeError if its dtype cannot hold them."""
     from ...dispatch.overlap import share
 
     if not isinstance(values, Tensor):
@@ -272,4 +282,4 @@ def write_at(name: str, target: Tensor, indices: list[Tensor | None], values: An
             operands={"self": target, "values": values},
             fix="convert the values, or self, first",
         )
-    return inplace(name, _index_put, op_of(_index_put), target, indices, values, accumulate)
+    return values

@@ -21,6 +21,7 @@ from ..shaping.reshape import _expand, _reshape
 from .gather_scatter import _scatter
 from .index_put import _index
 from .nonzero import _nonzero
+from .operands import check_countable
 from .slicing import _slice
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     shape = broadcast_shapes(input._array.shape, mask._array.shape)
     if not shape:
         input, mask, shape = input.reshape(1), mask.reshape(1), (1,)
+    check_countable("masked_select", _expand(mask, shape))
     return _index(_expand(input, shape), [_expand(mask, shape)])
 
 

@@ -14,6 +14,7 @@ from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange, zeros
 from ..pointwise.where import where
 from ..shaping.joining import cat
+from .operands import check_countable
 from .unravel_index import unravel_index
 
 
@@ -35,7 +36,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     tensor([[0, 1],
             [1, 0]])
     """
-    check_tensor(input, "nonzero", "input")
+    check_countable("nonzero", check_tensor(input, "nonzero", "input"))
     if not as_tuple:
         return _nonzero(input)
     return _nonzero(input if input.ndim else input.reshape(1)).unbind(1)
@@ -49,7 +50,8 @@ def argwhere(input: Tensor) -> Tensor:
     >>> polyad.argwhere(polyad.tensor([0, 3]))
     tensor([[1]])
     """
-    return _nonzero(check_tensor(input, "argwhere", "input"))
+    check_countable("argwhere", check_tensor(input, "argwhere", "input"))
+    return _nonzero(input)
 
 
 @function()

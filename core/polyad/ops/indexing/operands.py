@@ -6,13 +6,15 @@ the kernels' part of the contract. Index tensors are int64 when a kernel sees th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ...backend.interface import Signature
 from ...dispatch.promotion import Typing
+from ...dispatch.views import layout_of
 from ...dtypes import INTEGER, int64
-from ...errors import DTypeError, IndexOutOfRange
+from ...errors import DTypeError, IndexOutOfRange, OutOfMemory
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
@@ -43,6 +45,26 @@ def check_index(op: str, input: Tensor, dim: Any, index: Any, name: str = "index
     if index._type.dtype.category != INTEGER:
         raise DTypeError(f"{op}: {name} is {index.dtype.name}, not int64", operands={name: index}, fix="use .long()")
     return at
+
+
+MOST_REPEATED = 2**36
+"""So many elements of an expanded tensor are looked at one by one: it takes a minute or more."""
+
+
+def check_countable(op: str, input: Tensor) -> None:
+    """Raise OutOfMemory for an expanded tensor of so many elements that nobody means to have each of them looked at;
+    how many elements the result has follows from their values, so that no memory is asked for before.
+    """
+    count = math.prod(input._array.shape)
+    if count > MOST_REPEATED:
+        shape, strides, _ = layout_of(input)
+        held = 1 + sum((size - 1) * abs(stride) for size, stride in zip(shape, strides, strict=True))
+        if held < count // 2**10:
+            raise OutOfMemory(
+                f"{op}: {count:,} elements must be looked at, of which only {held:,} are in memory",
+                operands={"input": input},
+                fix="call it before the tensor is expanded",
+            )
 
 
 def _check_vector(op: str, index: Tensor) -> Tensor:

@@ -77,7 +77,7 @@ def cholesky_factor(op: str, name: str, A: Any, upper: bool) -> Tensor:
     return factor  # type: ignore[no-any-return]
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The Cholesky factor of symmetric (Hermitian) positive-definite matrices (*, n, n): lower triangular L with
     A = L L^H, or its adjoint with *upper*.
@@ -94,7 +94,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     return cholesky_factor("cholesky", "A", A, upper)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """As `polyad.linalg.cholesky`, without an error for what is not positive-definite: a named tuple (L, info).
 
@@ -112,7 +112,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
     return return_types.linalg_cholesky_ex(factor, info)
 
 
-@function()
+@function(also={"input": "B", "input2": "L"})
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """X of A X = B, for B (*, n, k) and the Cholesky factor L (*, n, n) of A: A = L L^H, or L^H L with *upper*.
 
@@ -131,7 +131,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False, *, out: Tensor | N
     return _linalg_solve_triangular(L, inner, upper, not upper, False)
 
 
-@function()
+@function(also={"input": "L"})
 def cholesky_inverse(L: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, from its Cholesky factor L (*, n, n): A = L L^H, or L^H L with *upper*.
 

@@ -16,7 +16,7 @@ from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
-from ...errors import AutogradError, OptionError
+from ...errors import AutogradError, OptionError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.sequences import eye
@@ -122,12 +122,12 @@ def _linalg_eigvalsh(input: Tensor, upper: bool) -> Tensor:
 def _is_upper(op: str, UPLO: Any) -> bool:
     if UPLO not in ("L", "U", "l", "u"):
         raise OptionError(
-            f"{op}: UPLO is {UPLO!r}", fix='choose "L" for the lower triangle or "U" for the upper triangle'
+            f"{op}: UPLO is {safe_repr(UPLO)}", fix='choose "L" for the lower triangle or "U" for the upper triangle'
         )
     return UPLO in ("U", "u")
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors of symmetric or Hermitian matrices (*, n, n): a named tuple (eigenvalues,
     eigenvectors).
@@ -146,7 +146,7 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     return return_types.linalg_eigh(*_linalg_eigh(A, _is_upper("eigh", UPLO)))
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues (*, n) of symmetric or Hermitian matrices (*, n, n), rising; see `polyad.linalg.eigh`.
 
@@ -214,7 +214,7 @@ def _linalg_eigvals(input: Tensor) -> Tensor:
     return eigenvalues  # type: ignore[no-any-return]
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def eig(A: Tensor, *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors of square matrices (*, n, n): a named tuple (eigenvalues, eigenvectors).
 
@@ -230,7 +230,7 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
     return return_types.linalg_eig(*_linalg_eig(matrices("eig", A, square=True)))
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues (*, n), complex, of square matrices (*, n, n), in no particular order; see `polyad.linalg.eig`.
 

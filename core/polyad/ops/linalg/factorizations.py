@@ -12,7 +12,7 @@ from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, to_int64
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import int32
-from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, NotSupported, OptionError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import arange
@@ -332,7 +332,7 @@ def _ldl_factored(op: str, A: Any, hermitian: Any, check_errors: bool) -> tuple[
     return LD, pivots, info
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     """The LDL factorization of symmetric (or, with *hermitian*, Hermitian) matrices (*, n, n), which need not be
     definite, in the compact form that `ldl_solve` takes: a named tuple (LD, pivots).
@@ -349,7 +349,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False, out: Any = None) -> Any:
     return return_types.linalg_ldl_factor(*_ldl_factored("ldl_factor", A, hermitian, True)[:2])
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """As `polyad.linalg.ldl_factor`, without an error for singular matrices: a named tuple (LD, pivots, info).
 
@@ -499,12 +499,16 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     matrices("qr", A)
     if mode not in ("reduced", "complete", "r"):
         if not isinstance(mode, str):
-            raise ArgumentTypeError(f"qr: mode is {mode!r}, not a str", fix='pass "reduced", "complete" or "r"')
-        raise OptionError(f"qr: mode is {mode!r}", operands={"A": A}, fix='choose "reduced", "complete" or "r"')
+            raise ArgumentTypeError(
+                f"qr: mode is {safe_repr(mode)}, not a str", fix='pass "reduced", "complete" or "r"'
+            )
+        raise OptionError(
+            f"qr: mode is {safe_repr(mode)}", operands={"A": A}, fix='choose "reduced", "complete" or "r"'
+        )
     return return_types.linalg_qr(*_linalg_qr(A, mode))
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first n columns (*, m, n) of the product of k Householder reflections I - tau_i v_i v_i^H.
 

@@ -9,7 +9,7 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Last, Rowwise
 from ...dtypes import bool_, float32
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...tensor import Tensor, check_tensor
 from ..creation.sequences import eye
 from ..declaring.shape_rules import same
@@ -90,7 +90,7 @@ def exponential(op: str, name: str, A: Any) -> Tensor:
     return _linalg_matrix_exp(A.to(float32)).to(dtype) if dtype.itemsize == 2 else _linalg_matrix_exp(A)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices (*, n, n): the sum of A^k / k!.
 
@@ -108,7 +108,7 @@ def power(op: str, name: str, A: Any, n: Any) -> Tensor:
     """A^n of what the user gave, by repeated squaring; raises as `matrix_power` says."""
     check_tensor(A, op, name)
     if isinstance(n, bool) or not isinstance(n, int):
-        raise ArgumentTypeError(f"{op}: n is {n!r}, not an int", fix="pass an int")
+        raise ArgumentTypeError(f"{op}: n is {safe_repr(n)}, not an int", fix="pass an int")
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(
             f"{op}: {name} {tuple(A.shape)} is no batch of square matrices",
@@ -135,7 +135,7 @@ def power(op: str, name: str, A: Any, n: Any) -> Tensor:
     return result
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """The *n*-th power of square matrices (*, m, m); of the inverse if n is negative, the identity if it is 0.
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
 from ...dispatch.forward import reduction
-from ...dispatch.op import composite, function, gradient
+from ...dispatch.op import PUBLIC, composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
 from ...dtypes import FLOATING, DType, float32, promote_types
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, OptionError, ShapeError, safe_repr
 from ...layout import normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import _add, _div, _mul
@@ -64,7 +64,8 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
     shape = input._array.shape
     g, out = kept(g, shape, dims, keepdim), kept(out, shape, dims, keepdim)
     if ord == 0:
-        return input * 0
+        zeros: Tensor = PUBLIC["zeros_like"].call(input)
+        return zeros
     if ord == 2:
         zero = out == 0
         return input * _where(zero, 0.0, g / _where(zero, 1.0, out))
@@ -76,7 +77,9 @@ def _norm_grad(g: Tensor, input: Tensor, ord: float, dims: tuple[int, ...], keep
         return direction * chosen * (g / _sum(chosen, dims, True))
     # Where a power would have no derivative stands a 1, which the factor direction = 0 takes out again.
     share = _where(size == 0, 1.0, size) / _where(out == 0, 1.0, out)
-    return direction * share ** (ord - 1) * g
+    slope = direction * share ** (ord - 1) * g
+    # A negative order is 0 where any element is, whatever the others are.
+    return slope if ord > 0 else _where(out == 0, 0.0, slope)
 
 
 gradient(_norm, input=_norm_grad)
@@ -90,7 +93,9 @@ def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
     if dtype is None:
         return x
     if not isinstance(dtype, DType):
-        raise ArgumentTypeError(f"{op}: dtype is {dtype!r}, not a dtype", fix="pass a dtype such as polyad.float64")
+        raise ArgumentTypeError(
+            f"{op}: dtype is {safe_repr(dtype)}, not a dtype", fix="pass a dtype such as polyad.float64"
+        )
     if dtype.category != x.dtype.category or dtype.category < FLOATING or promote_types(x.dtype, dtype) is not dtype:
         raise DTypeError(
             f"{op}: dtype is {dtype.name}, which is no wider dtype of the category of {x.dtype.name}",
@@ -100,7 +105,7 @@ def _converted(op: str, x: Tensor, dtype: DType | None) -> Tensor:
     return x.to(dtype)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "x"})
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -124,7 +129,7 @@ def vector_norm(
     """
     check_tensor(x, "vector_norm", "x")
     if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(f"vector_norm: ord is {ord!r}, not a number", fix="pass a number, inf or -inf")
+        raise ArgumentTypeError(f"vector_norm: ord is {safe_repr(ord)}, not a number", fix="pass a number, inf or -inf")
     if dtype is not None:
         x = _converted("vector_norm", x, dtype)
     dims = normalize_dims(dim, x.ndim, "vector_norm")
@@ -148,16 +153,18 @@ def check_order(op: str, name: str, order: Any) -> None:
         known = order in ("fro", "nuc")
     else:
         if isinstance(order, bool) or not isinstance(order, (int, float)):
-            raise ArgumentTypeError(f"{op}: {name} is {order!r}, not a number or a str", fix=f"leave {name} out")
+            raise ArgumentTypeError(
+                f"{op}: {name} is {safe_repr(order)}, not a number or a str", fix=f"leave {name} out"
+            )
         known = abs(order) in (1, 2, math.inf)
     if not known:
         raise OptionError(
-            f"{op}: {name} is {order!r}, the order of no matrix norm",
+            f"{op}: {name} is {safe_repr(order)}, the order of no matrix norm",
             fix='choose "fro", "nuc", 1, -1, 2, -2, inf or -inf',
         )
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_norm(
     A: Tensor,
     ord: Any = "fro",
@@ -191,7 +198,7 @@ def _matrix_norm(op: str, name: str, A: Any, ord: Any, dim: Any, keepdim: bool, 
     matrices(op, A, name, half=not by_values)
     if not isinstance(dim, (tuple, list)) or len(dim) != 2:
         error = ShapeError if isinstance(dim, (tuple, list)) else ArgumentTypeError
-        raise error(f"{op}: dim is {dim!r}, not a pair", operands={name: A}, fix="pass two dimensions")
+        raise error(f"{op}: dim is {safe_repr(dim)}, not a pair", operands={name: A}, fix="pass two dimensions")
     rows, columns = (normalize_dim(axis, A.ndim, op) for axis in dim)
     if rows == columns:
         raise ShapeError(f"{op}: dim {tuple(dim)} names a dimension twice", operands={name: A}, fix="name two")
@@ -221,7 +228,7 @@ def _extreme(op: str, name: str, A: Tensor, values: Tensor, dim: int, largest: b
     return _amax(values, (dim,), False) if largest else _amin(values, (dim,), False)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def norm(
     A: Tensor,
     ord: Any = None,
@@ -251,12 +258,12 @@ def norm(
                 fix="say which dimensions: dim=-1 for vectors, dim=(-2, -1) for matrices",
             )
         pair = dim if dim is not None else tuple(range(A.ndim))
-        if isinstance(pair, int):
+        if not isinstance(pair, (tuple, list)):
             pair = (pair,)
         if len(pair) == 2 or isinstance(ord, str):
             if len(pair) != 2:
                 raise ShapeError(
-                    f"norm: ord is {ord!r}, which is of matrices, and dim is {dim!r}",
+                    f"norm: ord is {safe_repr(ord)}, which is of matrices, and dim is {safe_repr(dim)}",
                     operands={"A": A},
                     fix="give two dims, or another ord",
                 )
@@ -271,7 +278,7 @@ def norm_over(input: Tensor, p: float, dims: tuple[int, ...], keepdim: bool) -> 
 
 def _order(op: str, p: Any) -> float:
     if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {p!r}, not a number", fix="pass a number or inf")
+        raise ArgumentTypeError(f"{op}: p is {safe_repr(p)}, not a number", fix="pass a number or inf")
     return float(p)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ... import return_types
 from ...dispatch.op import function
 from ...dtypes import DType
-from ...errors import OptionError, ShapeError
+from ...errors import OptionError, ShapeError, safe_repr
+from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..shaping.joining import _cat
 from . import factorizations
@@ -96,7 +97,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     return power("matrix_power", "input", input, n)
 
 
-@function()
+@function(also={"input": "b"})
 def triangular_solve(
     b: Tensor,
     A: Tensor,
@@ -153,7 +154,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     return factored if get_infos else factored[:2]
 
 
-@function()
+@function(also={"input": "b"})
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """X of A X = b from A's LU factors: PyTorch's older form of `polyad.linalg.lu_solve`.
 
@@ -202,7 +203,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
     return return_types.svd(U, S, adjoint(Vh))
 
 
-@function()
+@function(also={"input2": "tau"})
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The columns of a product of Householder reflections: `polyad.linalg.householder_product`.
 
@@ -216,7 +217,7 @@ def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     return factorizations._linalg_householder_product(input, tau)
 
 
-@function()
+@function(also={"input2": "tau", "input3": "other"})
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
@@ -277,5 +278,51 @@ def norm(
         pair = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
         return _matrix_norm("norm", "input", input, "nuc", pair, keepdim, dtype)
     if isinstance(p, str):
-        raise OptionError(f"norm: p is {p!r}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
+        raise OptionError(f"norm: p is {safe_repr(p)}", operands={"input": input}, fix='pass a number, "fro" or "nuc"')
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+@function(method=False)
+def frobenius_norm(input: Tensor, dim: Dims, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The square root of the sum of squares over *dim*: `polyad.linalg.vector_norm` of order 2.
+
+    >>> import polyad
+    >>> polyad.frobenius_norm(polyad.tensor([[3.0, 4.0]]), (0, 1))
+    tensor(5.)
+    """
+    return vector_norm(input, 2, dim, keepdim)
+
+
+@function(method=False)
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values of matrices, those in the dims *dim*: `polyad.linalg.matrix_norm` of order "nuc".
+
+    ``nuclear_norm(input, keepdim)`` is of the last two dimensions.
+
+    >>> import polyad
+    >>> polyad.nuclear_norm(polyad.tensor([[3.0, 0.0], [0.0, -4.0]]))
+    tensor(7.)
+    """
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
+    return _matrix_norm("nuclear_norm", "input", input, "nuc", (-2, -1) if dim is None else dim, keepdim, None)
+
+
+@function(method=False)
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm of order *pow* over all dimensions but *dim*, which are kept with size 1; of all elements for a dim of
+    -1. What weight normalisation divides by.
+
+    >>> import polyad
+    >>> polyad.norm_except_dim(polyad.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
+    """
+    check_tensor(v, "norm_except_dim", "v")
+    if dim == -1:
+        return vector_norm(v, pow)
+    at = normalize_dim(dim, v.ndim, "norm_except_dim")
+    if not v.ndim:
+        return vector_norm(v, pow)
+    rows = v.movedim(at, 0).reshape(v.shape[at], -1) if v.numel() else v.new_empty((v.shape[at], 0))
+    return vector_norm(rows, pow, 1).reshape([v.shape[at] if each == at else 1 for each in range(v.ndim)])

@@ -14,7 +14,7 @@ from ...backend.interface import Signature
 from ...dispatch.promotion import Typing
 from ...dispatch.wrapped import innermost
 from ...dtypes import FLOATING, int32
-from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, LinAlgError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import conjugate
@@ -72,7 +72,9 @@ def same_dtype(op: str, **operands: Tensor) -> None:
 def is_flag(op: str, name: str, value: Any) -> bool:
     """*value* if it is a bool, else TypeError."""
     if not isinstance(value, bool):
-        raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a bool", fix=f"pass {name}=True or {name}=False")
+        raise ArgumentTypeError(
+            f"{op}: {name} is {safe_repr(value)}, not a bool", fix=f"pass {name}=True or {name}=False"
+        )
     return value
 
 

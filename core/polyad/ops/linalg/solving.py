@@ -13,7 +13,7 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import finfo, int64
-from ...errors import ArgumentTypeError, OptionError, ShapeError
+from ...errors import ArgumentTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import full
@@ -219,7 +219,7 @@ def _factors(sizes: Shape, first: int, op: str, operands: dict[str, Any]) -> int
     return rows
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A as a linear map: ``tensordot(tensorinv(A, ind), A, ind)`` is the identity.
 
@@ -232,7 +232,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """
     check_tensor(A, "tensorinv", "A")
     if isinstance(ind, bool) or not isinstance(ind, int):
-        raise ArgumentTypeError(f"tensorinv: ind is {ind!r}, not an int", fix="pass an int")
+        raise ArgumentTypeError(f"tensorinv: ind is {safe_repr(ind)}, not an int", fix="pass an int")
     if not 0 < ind <= A.ndim:
         raise ShapeError(
             f"tensorinv: ind is {ind}, but A has {A.ndim} dimensions",
@@ -244,7 +244,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     return inverted("tensorinv", "A", A.reshape(n, n)).reshape((*sizes[ind:], *sizes[:ind]))
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A", "other": "B"})
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None, *, out: Tensor | None = None) -> Tensor:
     """X of ``tensordot(A, X, X.ndim) == B``: A is B's shape followed by X's, both of the same product.
 
@@ -335,7 +335,7 @@ gradient(
 )
 
 
-@function(namespace="linalg", method=False)
+@function(namespace="linalg", method=False, also={"input": "A", "b": "B"})
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The X that makes the Frobenius norm of A X - B smallest: a named tuple (solution, residuals, rank,
     singular_values).
@@ -358,7 +358,9 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if driver is None:
         driver = "gelsy"
     if driver not in DRIVERS:
-        raise OptionError(f"lstsq: driver is {driver!r}", operands={"A": A}, fix=f"choose one of {', '.join(DRIVERS)}")
+        raise OptionError(
+            f"lstsq: driver is {safe_repr(driver)}", operands={"A": A}, fix=f"choose one of {', '.join(DRIVERS)}"
+        )
     rows, columns = A._array.shape[-2:]
     vector = A.ndim - 1 == B.ndim and B._array.shape == A._array.shape[:-1]
     if not B.ndim or (B.ndim == 1 and not vector) or (not vector and B._array.shape[-2] != rows):
@@ -370,7 +372,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if rcond is None:
         rcond = finfo(A.dtype).eps * max(rows, columns)
     elif not isinstance(rcond, (int, float)):
-        raise ArgumentTypeError(f"lstsq: rcond is {rcond!r}, not a number", fix="pass a float")
+        raise ArgumentTypeError(f"lstsq: rcond is {safe_repr(rcond)}, not a number", fix="pass a float")
     columns_of_B = B.unsqueeze(-1) if vector else B
     solution, rank, values = _linalg_lstsq(A, columns_of_B, float(rcond), driver)
     nothing = A.new_empty((0,), dtype=A.dtype.to_real())

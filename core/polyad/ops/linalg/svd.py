@@ -12,7 +12,7 @@ from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import finfo, int64
-from ...errors import ArgumentTypeError, NotSupported
+from ...errors import ArgumentTypeError, NotSupported, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor
 from ..indexing.slicing import _select, narrow
@@ -119,7 +119,9 @@ def _linalg_svdvals(A: Tensor) -> Tensor:
 
 def _check_driver(op: str, driver: Any) -> None:
     if driver is not None:
-        raise NotSupported(f"{op}: driver is {driver!r}: no device has a choice of drivers", fix="leave driver out")
+        raise NotSupported(
+            f"{op}: driver is {safe_repr(driver)}: no device has a choice of drivers", fix="leave driver out"
+        )
 
 
 @function(namespace="linalg")
@@ -219,13 +221,13 @@ def tolerance(op: str, name: str, value: Tolerance) -> Tolerance:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ArgumentTypeError(
-            f"{op}: {name} is {value!r}, not a number or a tensor",
+            f"{op}: {name} is {safe_repr(value)}, not a number or a tensor",
             fix="pass a float, or a tensor with the batch's shape",
         )
     return float(value)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def pinv(
     A: Tensor,
     rcond: Any = None,
@@ -265,7 +267,7 @@ def _linalg_matrix_rank(A: Tensor, atol: Tensor | float | None, rtol: Tensor | f
     return (magnitudes > _cut(A, magnitudes, atol, rtol)).sum(-1)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def matrix_rank(
     A: Tensor,
     tol: Any = None,
@@ -293,7 +295,7 @@ def matrix_rank(
     return _linalg_matrix_rank(A.detach(), atol, tolerance("matrix_rank", "rtol", rtol), hermitian)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number (*) of matrices with respect to a norm: the largest singular value by the smallest for
     *p* None and 2, the other way round for -2, else the *p*-norm of A times that of its inverse.

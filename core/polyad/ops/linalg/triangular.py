@@ -61,7 +61,7 @@ gradient(
 forward(_linalg_solve_triangular, _solve_triangular_forward)
 
 
-@function(namespace="linalg")
+@function(namespace="linalg", also={"input": "A"})
 def solve_triangular(
     A: Tensor,
     B: Tensor,

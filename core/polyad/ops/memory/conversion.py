@@ -14,7 +14,7 @@ from ...dispatch.promotion import keyed_dtype
 from ...dispatch.structure import pointwise
 from ...dispatch.views import layout_of
 from ...dtypes import DType, of_python
-from ...errors import ArgumentError, ArgumentTypeError
+from ...errors import ArgumentError, ArgumentTypeError, safe_repr
 from ...history.node import record_copy
 from ...layout import is_contiguous
 from ...memory_formats import (
@@ -81,7 +81,7 @@ def to(
                 copy = arg
         elif arg is not None:
             raise ArgumentTypeError(
-                f"to: {arg!r} is neither a dtype, a device nor a tensor",
+                f"to: {safe_repr(arg)} is neither a dtype, a device nor a tensor",
                 operands={"input": input},
                 fix="write to(polyad.float64), to('cpu') or to(other)",
             )
@@ -222,7 +222,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         wanted = dtype.rpartition(".")[2].removesuffix("Tensor")
         found = [dtypes.named(name) for name, old in _TYPE_NAMES.items() if wanted in (old, name)]
         if not found:
-            raise ArgumentError(f"type: {dtype!r} is no type's name", fix="pass a dtype such as polyad.float64")
+            raise ArgumentError(
+                f"type: {safe_repr(dtype)} is no type's name", fix="pass a dtype such as polyad.float64"
+            )
         dtype = found[0]
     return to(self, getattr(dtype, "dtype", dtype), non_blocking=non_blocking)
 

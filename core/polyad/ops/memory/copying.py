@@ -218,6 +218,8 @@ def check_fits(op: str, value: Any, dtype: DType) -> None:
     """Raise DTypeError unless the number *value* can be an element of *dtype*:
     an integer's range, a complex number's parts.
     """
+    if not isinstance(value, (int, float, complex)) and hasattr(value, "item"):
+        value = value.item()  # a NumPy number would bring the dtype's limits into its own
     if dtype.category == dtypes.INTEGER and not isinstance(value, (bool, complex)):
         limits = dtypes.iinfo(dtype)
         if not limits.min <= value < limits.max + 1:

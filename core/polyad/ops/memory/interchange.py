@@ -9,7 +9,7 @@ from typing import Any
 
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method
-from ...errors import ArgumentError
+from ...errors import ArgumentError, safe_repr
 from ...state import state
 from ...tensor import Tensor
 
@@ -66,7 +66,7 @@ def __array_namespace__(self: Tensor, *, api_version: str | None = None) -> Any:
 
     if api_version is not None and api_version not in array_api.VERSIONS:
         raise ArgumentError(
-            f"__array_namespace__: version {api_version!r} of the array API standard is not implemented",
+            f"__array_namespace__: version {safe_repr(api_version)} of the array API standard is not implemented",
             fix=f"ask for one of {', '.join(array_api.VERSIONS)}",
         )
     return array_api

@@ -14,7 +14,7 @@ from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import method
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import check_own_memory
-from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError
+from ...errors import ArgumentTypeError, AutogradError, DeviceError, DTypeError, ShapeError, safe_repr
 from ...history.node import Leaf
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import MemoryFormat, check_format, contiguous_format, format_strides, preserve_format
@@ -202,7 +202,7 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise ArgumentTypeError(
-            f"as_subclass: {cls!r} is no subclass of Tensor",
+            f"as_subclass: {safe_repr(cls)} is no subclass of Tensor",
             operands={"self": self},
             fix="derive the class from Tensor",
         )

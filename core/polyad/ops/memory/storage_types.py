@@ -11,7 +11,7 @@ from ...dispatch.arguments import explaining
 from ...dispatch.catalogue import PUBLIC
 from ...dispatch.op import method
 from ...dtypes import DType, get_default_dtype
-from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, wrong_type
+from ...errors import ArgumentTypeError, IndexOutOfRange, NotSupported, ShapeError, safe_repr, wrong_type
 from ...layout import Shape, Strides, int_of
 from ...state import warn_user
 from ...storage import Storage, ViewOf
@@ -128,7 +128,7 @@ class UntypedStorage:
 
 def _place(index: Any, length: int) -> int:
     if not hasattr(index, "__index__"):
-        raise ArgumentTypeError(f"storage: the index {index!r} is no int", fix="give an int")
+        raise ArgumentTypeError(f"storage: the index {safe_repr(index)} is no int", fix="give an int")
     at = int(index.__index__())
     if not -length <= at < length:
         raise IndexOutOfRange(f"storage: {at} is not in [{-length}, {length})", fix="give an index within the storage")

@@ -15,7 +15,7 @@ from ...dispatch.op import composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import opaque
 from ...dtypes import BOOL, FLOATING, bfloat16, bool_, float16, float32
-from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
+from ...errors import DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape, broadcast_shapes
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
@@ -212,7 +212,9 @@ def scaled_dot_product_attention(
             )
         _check_mask(op, query, key, attn_mask, operands)
     if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
-        raise ShapeError(f"{op}: dropout_p {dropout_p!r} is not in [0, 1]", operands=operands, fix="0 turns it off")
+        raise ShapeError(
+            f"{op}: dropout_p {safe_repr(dropout_p)} is not in [0, 1]", operands=operands, fix="0 turns it off"
+        )
     grouped = enable_gqa and not query._array.shape[-3:-2] == key._array.shape[-3:-2] == value._array.shape[-3:-2]
     if grouped:
         query, key, value, attn_mask = _in_groups(op, query, key, value, attn_mask, operands)
@@ -246,7 +248,7 @@ def _check_mask(op: str, query: Tensor, key: Tensor, mask: Tensor, operands: dic
         )
     wanted = (query._array.shape[-2], key._array.shape[-2])
     shape = mask._array.shape
-    fits = len(shape) >= 2 and all(size in (1, want) for size, want in zip(shape[-2:], wanted, strict=True))
+    fits = bool(shape) and all(size in (1, want) for size, want in zip(shape[-2:], wanted[-len(shape) :], strict=True))
     if not fits or len(shape) > max(query.ndim, key.ndim):
         raise ShapeError(
             f"{op}: attn_mask {tuple(shape)} does not broadcast to (..., {wanted[0]}, {wanted[1]})",

@@ -20,7 +20,7 @@ from ...dispatch.op import alias, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import contraction
 from ...dtypes import BOOL, bfloat16, float32
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..declaring.windows import AXES, Sizes, arranged, batched, per_axis, unbatched, window_count
@@ -222,7 +222,7 @@ def _named(input: Tensor, weight: Tensor, bias: Tensor | None) -> dict[str, Tens
 
 def _check_groups(op: str, groups: Any) -> None:
     if groups.__class__ is not int:
-        raise ArgumentTypeError(f"{op}: groups is {groups!r}, not an int", fix="pass an int")
+        raise ArgumentTypeError(f"{op}: groups is {safe_repr(groups)}, not an int", fix="pass an int")
 
 
 def _renamed(op: str, error: ShapeError, input: Tensor, weight: Tensor, bias: Tensor | None) -> ShapeError:
@@ -236,7 +236,7 @@ def _padding_of(op: str, padding: Any, input: Tensor, kernel: Shape, stride: Siz
     if padding == "valid":
         return (0,) * count, input
     if padding != "same":
-        raise ShapeError(f"{op}: padding {padding!r} is unknown", fix="use 'same', 'valid' or numbers")
+        raise ShapeError(f"{op}: padding {safe_repr(padding)} is unknown", fix="use 'same', 'valid' or numbers")
     if max(stride) > 1:
         raise ShapeError(f"{op}: padding='same' needs a stride of 1, not {stride}", fix="give the padding as numbers")
     total = [spacing * (extent - 1) for spacing, extent in zip(dilation, kernel, strict=True)]

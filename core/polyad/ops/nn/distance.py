@@ -9,7 +9,7 @@ from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import common_dtype
 from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, DType, float32
-from ...errors import ArgumentError, DTypeError, ShapeError
+from ...errors import ArgumentError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..linalg.norms import _norm_grad, _order, norm_over
@@ -128,7 +128,7 @@ def cdist(
     if compute_mode is None:
         compute_mode = "use_mm_for_euclid_dist_if_necessary"
     if compute_mode not in _MODES:
-        raise ArgumentError(f"cdist: compute_mode is {compute_mode!r}", fix="use one of " + ", ".join(_MODES))
+        raise ArgumentError(f"cdist: compute_mode is {safe_repr(compute_mode)}", fix="use one of " + ", ".join(_MODES))
     try:
         _pairs(x1._array.shape, x2._array.shape)
     except ShapeError as error:

@@ -15,7 +15,7 @@ from ...dispatch.op import alias, composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import random
 from ...dtypes import FLOATING, bool_
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape
 from ...random.generator import Generator, default_generator
 from ...state import warn_user
@@ -54,7 +54,7 @@ def _probability(op: str, input: Tensor, p: Any) -> None:
     check_tensor(input, op, "input")
     if isinstance(p, bool) or not isinstance(p, (int, float)):
         raise ArgumentTypeError(
-            f"{op}: p is {p!r}, not a number", operands={"input": input}, fix="pass a float in [0, 1]"
+            f"{op}: p is {safe_repr(p)}, not a number", operands={"input": input}, fix="pass a float in [0, 1]"
         )
     if not 0 <= p <= 1:
         raise ArgumentError(
@@ -120,6 +120,12 @@ def _zeroed(op: str, input: Tensor, p: float, training: bool, inplace: bool, bat
     if p < 1:
         noise = noise * (1 / (1 - p))
     return finished(op, lambda x: x * noise, input, inplace)
+
+
+def of_channels(op: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """*input* (N, C, ...) with whole channels zeroed; the input itself when not *training*."""
+    _probability(op, input, p)
+    return _zeroed(op, input, p, training, inplace, True)
 
 
 @function(namespace="nn.functional")

@@ -14,10 +14,10 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import first
 from ...dispatch.structure import Indexing, contraction, indexing, opaque
 from ...dtypes import INTEGER, int64
-from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError
+from ...errors import ArgumentError, DTypeError, NotSupported, ShapeError, safe_repr
 from ...history.grad_mode import no_grad
 from ...layout import Shape
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_room, check_tensor
 from ..creation.factories import _full, arange
 from ..indexing.gather_scatter import _scatter
 from ..indexing.index_select import _index_add, _index_select
@@ -145,6 +145,7 @@ def embedding(
             [1., 2.]])
     """
     padding = _check_table("embedding", weight, input, padding_idx)
+    check_room("embedding", (*input._array.shape, weight._array.shape[1]), weight)
     if max_norm is not None:
         _renormalize("embedding", weight, input, max_norm, norm_type)
     return _embedding(weight, input, padding, bool(scale_grad_by_freq))
@@ -310,7 +311,7 @@ def embedding_bag(
             f"{op}: weight is {weight._type.dtype.name}, not floating point", operands=operands, fix="weight.float()"
         )
     if mode not in ("sum", "mean", "max"):
-        raise ArgumentError(f"{op}: mode {mode!r} is unknown", fix='use "sum", "mean" or "max"')
+        raise ArgumentError(f"{op}: mode {safe_repr(mode)} is unknown", fix='use "sum", "mean" or "max"')
     if mode == "max" and (scale_grad_by_freq or sparse):
         raise ArgumentError(
             f"{op}: {'sparse' if sparse else 'scale_grad_by_freq'} does not go with the largest", fix="leave it out"
@@ -323,7 +324,9 @@ def embedding_bag(
                 fix="give a weight for each index",
             )
         if mode != "sum":
-            raise NotSupported(f'{op}: per_sample_weights go with mode="sum", not {mode!r}', fix='use mode="sum"')
+            raise NotSupported(
+                f'{op}: per_sample_weights go with mode="sum", not {safe_repr(mode)}', fix='use mode="sum"'
+            )
         if per_sample_weights._type.dtype is not weight._type.dtype:
             raise DTypeError(
                 f"{op}: per_sample_weights is {per_sample_weights._type.dtype.name}, weight {weight._type.dtype.name}",
@@ -362,7 +365,7 @@ def embedding_bag(
     return total / counts.clamp(min=1).unsqueeze(1).to(total._type.dtype)
 
 
-@function(namespace="nn.functional")
+@function(namespace="nn.functional", also={"input": "tensor"})
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros of shape (*, num_classes) with a 1 where the integers *tensor* (*) say; -1 takes the largest of them
     plus 1.

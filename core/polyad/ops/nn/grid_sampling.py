@@ -20,7 +20,7 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import contraction
 from ...dtypes import bool_, int64
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 
@@ -276,7 +276,7 @@ def grid_sample(
     for name, given, known in (("mode", mode, _TAPS), ("padding_mode", padding_mode, _PADDING)):
         if given not in known:
             raise ArgumentError(
-                f"grid_sample: {name} {given!r} is unknown",
+                f"grid_sample: {name} {safe_repr(given)} is unknown",
                 operands={"input": input},
                 fix=f"use one of {', '.join(map(repr, known))}",
             )
@@ -334,7 +334,9 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """
     check_tensor(theta, "affine_grid", "theta")
     if not isinstance(size, (tuple, list)) or not all(isinstance(extent, int) for extent in size):
-        raise ArgumentTypeError(f"affine_grid: size is {size!r}, not ints", fix="give (N, C, H, W) or (N, C, D, H, W)")
+        raise ArgumentTypeError(
+            f"affine_grid: size is {safe_repr(size)}, not ints", fix="give (N, C, H, W) or (N, C, D, H, W)"
+        )
     operands = {"theta": theta}
     if not theta._type.dtype.is_floating_point:
         raise ArgumentError(
@@ -342,7 +344,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if len(size) not in (4, 5):
         raise NotSupported(
-            f"affine_grid: size {tuple(size)} has {len(size)} numbers, not 4 or 5",
+            f"affine_grid: size {safe_repr(tuple(size))} has {len(size)} numbers, not 4 or 5",
             operands=operands,
             fix="give (N, C, H, W) or (N, C, D, H, W)",
         )

@@ -22,8 +22,9 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import contraction, indexing
 from ...dtypes import DType, float32, float64, int64, uint8
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, NotSupported, ShapeError, safe_repr
 from ...layout import Shape
+from ...state import warn_user
 from ...tensor import Tensor, check_tensor
 from ..declaring.windows import arranged
 
@@ -283,7 +284,7 @@ def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: A
     values = list(given) if isinstance(given, (tuple, list)) else [given] * count
     if len(values) != count:
         raise ArgumentError(
-            f"interpolate: {name} {given!r} has {len(values)} numbers for {count} spatial dimensions",
+            f"interpolate: {name} {safe_repr(given)} has {len(values)} numbers for {count} spatial dimensions",
             operands=operands,
             fix="give a number, or a number for each spatial dimension",
         )
@@ -291,7 +292,7 @@ def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: A
     allowed: tuple[type, ...] = (int,) if size is not None else (int, float)
     if not all(isinstance(value, allowed) and not isinstance(value, bool) for value in values):
         raise ArgumentTypeError(
-            f"interpolate: {name} is {given!r}, not numbers", operands=operands, fix=f"write {name}=2"
+            f"interpolate: {name} is {safe_repr(given)}, not numbers", operands=operands, fix=f"write {name}=2"
         )
     shape = input._array.shape[2:]
     if size is not None:
@@ -305,7 +306,9 @@ def _wanted(input: Tensor, mode: str, size: Any, scale_factor: Any, recompute: A
     else:
         if not all(map(math.isfinite, values)):
             raise ArgumentError(
-                f"interpolate: scale_factor {given!r} is not finite", operands=operands, fix="give finite numbers"
+                f"interpolate: scale_factor {safe_repr(given)} is not finite",
+                operands=operands,
+                fix="give finite numbers",
             )
         wanted = tuple([int(have * factor) for have, factor in zip(shape, values, strict=True)])
         if not recompute:
@@ -360,31 +363,33 @@ def interpolate(
     if mode in _COPIES:
         if align_corners is not None:
             raise ArgumentError(
-                f"interpolate: mode {mode!r} takes no align_corners",
+                f"interpolate: mode {safe_repr(mode)} takes no align_corners",
                 operands=operands,
                 fix="leave it out, or use mode='bilinear' or another that interpolates",
             )
     elif mode not in _NEEDS:
         raise NotSupported(
-            f"interpolate: mode {mode!r} is unknown",
+            f"interpolate: mode {safe_repr(mode)} is unknown",
             operands=operands,
             fix=f"use one of {', '.join(_COPIES)}, {', '.join(_NEEDS)}",
         )
     if not 3 <= input.ndim <= 5 or input.ndim != _NEEDS.get(mode, input.ndim):
         raise NotSupported(
-            f"interpolate: mode {mode!r} takes {_NEEDS.get(mode, '3 to 5')} dimensions, not {input.ndim}",
+            f"interpolate: mode {safe_repr(mode)} takes {_NEEDS.get(mode, '3 to 5')} dimensions, not {input.ndim}",
             operands=operands,
             fix="give (N, C, L), (N, C, H, W) or (N, C, D, H, W), and a mode for it",
         )
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ArgumentError(
-            f"interpolate: mode {mode!r} has no antialias", operands=operands, fix="use 'bilinear' or 'bicubic'"
+            f"interpolate: mode {safe_repr(mode)} has no antialias",
+            operands=operands,
+            fix="use 'bilinear' or 'bicubic'",
         )
     wanted, factors = _wanted(input, mode, size, scale_factor, recompute_scale_factor)
     dtype = input._type.dtype
     if not dtype.is_floating_point and not (dtype is uint8 and mode not in ("area", "linear", "trilinear")):
         raise DTypeError(
-            f"interpolate: input is {dtype.name}; mode {mode!r} takes floating point",
+            f"interpolate: input is {dtype.name}; mode {safe_repr(mode)} takes floating point",
             operands=operands,
             fix="convert it first: input.float()",
         )
@@ -398,3 +403,41 @@ def interpolate(
     else:
         result = _interpolated(input, wanted, factors, mode, bool(align_corners), bool(antialias))
     return arranged(result, input) if input.ndim > 3 else result
+
+
+@function(method=False, namespace="nn.functional")
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
+    """An older name of `interpolate`; warns.
+
+    >>> import polyad
+    >>> polyad.nn.functional.upsample(polyad.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+    warn_user("upsample: an older name; use interpolate", UserWarning)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@function(method=False, namespace="nn.functional")
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """An older form of `interpolate` with mode "nearest"; warns.
+
+    >>> import polyad
+    >>> polyad.nn.functional.upsample_nearest(polyad.tensor([[[1.0, 3.0]]]), scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+    warn_user("upsample_nearest: an older form; use interpolate", UserWarning)
+    return interpolate(input, size, scale_factor)
+
+
+@function(method=False, namespace="nn.functional")
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """An older form of `interpolate` with mode "bilinear" and corners that coincide; warns.
+
+    >>> import polyad
+    >>> polyad.nn.functional.upsample_bilinear(polyad.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
+    warn_user("upsample_bilinear: an older form; use interpolate", UserWarning)
+    return interpolate(input, size, scale_factor, "bilinear", True)

@@ -94,12 +94,17 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         or first[:-1] != second[:-1]
         or len(first) != len(second)
         or (first[-1], second[-1]) != shape[1:]
-        or (bias is not None and bias._array.shape != shape[:1])
     ):
         raise ShapeError(
             f"bilinear: input1 {first}, input2 {second} and weight {shape} do not agree",
             operands=operands,
             fix="shapes are (*, n), (*, m), (out, n, m) and, for bias, (out,)",
+        )
+    if bias is not None and bias._array.shape != shape[:1]:
+        raise ShapeError(
+            f"bilinear: bias {bias._array.shape} is not ({shape[0]},), one number for each of weight's matrices",
+            operands=operands,
+            fix="add what broadcasts otherwise to the result",
         )
     result: Tensor = einsum("...n,knm,...m->...k", input1, weight, input2)
     return result if bias is None else result + bias

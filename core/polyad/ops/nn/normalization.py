@@ -19,7 +19,7 @@ from ...dispatch.op import alias, composite, function, joint_gradient
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise, opaque
 from ...dtypes import FLOATING, bfloat16, finfo, float16, float32
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape, normalize_dims, normalize_shape
 from ...tensor import Tensor, check_tensor
 from ..linalg.norms import _order, norm_over
@@ -261,7 +261,7 @@ def batch_norm(
     _check_dtypes("batch_norm", input, **channels)
     _check_eps("batch_norm", eps, training)
     if isinstance(momentum, bool) or not isinstance(momentum, (int, float)):
-        raise ArgumentTypeError(f"batch_norm: momentum is {momentum!r}, not a number", fix="0.1 is usual")
+        raise ArgumentTypeError(f"batch_norm: momentum is {safe_repr(momentum)}, not a number", fix="0.1 is usual")
     if not training:
         if running_mean is None or running_var is None:
             raise ShapeError(
@@ -362,9 +362,9 @@ def _features(op: str, input: Tensor, normalized_shape: Any, **others: Tensor | 
     check_tensor(input, op, "input")
     if not isinstance(normalized_shape, (tuple, list)):
         raise ArgumentTypeError(
-            f"{op}: normalized_shape is {normalized_shape!r}, neither tuple nor list",
+            f"{op}: normalized_shape is {safe_repr(normalized_shape)}, neither tuple nor list",
             operands={"input": input},
-            fix=f"write ({normalized_shape},)",
+            fix=f"write ({safe_repr(normalized_shape)},)",
         )
     features = normalize_shape((normalized_shape,), op)
     shape = input._array.shape
@@ -426,7 +426,7 @@ def group_norm(
     shape = input._array.shape
     if not isinstance(num_groups, int) or num_groups < 1 or shape[1] % num_groups:
         raise ShapeError(
-            f"group_norm: {shape[1]} channels cannot be split into {num_groups!r} groups",
+            f"group_norm: {shape[1]} channels cannot be split into {safe_repr(num_groups)} groups",
             operands={"input": input},
             fix="choose a divisor of the number of channels",
         )

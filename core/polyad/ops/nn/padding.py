@@ -13,7 +13,7 @@ from ...dispatch.forward import forward, linear_in
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import Contraction, Shaping, shaping
 from ...dtypes import INTEGER
-from ...errors import ArgumentTypeError, NotSupported, ShapeError
+from ...errors import ArgumentTypeError, NotSupported, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..declaring.whole_numbers import whole
@@ -181,7 +181,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         isinstance(amount, int) and not isinstance(amount, bool) for amount in pad
     ):
         raise ArgumentTypeError(
-            f"pad: pad is {pad!r}, not a sequence of ints",
+            f"pad: pad is {safe_repr(pad)}, not a sequence of ints",
             operands={"input": input},
             fix="write (left, right) or (left, right, top, bottom)",
         )
@@ -208,13 +208,15 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         return arranged(result, input) if len(shape) > 3 else result
     if mode not in _MODES:
         raise NotSupported(
-            f"pad: mode {mode!r} is unknown",
+            f"pad: mode {safe_repr(mode)} is unknown",
             operands={"input": input},
             fix="use 'constant', 'reflect', 'replicate' or 'circular'",
         )
     if value is not None and value != 0:
         raise ShapeError(
-            f"pad: mode {mode!r} takes no value", operands={"input": input}, fix="drop value, or use mode='constant'"
+            f"pad: mode {safe_repr(mode)} takes no value",
+            operands={"input": input},
+            fix="drop value, or use mode='constant'",
         )
     return _pad_dimensions(input, len(pad) // 2, by_dim, mode)
 
@@ -233,8 +235,8 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
     shape = input._array.shape
     if count not in (1, 2, 3) or len(shape) not in (count + 1, count + 2):
         raise NotSupported(
-            f"pad: mode {mode!r} takes amounts for the last 1, 2 or 3 dimensions of an input with 1 or 2 dimensions "
-            f"more, not for {count} of {len(shape)}",
+            f"pad: mode {safe_repr(mode)} takes amounts for the last 1, 2 or 3 dimensions of an input with 1 or 2 "
+            f"dimensions more, not for {count} of {len(shape)}",
             operands={"input": input},
             fix="reshape the input, or use mode='constant'",
         )
@@ -247,7 +249,7 @@ def _pad_dimensions(input: Tensor, count: int, by_dim: list[int], mode: str) -> 
         wraps = most is not None and max(before, after) > limit
         if wraps or size < 1 or size + before + after < 1 or kept < int(mode != "replicate"):
             raise ShapeError(
-                f"pad: amounts ({before}, {after}) do not fit dimension {dim} of size {size} in mode {mode!r}",
+                f"pad: amounts ({before}, {after}) do not fit dimension {dim} of size {size} in mode {safe_repr(mode)}",
                 operands={"input": input},
                 fix=f"use at most {limit}" if wraps else "crop less",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dispatch.op import alias, function
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...tensor import Tensor, check_tensor
 from ..declaring.windows import arranged
 from ..memory.copying import _copy
@@ -14,7 +14,9 @@ from ..memory.copying import _copy
 def _factor(op: str, input: Any, name: str, value: Any, least_dims: int) -> int:
     check_tensor(input, op, "input")
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ArgumentTypeError(f"{op}: {name} is {value!r}, not an int", operands={"input": input}, fix="pass an int")
+        raise ArgumentTypeError(
+            f"{op}: {name} is {safe_repr(value)}, not an int", operands={"input": input}, fix="pass an int"
+        )
     if value < 1:
         raise ShapeError(f"{op}: {name} {value} must be at least 1", operands={"input": input}, fix="use 1 or more")
     if input.ndim < least_dims:

@@ -29,7 +29,7 @@ from ...dispatch.promotion import (
 )
 from ...dispatch.structure import pointwise
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, DType, dtype_of_number
-from ...errors import ArgumentTypeError, DTypeError, OptionError
+from ...errors import ArgumentTypeError, DTypeError, OptionError, safe_repr
 from ...state import state
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import zeros_like
@@ -50,7 +50,7 @@ linear_in(_add, "input", "other")
 
 
 @function(inplace=True, fronts=_add)
-def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def add(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1, *, out: Tensor | None = None) -> Tensor:
     """``input + alpha * other``, element by element.
 
     Shapes broadcast; dtypes promote. Raises RuntimeError when shapes do not broadcast, devices differ or *alpha* is a
@@ -73,7 +73,7 @@ linear_in(_sub, "input", "other")
 
 
 @function(inplace=True, fronts=_sub)
-def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor:
+def sub(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1, *, out: Tensor | None = None) -> Tensor:
     """``input - alpha * other``, element by element.
 
     Shapes broadcast; dtypes promote. Raises RuntimeError for bool operands, shapes that do not broadcast, mixed
@@ -90,7 +90,7 @@ subtract = alias("subtract", sub)
 
 
 @function()
-def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     """``other - alpha * input``: `sub` with its operands exchanged.
 
     >>> import polyad
@@ -134,7 +134,7 @@ def check_factor(op: str, name: str, factor: Number, dtype: DType, **operands: A
     category = dtype_of_number(type(factor)).category
     if category == BOOL != dtype.category or dtype.category < max(category, FLOATING) == category:
         raise DTypeError(
-            f"{op}: {name} is {factor!r}, but the operands are {dtype.name}",
+            f"{op}: {name} is {safe_repr(factor)}, but the operands are {dtype.name}",
             operands=operands,
             fix="pass an integer, or convert the operands first",
         )
@@ -201,7 +201,7 @@ def div(
     if rounding_mode == "trunc":
         return _trunc_divide(input, other)
     raise OptionError(
-        f"div: rounding_mode is {rounding_mode!r}",
+        f"div: rounding_mode is {safe_repr(rounding_mode)}",
         operands={"input": input, "other": other},
         fix='use None, "trunc" or "floor"',
     )
@@ -274,7 +274,7 @@ def _remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 gradient(_remainder, input=lambda g: g, other=lambda g, input, other: _neg(_mul(g, _floor_divide(input, other))))
 
 
-@function(inplace=True, fronts=_remainder)
+@function(inplace=True, fronts=_remainder, also={"self": "input"})
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The remainder of the division rounded down, as Python's ``%``: it has the sign of *other*.
 

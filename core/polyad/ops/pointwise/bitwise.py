@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Number = bool | int | float | complex
 
 
-@primitive(dtype=integral_only("bitwise_and"), structure=pointwise, inplace=True)
+@primitive(dtype=integral_only("bitwise_and"), structure=pointwise, inplace=True, also={"self": "input"})
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that both operands have; of bools, their conjunction. The operator ``&``.
 
@@ -28,7 +28,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     """
 
 
-@primitive(dtype=integral_only("bitwise_or"), structure=pointwise, inplace=True)
+@primitive(dtype=integral_only("bitwise_or"), structure=pointwise, inplace=True, also={"self": "input"})
 def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that an operand has; of bools, their disjunction. The operator ``|``.
 
@@ -41,7 +41,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | 
     """
 
 
-@primitive(dtype=integral_only("bitwise_xor"), structure=pointwise, inplace=True)
+@primitive(dtype=integral_only("bitwise_xor"), structure=pointwise, inplace=True, also={"self": "input"})
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits that one of the operands has; of bools, whether they differ. The operator ``^``.
 
@@ -54,7 +54,9 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor |
     """
 
 
-@primitive(dtype=integral_only("bitwise_left_shift", bools=False), structure=pointwise, inplace=True)
+@primitive(
+    dtype=integral_only("bitwise_left_shift", bools=False), structure=pointwise, inplace=True, also={"self": "input"}
+)
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits moved up by *other* places: 0 once all are moved out. The operator ``<<``.
 
@@ -66,7 +68,9 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number, *, out: T
     """
 
 
-@primitive(dtype=integral_only("bitwise_right_shift", bools=False), structure=pointwise, inplace=True)
+@primitive(
+    dtype=integral_only("bitwise_right_shift", bools=False), structure=pointwise, inplace=True, also={"self": "input"}
+)
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits moved down by *other* places, the sign filled in. The operator ``>>``.
 

@@ -13,7 +13,7 @@ from ...dispatch.op import alias, composite, function, primitive
 from ...dispatch.promotion import comparison, not_complex, to_bool
 from ...dispatch.structure import pointwise
 from ...dtypes import FLOATING
-from ...errors import DTypeError, OptionError
+from ...errors import DTypeError, OptionError, safe_repr
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..creation.factories import full_like
 from .bitwise import bitwise_and, logical_not
@@ -208,7 +208,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     for name, value in (("rtol", rtol), ("atol", atol)):
         if not value >= 0:
             raise OptionError(
-                f"isclose: {name} is {value!r}, not 0 or more", fix="give tolerances that are not negative"
+                f"isclose: {name} is {safe_repr(value)}, not 0 or more", fix="give tolerances that are not negative"
             )
     close = eq(input, other)
     if equal_nan:

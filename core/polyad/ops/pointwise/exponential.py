@@ -236,7 +236,7 @@ gradient(
 )
 
 
-@composite(dtype=not_complex("xlogy", promoted_float), structure=pointwise, inplace=True)
+@composite(dtype=not_complex("xlogy", promoted_float), structure=pointwise, inplace=True, also={"self": "input"})
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, and 0 where input is 0, unless other is nan.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ...backend.interface import Signature
@@ -16,7 +17,7 @@ from ...dispatch.forward import symmetric
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, floating_only, not_bool, not_complex, promoted_float
 from ...dispatch.structure import pointwise
-from ...dtypes import BOOL, INTEGER, complex128, float64, int64
+from ...dtypes import BOOL, INTEGER, complex128, float64, iinfo, int64
 from ...errors import ArgumentTypeError, DTypeError
 from ...tensor import Tensor
 from ..creation.factories import zeros_like
@@ -69,7 +70,7 @@ def _not_negative(exponent: Tensor) -> Tensor:
 gradient(_pow, input=_pow_grad_input, exponent=_pow_grad_exponent)
 
 
-@function(inplace=True, fronts=_pow)
+@function(inplace=True, fronts=_pow, also={"self": "input"})
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``, element by element; either may be a number.
 
@@ -83,16 +84,35 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     >>> polyad.pow(2, polyad.tensor([1, 2, 3]))
     tensor([2, 4, 8])
     """
-    if type(exponent) is int and exponent < 0 and isinstance(input, Tensor) and input._type.dtype.category <= INTEGER:
-        raise DTypeError(
-            "pow: integers have no negative integer powers",
-            operands={"input": input, "exponent": exponent},
-            fix="convert input to a floating dtype, or write a float exponent",
-        )
+    given = exponent.__class__
+    if given is int:
+        if not 0 <= exponent < 128:  # type: ignore[operator]
+            _check_exponent(input, exponent)
+    elif given is not float and not isinstance(exponent, Tensor):
+        _check_exponent(input, exponent)
     return _pow(input, exponent)
 
 
-@function(inplace=True)
+def _check_exponent(input: Any, exponent: Any) -> None:
+    """Raise DTypeError for an integer number that is no exponent of an integer tensor."""
+    if not isinstance(input, Tensor) or input._type.dtype.category > INTEGER or not isinstance(exponent, Integral):
+        return
+    operands = {"input": input, "exponent": exponent}
+    if exponent < 0:
+        raise DTypeError(
+            "pow: integers have no negative integer powers",
+            operands=operands,
+            fix="convert input to a floating dtype, or write a float exponent",
+        )
+    if input._type.dtype.category == INTEGER and exponent > iinfo(input._type.dtype).max:
+        raise DTypeError(
+            f"pow: the exponent {exponent} is out of the range of {input._type.dtype.name}",
+            operands=operands,
+            fix="convert input to a wider dtype",
+        )
+
+
+@function(inplace=True, also={"self": "input"})
 def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`pow` computed in float64 (complex128 if an operand is complex).
 

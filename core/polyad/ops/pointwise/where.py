@@ -33,7 +33,7 @@ gradient(_where, input=lambda g, condition: _where(condition, g, 0), other=lambd
 linear_in(_where, "input", "other")
 
 
-@function(method=False)
+@function(method=False, also={"self": "input"})
 def where(
     condition: Tensor,
     input: Tensor | Number | None = None,

@@ -13,7 +13,7 @@ from ...dispatch.forward import forward
 from ...dispatch.op import composite, function, gradient
 from ...dispatch.structure import contraction
 from ...dtypes import BOOL, FLOATING, INTEGER, DType
-from ...errors import ArgumentTypeError, DTypeError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ...layout import Shape, broadcast_shapes
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
@@ -155,7 +155,7 @@ def _factor(op: str, name: str, value: Any, dtype: DType, *, exact: bool = False
     if isinstance(value, Tensor) and not value.ndim:
         value = value.item()
     if not isinstance(value, (bool, int, float, complex)):
-        raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a number")
+        raise ArgumentTypeError(f"{op}: {name} is {safe_repr(value)}, not a number", fix="pass a number")
     if exact and isinstance(value, bool) and dtype.category != BOOL:
         raise DTypeError(f"{op}: {name} is a bool, the tensors are {dtype.name}", fix="pass a number")
     if isinstance(value, complex) and not dtype.is_complex:

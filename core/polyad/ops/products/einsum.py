@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ...dispatch.op import function
 from ...dtypes import INTEGER, DType, int64, promote_types
-from ...errors import ArgumentError, ArgumentTypeError, ShapeError
+from ...errors import ArgumentError, ArgumentTypeError, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..pointwise.arithmetic import _mul
@@ -120,7 +120,7 @@ def _numbered(subscripts: Any) -> Labels:
     """The labels of a list of the sublist format."""
     if not isinstance(subscripts, (list, tuple)):
         raise ArgumentTypeError(
-            f"einsum: the subscripts are {subscripts!r}, not a list",
+            f"einsum: the subscripts are {safe_repr(subscripts)}, not a list",
             fix="give einsum(operand, [0, 1], ...), or an equation",
         )
     labels = []
@@ -129,7 +129,7 @@ def _numbered(subscripts: Any) -> Labels:
             labels.append(_DOTS)
         elif isinstance(subscript, bool) or not isinstance(subscript, int):
             raise ArgumentTypeError(
-                f"einsum: the subscript {subscript!r} is no int", fix="number subscripts from 0 to 51"
+                f"einsum: the subscript {safe_repr(subscript)} is no int", fix="number subscripts from 0 to 51"
             )
         elif not 0 <= subscript < len(LETTERS):
             raise ArgumentError(

@@ -30,7 +30,7 @@ from .sampling import (
 )
 
 
-@method()
+@method(also={"from": "from_"})
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Write numbers in [from_, to), all equally likely. Raises RuntimeError for integers and unless from_ <= to."""
     check_writable("uniform_", self)
@@ -102,7 +102,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 _EXACT_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 
 
-@method()
+@method(also={"from": "from_"})
 def random_(
     self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:

@@ -34,7 +34,7 @@ from ...layout import Shape, check_sizes, contiguous_strides, int_of, normalize_
 from ...memory_formats import MemoryFormat, check_format, copy_strides, preserve_format
 from ...random.generator import Generator, generator_or_default
 from ...random.philox import ONE_WORD_RANGE
-from ...tensor import Tensor, check_tensor
+from ...tensor import Tensor, check_room, check_tensor
 from ..memory.copying import _copy_strided
 from ..reductions.any_all import anywhere
 
@@ -344,7 +344,9 @@ def randint(
     elif high is None:
         low, high = 0, low
     if not isinstance(size, (tuple, list)):
-        raise ArgumentTypeError(f"randint: size is {size!r}, not a tuple", fix="write randint(low, high, (2, 3))")
+        raise ArgumentTypeError(
+            f"randint: size is {safe_repr(size)}, not a tuple", fix="write randint(low, high, (2, 3))"
+        )
     bounds = _range("randint", low, high)
     numbers = _integers(
         _size("randint", (size,)),
@@ -373,7 +375,7 @@ def randperm(
     [0, 1, 2, 3]
     """
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise ArgumentTypeError(f"randperm: n is {n!r}, not an int", fix="pass an int")
+        raise ArgumentTypeError(f"randperm: n is {safe_repr(n)}, not an int", fix="pass an int")
     if n.__index__() < 0:
         raise ShapeError(f"randperm: n {n} is negative", fix="pass 0 or more")
     count = n.__index__()
@@ -431,7 +433,7 @@ def randn_like(
 @function(method=False)
 def randint_like(
     input: Tensor,
-    low: int,
+    low: int | None = None,
     high: int | None = None,
     *,
     generator: Generator | None = None,
@@ -447,7 +449,9 @@ def randint_like(
     polyad.float32
     """
     shape, dtype, where = _like("randint_like", input, dtype, device)
-    bounds = _range("randint_like", 0 if high is None else low, low if high is None else high)
+    if low is None and high is None:
+        raise ArgumentTypeError("randint_like: high is missing", operands={"input": input}, fix="pass high")
+    bounds = _range("randint_like", 0 if low is None or high is None else low, low if high is None else high)
     numbers = _integers(
         shape, *bounds, generator_or_default("randint_like", generator), _fits("randint_like", *bounds, dtype), where
     )
@@ -519,12 +523,13 @@ def bernoulli(
     if p is not None:
         return _chances(input._array.shape, _probability("bernoulli", p), source, type_.device).to(dtype or type_.dtype)
     _floating("bernoulli", type_.dtype)
+    check_room("bernoulli", input._array.shape, input)
     return _chances_of(input.detach(), source).to(dtype or type_.dtype)
 
 
 def _probability(op: str, p: Any) -> float:
     if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ArgumentTypeError(f"{op}: p is {p!r}, not a number", fix="pass a float in [0, 1]")
+        raise ArgumentTypeError(f"{op}: p is {safe_repr(p)}, not a number", fix="pass a float in [0, 1]")
     if not 0 <= p <= 1:
         raise ShapeError(f"{op}: p {p} is not in [0, 1]", fix="pass a probability")
     return p

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...dispatch.op import function
 from ...dtypes import BOOL, FLOATING, get_default_dtype, uint8
-from ...errors import ArgumentTypeError, DTypeError, ShapeError, wrong_type
+from ...errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr, wrong_type
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..indexing.slicing import _slice
@@ -42,7 +42,7 @@ def diff(
         raise ShapeError("diff: input is 0-d", operands=parts, fix="give at least one dimension")
     at = normalize_dim(dim, input.ndim, "diff")
     if isinstance(n, bool) or not isinstance(n, int):
-        raise ArgumentTypeError(f"diff: n is {n!r}, not an int", operands=parts, fix="pass an int")
+        raise ArgumentTypeError(f"diff: n is {safe_repr(n)}, not an int", operands=parts, fix="pass an int")
     if n < 0:
         raise ShapeError(f"diff: n is {n}, below 0", operands=parts, fix="choose n of 0 or more")
     shape = input._array.shape

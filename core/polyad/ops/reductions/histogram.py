@@ -16,7 +16,7 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, to_int64
 from ...dispatch.structure import opaque
 from ...dtypes import FLOATING, INTEGER, DType, float32, float64, int64
-from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType
+from ...errors import ArgumentTypeError, ShapeError, UnsupportedDType, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _arange, _full
@@ -100,7 +100,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if input.ndim != 1:
         raise ShapeError(f"bincount: input has {input.ndim} dimensions, not one", operands=operands, fix="flatten it")
     if isinstance(minlength, bool) or not isinstance(minlength, int):
-        raise ArgumentTypeError(f"bincount: minlength is {minlength!r}, not an int", fix="pass an int")
+        raise ArgumentTypeError(f"bincount: minlength is {safe_repr(minlength)}, not an int", fix="pass an int")
     if minlength < 0:
         raise ShapeError(f"bincount: minlength is {minlength}, below 0", operands=operands, fix="choose 0 or more")
     if weights is not None and weights._array.shape != input._array.shape:
@@ -172,7 +172,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
 
 def _check_bins(op: str, bins: Any, operands: Mapping[str, Any]) -> int:
     if isinstance(bins, bool) or not isinstance(bins, int):
-        raise ArgumentTypeError(f"{op}: bins is {bins!r}, not an int", operands=operands, fix="pass an int")
+        raise ArgumentTypeError(f"{op}: bins is {safe_repr(bins)}, not an int", operands=operands, fix="pass an int")
     if not 0 < bins < 2**62:
         raise ShapeError(
             f"{op}: bins is {bins}, not in [1, 2**62)", operands=operands, fix="ask for 1 bin or more, and fewer"
@@ -249,7 +249,7 @@ def _bins_of(
     count = len(columns)
     if range is not None and (not isinstance(range, (tuple, list)) or len(range) != 2 * count):
         raise ShapeError(
-            f"{op}: range is {range!r}",
+            f"{op}: range is {safe_repr(range)}",
             operands=operands,
             fix=f"give {2 * count} numbers: a minimum and a maximum for each of {count} dimensions",
         )
@@ -386,7 +386,6 @@ def histogram(
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int] | Sequence[Tensor],
-    *,
     range: Sequence[float] | None = None,
     weight: Tensor | None = None,
     density: bool = False,

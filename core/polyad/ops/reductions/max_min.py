@@ -15,7 +15,7 @@ from ...dispatch.forward import forward, reduction
 from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex, to_int64
 from ...dispatch.structure import ALL, Reduction
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim, normalize_dims
 from ...tensor import Tensor, check_tensor
 from .sums import _one_or_all, _sum, kept
@@ -266,7 +266,7 @@ def _extreme(name: str, args: tuple[Any, ...], dim: Any, keepdim: bool, other: A
         return pair
     if len(rest) > 2 or (len(rest) == 2 and not isinstance(rest[1], bool)):
         raise ArgumentTypeError(
-            f"{name}: the arguments {tuple(rest)} are neither (dim), (dim, keepdim) nor another tensor",
+            f"{name}: the arguments {safe_repr(tuple(rest))} are neither (dim), (dim, keepdim) nor another tensor",
             operands={"input": input},
             fix=f"write {name}(), {name}(dim, keepdim) or {name}(other)",
         )

@@ -156,12 +156,15 @@ forward(_nanmedian_dim, lambda input_t, dim, keepdim, indices: (chosen(input_t, 
 
 
 def _of_nothing(input: Tensor) -> Tensor:
-    """The median of no elements: nan, of integers their smallest number, as PyTorch's."""
+    """The median of no elements: nan, of integers their smallest number, as PyTorch's; floats keep a history."""
     from ...dtypes import iinfo
     from ..creation.factories import _full
 
     dtype = input._type.dtype
-    value = float("nan") if dtype.is_floating_point else iinfo(dtype).min if dtype.name != "bool" else False
+    if dtype.is_floating_point:
+        result: Tensor = input.sum() + float("nan")
+        return result
+    value = iinfo(dtype).min if dtype.name != "bool" else False
     return _full((), value, dtype, input._type.device)
 
 

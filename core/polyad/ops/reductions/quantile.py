@@ -13,7 +13,7 @@ from ...dispatch.op import composite, function
 from ...dispatch.promotion import Typing
 from ...dispatch.structure import Last, Rowwise
 from ...dtypes import float32, float64, int64
-from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..indexing.slicing import _slice
@@ -90,7 +90,7 @@ def _quantile(
     q = _checked_q(op, check_tensor(input, op, "input"), q)
     if interpolation not in _INTERPOLATIONS:
         raise OptionError(
-            f"{op}: interpolation is {interpolation!r}", fix=f"choose one of {', '.join(_INTERPOLATIONS)}"
+            f"{op}: interpolation is {safe_repr(interpolation)}", fix=f"choose one of {', '.join(_INTERPOLATIONS)}"
         )
     ndim = input.ndim
     at = None if dim is None else normalize_dim(dim, ndim, op)

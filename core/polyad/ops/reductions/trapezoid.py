@@ -6,7 +6,7 @@ from typing import Any
 
 from ...dispatch.op import alias, function
 from ...dtypes import BOOL
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
@@ -33,7 +33,9 @@ def _steps(op: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> tuple[int
             raise DTypeError(f"{op}: {name} is bool", operands=operands, fix="convert it to an integer or float dtype")
     if x is None:
         if dx is not None and (isinstance(dx, (bool, complex)) or not isinstance(dx, (int, float))):
-            raise DTypeError(f"{op}: dx is {dx!r}, not a real number", operands=operands, fix="pass an int or a float")
+            raise DTypeError(
+                f"{op}: dx is {safe_repr(dx)}, not a real number", operands=operands, fix="pass an int or a float"
+            )
         return at, 1 if dx is None else dx
     size = y._array.shape[at]
     if x.ndim == 1:

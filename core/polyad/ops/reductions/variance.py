@@ -11,7 +11,7 @@ from ...dispatch.op import composite, function, gradient
 from ...dispatch.promotion import Typing, first, floating_only
 from ...dispatch.structure import Reduction
 from ...dtypes import float32
-from ...errors import ArgumentTypeError
+from ...errors import ArgumentTypeError, safe_repr
 from ...layout import normalize_dims, reduced_shape
 from ...state import warn_user
 from ...tensor import Tensor, check_tensor
@@ -80,12 +80,16 @@ def _correction(op: str, unbiased: Any, correction: Any) -> float:
         if unbiased is None:
             return 1
         if not isinstance(unbiased, bool):
-            raise ArgumentTypeError(f"{op}: unbiased is {unbiased!r}, not a bool", fix="pass correction=0 or 1")
+            raise ArgumentTypeError(
+                f"{op}: unbiased is {safe_repr(unbiased)}, not a bool", fix="pass correction=0 or 1"
+            )
         return int(unbiased)
     if unbiased is not None:
         raise ArgumentTypeError(f"{op}: both unbiased and correction are given", fix="give correction only")
     if not isinstance(correction, (int, float)):
-        raise ArgumentTypeError(f"{op}: correction is {correction!r}, not a number", fix="pass correction=0 or 1")
+        raise ArgumentTypeError(
+            f"{op}: correction is {safe_repr(correction)}, not a number", fix="pass correction=0 or 1"
+        )
     return correction + 0  # of a bool the number
 
 

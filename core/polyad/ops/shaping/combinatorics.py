@@ -8,12 +8,12 @@ from typing import Any
 from ...dispatch.op import composite, function
 from ...dispatch.structure import shaping
 from ...dtypes import int64
-from ...errors import ArgumentTypeError, OutOfMemory, ShapeError
+from ...errors import ArgumentTypeError, OutOfMemory, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor
 from ..creation.factories import _arange, _full
 from ..indexing.index_select import _index_add, _index_select
-from ..indexing.slicing import _select, _slice
+from ..indexing.slicing import _slice
 from ..pointwise.arithmetic import _add, _sub
 from ..products.mm import check_rank
 from ..reductions.cumulative import _cumsum
@@ -86,7 +86,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """
     check_rank("combinations", 1, input=input)
     if isinstance(r, bool) or not isinstance(r, int):
-        raise ArgumentTypeError(f"combinations: r is {r!r}, not an int", operands={"input": input}, fix="pass an int")
+        raise ArgumentTypeError(
+            f"combinations: r is {safe_repr(r)}, not an int", operands={"input": input}, fix="pass an int"
+        )
     if r < 0:
         raise ShapeError(f"combinations: r is {r}, below 0", operands={"input": input}, fix="choose r of 0 or more")
     type_ = input._type
@@ -107,19 +109,30 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def _positions(size: int, r: int, replace: bool, device: Any) -> Tensor:
     """The rows of positions, in order, that rise (or do not fall, with *replace*).
 
-    Built column by column: a row that ends with position p is continued by each position behind p (or by p, too).
+    Built column by column: a row that ends with position p is continued by each position behind p (or by p, too) that
+    leaves enough positions for the columns to come. Each column is kept as it was when it was the last, with the row
+    that each of its entries continues; the rows are read off from the last column back to the first.
     """
     gap = 0 if replace else 1
-    rows = _unsqueeze(_arange(0, 1, size, int64, device), 1)
+    bound = size - (r - 1) * gap
+    last = _arange(0, 1, bound, int64, device)
+    columns, continued = [last], []
     for length in range(2, r + 1):
-        total = _count(size, length, replace)
-        last = _select(rows, 1, length - 2)
-        counts = _sub(size - gap, last)
+        bound += gap
+        total = _count(bound, length, replace)
+        counts = _sub(bound - gap, last)
         ends = _cumsum(counts, 0)
         # Where the continuations of a row end, those of the next begin: summed up, these marks number the rows.
         marks = _index_add(_full((total + 1,), 0, int64, device), ends, _full(last._array.shape, 1, int64, device), 0)
         parents = _slice(_cumsum(marks, 0), 0, 0, total, 1)
         first = _add(_sub(_add(last, gap), ends), counts)
-        column = _add(_arange(0, 1, total, int64, device), _index_select(first, parents, 0))
-        rows = _cat([_index_select(rows, parents, 0), _unsqueeze(column, 1)], 1)
-    return rows
+        last = _add(_arange(0, 1, total, int64, device), _index_select(first, parents, 0))
+        columns.append(last)
+        continued.append(parents)
+    taken = [columns.pop()]
+    rows = None
+    while columns:
+        parents = continued.pop()
+        rows = parents if rows is None else _index_select(parents, rows, 0)
+        taken.append(_index_select(columns.pop(), rows, 0))
+    return _cat([_unsqueeze(column, 1) for column in reversed(taken)], 1)

@@ -11,7 +11,7 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import alias, composite, function, gradient, primitive
 from ...dispatch.promotion import promoted
 from ...dispatch.structure import shaping
-from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError
+from ...errors import ArgumentError, ArgumentTypeError, DTypeError, OptionError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..creation.factories import _full
@@ -266,7 +266,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors, "meshgrid"
     )
     if indexing not in ("ij", "xy"):
-        raise ArgumentError(f"meshgrid: indexing is {indexing!r}", fix="use 'ij' or 'xy'")
+        raise ArgumentError(f"meshgrid: indexing is {safe_repr(indexing)}", fix="use 'ij' or 'xy'")
     for position, tensor in enumerate(given):
         if tensor._type.dtype is not given[0]._type.dtype:
             raise DTypeError(

@@ -87,7 +87,11 @@ linear_in(_repeat_interleave, "input")
 
 @function()
 def repeat_interleave(
-    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor | None = None,
+    repeats: int | Tensor | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each element repeated *repeats* times (a number, or a number for each position) along *dim*, or of the flattened
     tensor. With a tensor of counts alone, each position repeated that often.
@@ -101,6 +105,8 @@ def repeat_interleave(
     >>> polyad.repeat_interleave(polyad.tensor([1, 3]))
     tensor([0, 1, 1, 1])
     """
+    if input is None:
+        input, repeats = check_tensor(repeats, "repeat_interleave", "repeats"), None
     check_tensor(input, "repeat_interleave", "input")
     if repeats is None:
         from ..creation.factories import arange

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dispatch.op import alias, function
 from ...dispatch.views import apply_views, layout_of
-from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeError
+from ...errors import ArgumentTypeError, IndexOutOfRange, OutOfMemory, ShapeError, safe_repr
 from ...layout import Layout, Shape, normalize_dim, normalize_shape
 from ...state import state
 from ...tensor import Tensor, check_tensor
@@ -92,7 +92,7 @@ def _joined(gradients: Sequence[Tensor | None], shapes: Sequence[Shape], dim: in
     return _cat(_with_zeros(gradients, shapes), dim)
 
 
-@function(also={"split_size": "split_size_or_sections"})
+@function(also={"tensor": "input", "split_size": "split_size_or_sections"})
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of dimension *dim*: of one size (the last may be smaller), or of the listed sizes.
 
@@ -203,7 +203,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     """
     if not isinstance(split_sizes, (tuple, list)):
         raise ArgumentTypeError(
-            f"split_with_sizes: split_sizes is {split_sizes!r}, not a list of ints",
+            f"split_with_sizes: split_sizes is {safe_repr(split_sizes)}, not a list of ints",
             operands={"input": input},
             fix="use split for pieces of one size",
         )

@@ -9,7 +9,7 @@ from ...dispatch.forward import linear_in
 from ...dispatch.op import function, gradient, primitive
 from ...dispatch.structure import Last, Shaping
 from ...dtypes import DType, int32, int64
-from ...errors import DTypeError, ShapeError
+from ...errors import DTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_shape
 from ...memory_formats import check_layout
 from ...tensor import Tensor, check_tensor
@@ -84,7 +84,7 @@ def _indices(
     if rows < 0 or columns < 0:
         raise ShapeError(f"{op}: row {rows} and col {columns} must be 0 or more", fix="give sizes of a matrix")
     if dtype not in (None, int32, int64):
-        raise DTypeError(f"{op}: positions are int32 or int64, not {dtype!r}", fix="convert the result")
+        raise DTypeError(f"{op}: positions are int32 or int64, not {safe_repr(dtype)}", fix="convert the result")
     where = registry.resolve_device(device)
     # In each row the columns from *first* on, *count* of them.
     edge = arange(rows, device=where) + (diagonal + 1 if lower else diagonal)

@@ -10,7 +10,7 @@ from ...dispatch.op import composite, function, primitive
 from ...dispatch.promotion import Typing, common_dtype, comparison, not_complex
 from ...dispatch.structure import opaque
 from ...dtypes import BOOL, COMPLEX, bool_, int32, int64
-from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ...errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ...layout import Shape
 from ...tensor import Tensor, check_same_device, check_tensor
 from ..creation.factories import _full
@@ -52,7 +52,7 @@ def _as_values(op: str, name: str, values: Any, sequence: Tensor) -> Tensor:
     return check_tensor(values, op, name)
 
 
-@function(method=False)
+@function(method=False, also={"self": "input"})
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | Number,
@@ -88,7 +88,9 @@ def searchsorted(
         )
     if side is not None:
         if side not in ("left", "right"):
-            raise ShapeError(f"searchsorted: side is {side!r}", operands=operands, fix='choose "left" or "right"')
+            raise ShapeError(
+                f"searchsorted: side is {safe_repr(side)}", operands=operands, fix='choose "left" or "right"'
+            )
         if right and side == "left":
             raise ShapeError(
                 'searchsorted: side is "left", but right is True', operands=operands, fix="give only side or only right"
@@ -120,7 +122,7 @@ def _sorted(sequence: Tensor, sorter: Tensor) -> Tensor:
         ) from error
 
 
-@function(method=False)
+@function(method=False, also={"self": "input"})
 def bucketize(
     input: Tensor | Number,
     boundaries: Tensor,
@@ -175,7 +177,7 @@ def _isin(elements: Tensor, test_elements: Tensor, assume_unique: bool) -> Tenso
     return _reshape(_index_select(sorted_, place, 0) == values, shape)
 
 
-@function(method=False)
+@function(method=False, also={"element": "elements", "test_element": "test_elements"})
 def isin(
     elements: Tensor | Number,
     test_elements: Tensor | Number,

@@ -16,7 +16,7 @@ from ...dispatch.op import composite, function, gradient, primitive
 from ...dispatch.promotion import Typing, first, not_complex
 from ...dispatch.structure import Rowwise
 from ...dtypes import int64
-from ...errors import ArgumentTypeError, ShapeError
+from ...errors import ArgumentTypeError, ShapeError, safe_repr
 from ...layout import Shape, normalize_dim
 from ...tensor import Tensor, check_tensor
 from ..declaring.shape_rules import same
@@ -56,7 +56,9 @@ def _sorted(input: Tensor, dim: int, descending: bool) -> Tensor:
 
 
 @function()
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False, *, out: Any = None
+) -> Any:
     """The elements in order along *dim*, with where each was: a named tuple (values, indices).
 
     Always stable, whatever *stable* says; nan is larger than any number. Raises IndexError for a dim out of range,
@@ -145,7 +147,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def rank_in(op: str, input: Tensor, k: Any, dim: int, least: int) -> int:
     """*k* as an int between *least* and the size of *dim*."""
     if isinstance(k, bool) or not hasattr(k, "__index__"):
-        raise ArgumentTypeError(f"{op}: k is {k!r}, not an int", operands={"input": input}, fix="pass an int")
+        raise ArgumentTypeError(f"{op}: k is {safe_repr(k)}, not an int", operands={"input": input}, fix="pass an int")
     size = input._array.shape[dim] if input.ndim else 1
     count = int(k.__index__())
     if not least <= count <= size:

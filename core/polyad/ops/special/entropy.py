@@ -33,7 +33,9 @@ def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 gradient(entr, input=lambda g, input: _mul(g, _sub(-1, log(input))))
 
 
-@composite(dtype=not_complex("xlog1py", promoted_float), structure=pointwise, namespace="special")
+@composite(
+    dtype=not_complex("xlog1py", promoted_float), structure=pointwise, namespace="special", also={"self": "input"}
+)
 def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log1p(other)``, and 0 where input is 0, unless other is nan.
 

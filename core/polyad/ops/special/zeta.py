@@ -75,7 +75,7 @@ def hurwitz(s: Tensor | float, q: Tensor) -> Tensor:
     return _where((q > -math.inf) & (s == s), result, math.nan)
 
 
-@composite(dtype=not_complex("zeta", promoted_float), structure=pointwise, namespace="special")
+@composite(dtype=not_complex("zeta", promoted_float), structure=pointwise, namespace="special", also={"self": "input"})
 @in_float32
 def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The zeta function of Hurwitz: the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ...

@@ -13,12 +13,12 @@ sublinear memory cost", 2016.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from ...dispatch.arguments import explaining
-from ...errors import ArgumentError, ArgumentTypeError, wrong_type
+from ...errors import ArgumentError, ArgumentTypeError, safe_repr, wrong_type
 from ...state import state
 from .frames import CheckpointError, Frame
 from .reentrant import run_reentrant
@@ -79,9 +79,15 @@ def checkpoint(
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if not callable(function):
-        raise ArgumentTypeError(f"checkpoint: {function!r} cannot be called", fix="pass a function or a module first")
+        raise ArgumentTypeError(
+            f"checkpoint: {safe_repr(function)} cannot be called", fix="pass a function or a module first"
+        )
+    if not callable(context_fn):
+        raise wrong_type("checkpoint", "context_fn", context_fn, "a function")
     if determinism_check not in ("default", "none"):
-        raise ArgumentError(f"checkpoint: determinism_check is {determinism_check!r}", fix='pass "default" or "none"')
+        raise ArgumentError(
+            f"checkpoint: determinism_check is {safe_repr(determinism_check)}", fix='pass "default" or "none"'
+        )
     if use_reentrant:
         if kwargs:
             raise ArgumentError(
@@ -140,6 +146,8 @@ def checkpoint_sequential(
         raise ArgumentError(
             f"checkpoint_sequential: unknown arguments {', '.join(kwargs)}", fix="leave them out; bind them by lambda"
         )
+    if isinstance(functions, type) or not (hasattr(functions, "children") or isinstance(functions, Iterable)):
+        raise wrong_type("checkpoint_sequential", "functions", functions, "a Sequential or a list of functions")
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
     for position, step in enumerate(steps):
         if not callable(step):

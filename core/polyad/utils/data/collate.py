@@ -118,6 +118,9 @@ def _like(original: Mapping[Any, Any], entries: dict[Any, Any]) -> Any:
 
 def _parts(batch: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Samples as columns."""
+    strange = next((sample for sample in batch if not isinstance(sample, Sequence)), None)
+    if strange is not None:
+        raise errors.wrong_type("default_collate", "batch", strange, "a list of sequences, as its first sample is one")
     sizes = {len(sample) for sample in batch}
     if len(sizes) > 1:
         raise errors.ShapeError(

@@ -136,7 +136,7 @@ class DataLoader(Generic[T]):
         if name in _FIXED and name in self.__dict__:
             raise errors.ArgumentError(
                 f"DataLoader: {name} cannot be changed once the loader is made",
-                fix=f"make a new DataLoader with {name}={value!r}",
+                fix=f"make a new DataLoader with {name}={errors.safe_repr(value)}",
             )
         super().__setattr__(name, value)
 
@@ -219,7 +219,8 @@ def _check_iterable(shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
     for name, value in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
         if value is not None and value is not False:
             raise errors.ArgumentError(
-                f"DataLoader: {name}={value!r} does not go with an IterableDataset, which decides its order itself",
+                f"DataLoader: {name}={errors.safe_repr(value)} does not go with an IterableDataset, "
+                "which decides its order itself",
                 fix=f"leave {name} out, and put the order into the dataset's __iter__",
             )
 
@@ -229,11 +230,11 @@ def _check_workers(
 ) -> None:
     if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
         raise errors.ArgumentError(
-            f"DataLoader: num_workers is {num_workers!r}, not an int of at least 0", fix="pass 0"
+            f"DataLoader: num_workers is {errors.safe_repr(num_workers)}, not an int of at least 0", fix="pass 0"
         )
     if timeout < 0:
         raise errors.ArgumentError(
-            f"DataLoader: timeout is {timeout!r}, which is negative", fix="pass seconds, or 0 for none"
+            f"DataLoader: timeout is {errors.safe_repr(timeout)}, which is negative", fix="pass seconds, or 0 for none"
         )
     if num_workers > 0:
         raise errors.NotSupported(

@@ -290,7 +290,7 @@ def random_split(
     >>> sorted(list(train) + list(held_out)) == list(range(10))
     True
     """
-    if not hasattr(dataset, "__len__"):
+    if isinstance(dataset, type) or not hasattr(dataset, "__len__"):
         raise errors.wrong_type("random_split", "dataset", dataset, "a dataset with a length")
     if isinstance(lengths, type) or not isinstance(lengths, Iterable):
         raise errors.wrong_type("random_split", "lengths", lengths, "a list of numbers")

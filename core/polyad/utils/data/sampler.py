@@ -217,7 +217,7 @@ class BatchSampler(Sampler[list[int]]):
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         if not isinstance(drop_last, bool):
             raise errors.ArgumentError(
-                f"BatchSampler: drop_last is {drop_last!r}, not a bool", fix="write True or False"
+                f"BatchSampler: drop_last is {errors.safe_repr(drop_last)}, not a bool", fix="write True or False"
             )
         self.sampler = sampler
         self.batch_size = checked_count("BatchSampler", "batch_size", batch_size)
@@ -245,14 +245,17 @@ def checked_count(owner: str, name: str, value: Any) -> int:
     """The value, if it is an int of at least 1; ``owner`` and ``name`` say in the error whose argument it is."""
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         raise errors.ArgumentError(
-            f"{owner}: {name} is {value!r}, which is not a positive integer", fix=f"pass an int of at least 1 as {name}"
+            f"{owner}: {name} is {errors.safe_repr(value)}, which is not a positive integer",
+            fix=f"pass an int of at least 1 as {name}",
         )
     return value
 
 
 def _checked_bool(owner: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise errors.ArgumentTypeError(f"{owner}: {name} is {value!r}, not a bool", fix="write True or False")
+        raise errors.ArgumentTypeError(
+            f"{owner}: {name} is {errors.safe_repr(value)}, not a bool", fix="write True or False"
+        )
     return value
 
 

@@ -34,6 +34,14 @@ SAMPLES = [
         gradient=True,
         length=6,
     ),
+    Sample(
+        op="take",
+        name="one element",
+        inputs=lambda make: (make((5,)), np.array(-2)),
+        reference=lambda x, where: x.reshape(-1)[where],
+        dtypes=EVERYTHING,
+        gradient=True,
+    ),
     *[
         Sample(
             op="put",

@@ -194,6 +194,43 @@ SAMPLES = [
         )
         for name, shape, rest in (("rows", (4, 3), (2, 0, 2.6)), ("p 1, middle dim", (2, 3, 2), (1.0, 1, 3.0)))
     ],
+    Sample(
+        op="frobenius_norm",
+        inputs=lambda make: (nonzero(make, (3, 4)), (0, 1)),
+        reference=lambda x, dim: norm(x, 2, dim),
+        dtypes=FLOATS,
+        result=as_real,
+        gradient=True,
+        steps=4,
+        length=12,
+    ),
+    Sample(
+        op="nuclear_norm",
+        inputs=lambda make: (regular(make, (3, 2)),),
+        reference=lambda a: matrix_norm(a, "nuc"),
+        dtypes=WIDE,
+        result=as_real,
+        gradient=True,
+        steps=24,
+        length=24,
+        expand=False,
+    ),
+    *[
+        Sample(
+            op="norm_except_dim",
+            name=f"dim {dim} of {shape}",
+            inputs=lambda make, shape=shape, dim=dim: (nonzero(make, shape), 2, dim),
+            reference=lambda x, p, dim: (
+                norm(x, p) if dim == -1 else norm(x, p, tuple(at for at in range(x.ndim) if at != dim), True)
+            ),
+            dtypes=FLOATS,
+            result=as_real,
+            gradient=True,
+            steps=4,
+            length=12,
+        )
+        for shape, dim in (((3, 2, 2), 0), ((3, 4), 1), ((3, 4), -1), ((5,), 0))
+    ],
 ]
 
 ERRORS = [

@@ -117,6 +117,23 @@ SAMPLES = [
     sample("bicubic, antialias", (1, 1, 6, 5), size=(4, 2), mode="bicubic", antialias=True),
     sample("area", (1, 2, 5, 4), size=(2, 3), mode="area"),
     sample("nearest of bytes", (1, 2, 3, 4), (uint8,), size=5),
+    *[
+        Sample(
+            op=F + op,
+            inputs=lambda make: (make((1, 2, 3, 4)), (4, 6)),
+            reference=lambda x, size, mode=mode, corners=corners: interpolate(x, size, None, mode, corners),
+            magnitude=lambda x, size: np.full((1, 2, *size), np.abs(x).max()),
+            dtypes=REAL_FLOATS,
+            gradient=True,
+            steps=40,
+            length=16,
+        )
+        for op, mode, corners in (
+            ("upsample", "nearest", None),
+            ("upsample_nearest", "nearest", None),
+            ("upsample_bilinear", "bilinear", True),
+        )
+    ],
     Sample(
         op="_resample",
         inputs=tap_arrays,

@@ -10,7 +10,7 @@ from ....fused import fused
 
 
 def _gaussian_nll(a: Any, target: Any, var: Any, eps: float) -> Any:
-    held = np.clip(var, np.asarray(eps, var.dtype), np.asarray(np.inf, var.dtype))
+    held = np.asarray(np.clip(var, np.asarray(eps, var.dtype), np.asarray(np.inf, var.dtype)))
     loss = np.subtract(a, target)
     if loss.shape != np.broadcast_shapes(loss.shape, held.shape):
         loss = np.multiply(loss, loss) / held

@@ -8,7 +8,7 @@ from ....dispatch.forward import symmetric
 from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import floating_only
 from ....dispatch.structure import Pointwise, pointwise
-from ....errors import OptionError, ShapeError
+from ....errors import OptionError, ShapeError, safe_repr
 from ....layout import normalize_dim
 from ....tensor import Tensor, check_tensor
 from ...pointwise.arithmetic import _add, _div, _mul, _sub, conjugate
@@ -78,7 +78,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise OptionError(
-            f"gelu: approximate is {approximate!r}", operands={"input": input}, fix='use "none" or "tanh"'
+            f"gelu: approximate is {safe_repr(approximate)}", operands={"input": input}, fix='use "none" or "tanh"'
         )
     return _gelu(input, approximate)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ....backend.bounds import ElementOutOfRange
 from ....dispatch.op import function
 from ....dtypes import FLOATING, int64
-from ....errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, wrong_type
+from ....errors import ArgumentError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType, safe_repr, wrong_type
 from ....tensor import Tensor, check_tensor
 from ...creation.factories import zeros
 from ...indexing.gather_scatter import _scatter
@@ -191,7 +191,7 @@ def multi_margin_loss(
     op = "multi_margin_loss"
     reduction = reduction_of(op, size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ArgumentError(f"{op}: p is {p!r}", fix="use 1 or 2")
+        raise ArgumentError(f"{op}: p is {safe_repr(p)}", fix="use 1 or 2")
     check_number(op, "margin", margin)
     if weight is not None and check_tensor(weight, op, "weight").ndim != 1:
         raise ArgumentError(f"{op}: weight is no vector", operands={"weight": weight}, fix="flatten() it")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....dispatch.promotion import Typing, common_dtype
 from ....dtypes import FLOATING
-from ....errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
+from ....errors import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
 from ....layout import broadcast_shapes
 from ....state import warn_user
 from ....tensor import check_tensor
@@ -36,7 +36,7 @@ def reduction_of(
         warn_user(f"{op}: size_average and reduce are deprecated; use reduction={reduction!r}", UserWarning)
     if reduction not in allowed:
         raise ArgumentError(
-            f"{op}: reduction {reduction!r} is unknown", fix=f"use one of {', '.join(map(repr, allowed))}"
+            f"{op}: reduction {safe_repr(reduction)} is unknown", fix=f"use one of {', '.join(map(repr, allowed))}"
         )
     return reduction
 
@@ -111,7 +111,7 @@ def check_floating(op: str, *tensors: Tensor, complex: bool = False) -> None:
 def check_number(op: str, name: str, value: Any) -> float:
     """*value* if it is a number; raises TypeError."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ArgumentTypeError(f"{op}: {name} is {value!r}, not a number", fix="pass a float")
+        raise ArgumentTypeError(f"{op}: {name} is {safe_repr(value)}, not a number", fix="pass a float")
     return value
 
 

@@ -8,6 +8,7 @@ Where the sizes divide, that is ordinary pooling. Else windows are ranges of var
 from __future__ import annotations
 
 import bisect
+import math
 from typing import TYPE_CHECKING, Any
 
 from ....dispatch.forward import forward, linear_in
@@ -15,7 +16,7 @@ from ....dispatch.op import alias, composite, function, gradient
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import Contraction, opaque
 from ....dtypes import int64
-from ....errors import ArgumentTypeError, DTypeError, ShapeError
+from ....errors import ArgumentTypeError, DTypeError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_room, check_tensor
 from ...declaring.windows import Sizes, batched
@@ -55,6 +56,9 @@ def _range_sum(input: Tensor, starts: Sizes, ends: Sizes, dim: int) -> Tensor:
     from ...creation.factories import tensor
     from ...shaping.joining import cat
 
+    shape = _summed_shape(input._array.shape, starts, ends, dim)
+    if not math.prod(shape):  # the ranges may be long all the same
+        return input.new_empty(shape)
     lengths = [end - start for start, end in zip(starts, ends, strict=True)]
     longest, shortest = max(lengths), min(lengths)
     if len(starts) <= longest:
@@ -103,7 +107,10 @@ def _adaptive_max_pool(input: Tensor, size: Sizes) -> tuple[Tensor, Tensor]:
     from ...pointwise.where import _where
 
     # Dimension by dimension, the last first: the first of equal maxima in row-major order remains.
-    check_room("adaptive_max_pool", (*input._array.shape[:2], *size), input)
+    shape = (*input._array.shape[:2], *size)
+    check_room("adaptive_max_pool", shape, input)
+    if not math.prod(shape):  # the windows may be long all the same
+        return input.new_empty(shape), input.new_empty(shape, dtype=int64)
     best, places, pitch = input, None, 1
     for dim in range(input.ndim - 1, 1, -1):
         have = input._array.shape[dim]
@@ -148,7 +155,7 @@ def _wanted(op: str, count: int, input: Any, output_size: Any) -> tuple[Tensor, 
         several = {1: "a tuple of an int", 2: "a pair of ints"}.get(count, f"{count} ints")
         error = ShapeError if len(given) != count else ArgumentTypeError
         raise error(
-            f"{op}: output_size is {output_size!r}, neither an int nor {several}",
+            f"{op}: output_size is {safe_repr(output_size)}, neither an int nor {several}",
             operands={"input": input},
             fix="write a size, or a size for each spatial dimension; None keeps a size",
         )

@@ -13,7 +13,7 @@ from ....dispatch.op import alias, function, gradient, primitive
 from ....dispatch.promotion import Typing, first
 from ....dispatch.structure import contraction
 from ....dtypes import int64
-from ....errors import ArgumentTypeError, DivisionByZero, DTypeError, ShapeError
+from ....errors import ArgumentTypeError, DivisionByZero, DTypeError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
 from ...declaring.windows import Sizes
@@ -120,7 +120,7 @@ def _pool_mean(
     if divisor is not None and (not isinstance(divisor, int) or divisor == 0):
         error = ShapeError if divisor == 0 else ArgumentTypeError
         raise error(
-            f"{op}: divisor_override is {divisor!r}, not an int other than 0",
+            f"{op}: divisor_override is {safe_repr(divisor)}, not an int other than 0",
             operands={"input": input},
             fix="leave it out or use a number",
         )
@@ -217,7 +217,9 @@ def _pool_powers(
     if isinstance(norm_type, bool) or not isinstance(norm_type, (int, float)) or norm_type == 0:
         error = DivisionByZero if norm_type == 0 else ArgumentTypeError
         raise error(
-            f"{op}: norm_type is {norm_type!r}, not a number other than 0", operands={"input": input}, fix="use 2"
+            f"{op}: norm_type is {safe_repr(norm_type)}, not a number other than 0",
+            operands={"input": input},
+            fix="use 2",
         )
     kernel, step, amount, _ = window_arguments(op, count, input, kernel_size, stride, 0)
     power = float(norm_type)

@@ -15,7 +15,7 @@ from ....dispatch.op import composite, function, gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import opaque
 from ....dtypes import int64
-from ....errors import ArgumentError, ShapeError
+from ....errors import ArgumentError, ShapeError, safe_repr
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
 from ...declaring.windows import AXES, Sizes, batched, per_axis, unbatched
@@ -118,7 +118,7 @@ def _pool_fractions(
         ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
         if len(ratios) != count or not all(isinstance(ratio, (int, float)) and 0 < ratio < 1 for ratio in ratios):
             raise ShapeError(
-                f"{op}: output_ratio {output_ratio!r} must be {count} numbers between 0 and 1",
+                f"{op}: output_ratio {safe_repr(output_ratio)} must be {count} numbers between 0 and 1",
                 operands=operands,
                 fix="for example 0.5",
             )

@@ -34,13 +34,19 @@ _LONGEST = 1 << 16
 """A window that reaches out of the input (which ``ceil_mode`` allows) may be so long: each of its places is walked."""
 
 
+def steps(op: str, stride: Any, kernel: Sizes) -> Sizes:
+    """*stride* for each spatial dimension; that of the *kernel* if it is None or empty."""
+    left_out = stride is None or (isinstance(stride, (tuple, list)) and not stride)
+    return kernel if left_out else per_axis(stride, op, "stride", len(kernel), 1)
+
+
 def window_arguments(
     op: str, count: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any = 1
 ) -> tuple[Sizes, Sizes, Sizes, Sizes]:
     """(kernel, stride, padding, dilation), a number for each spatial dimension; stride is the kernel unless given."""
     check_tensor(input, op, "input")
     kernel = per_axis(kernel_size, op, "kernel_size", count, 1)
-    step = kernel if stride is None or stride == () or stride == [] else per_axis(stride, op, "stride", count, 1)
+    step = steps(op, stride, kernel)
     amount, spacing = per_axis(padding, op, "padding", count), per_axis(dilation, op, "dilation", count, 1)
     for extent, around, apart in zip(kernel, amount, spacing, strict=True):
         if 2 * around > apart * (extent - 1) + 1:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....dispatch.op import function
 from ....dtypes import int64
-from ....errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError
+from ....errors import ArgumentError, ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, safe_repr
 from ....tensor import Tensor, check_tensor
 from ...declaring.windows import Sizes, batched, per_axis, unbatched
-from .geometry import check_real, finished
+from .geometry import check_real, finished, steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def _wanted_size(op: str, count: int, have: Sizes, kernel: Sizes, stride: Sizes,
         return usual
     if not isinstance(given, (tuple, list)) or not all(isinstance(size, int) for size in given):
         raise ArgumentTypeError(
-            f"{op}: output_size is {given!r}, not a tuple of ints", fix="give a size for each dimension"
+            f"{op}: output_size is {safe_repr(given)}, not a tuple of ints", fix="give a size for each dimension"
         )
     if len(given) == count + 2:
         given = given[2:]
@@ -42,7 +42,7 @@ def _wanted_size(op: str, count: int, have: Sizes, kernel: Sizes, stride: Sizes,
     for size, middle, step in zip(given, usual, stride, strict=True):
         if not middle - step < size < middle + step:
             raise ArgumentError(
-                f"{op}: output_size {tuple(given)} must lie less than stride {stride} from {usual}",
+                f"{op}: output_size {safe_repr(tuple(given))} must lie less than stride {stride} from {usual}",
                 fix="give the size of the input that was pooled",
             )
     return tuple(given)
@@ -62,7 +62,7 @@ def _unpool(
     check_tensor(indices, op, "indices")
     operands = {"input": input, "indices": indices}
     kernel = per_axis(kernel_size, op, "kernel_size", count, 1)
-    step = kernel if stride is None or stride == () or stride == [] else per_axis(stride, op, "stride", count, 1)
+    step = steps(op, stride, kernel)
     amount = per_axis(padding, op, "padding", count)
     if indices._type.dtype is not int64:
         raise DTypeError(f"{op}: indices is {indices.dtype.name}, not int64", operands=operands, fix="use .long()")

@@ -47,7 +47,8 @@ class Upload:
         """The program has waited. Raises KernelFailure if it changed the source before that."""
         if self.source.tobytes() != self.taken.tobytes():
             raise KernelFailure(
-                f"{self.device}: pinned memory {tuple(self.source.shape)} was changed while a copy from it was under way",
+                f"{self.device}: pinned memory {tuple(self.source.shape)} was changed while a copy from it was under "
+                "way",
                 fix="wait before you write to it again: stream.synchronize(), or an event recorded after the copy",
             )
 
