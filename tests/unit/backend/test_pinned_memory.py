@@ -152,6 +152,36 @@ def test_a_copy_is_done_when_a_captured_call_returns(accelerator) -> None:
     assert y.tolist() == [2.0] * 3
 
 
+def test_the_flags_of_to_by_their_place() -> None:
+    x = polyad.ones(2, device="cpu")
+    for same in ((polyad.float32, True), ("cpu", polyad.float32, True), (x, True), ("cpu", None, True, False)):
+        assert x.to(*same) is x
+    for copied in ((polyad.float32, False, True), ("cpu", polyad.float32, True, True), (x, False, True)):
+        assert x.to(*copied) is not x
+
+
+def test_saved_tensors_in_pinned_memory(accelerator, monkeypatch) -> None:
+    packed = []
+    honest = polyad.Tensor.pin_memory
+
+    def pin_memory(self, device=None):
+        packed.append(honest(self, device))
+        return packed[-1]
+
+    monkeypatch.setattr(polyad.Tensor, "pin_memory", pin_memory)
+    x = polyad.ones(3, device="fake", requires_grad=True)
+    with polyad.autograd.graph.save_on_cpu(pin_memory=True):
+        y = (x.exp() * x).sum()
+    y.backward()
+    assert packed
+    assert all(tensor.is_pinned() for tensor in packed)
+    assert x.grad.tolist() == pytest.approx([2 * 2.718281828] * 3)
+    packed.clear()
+    with polyad.autograd.graph.save_on_cpu():
+        (x * x).sum().backward()
+    assert packed == []
+
+
 Pair = collections.namedtuple("Pair", "x name")
 
 
