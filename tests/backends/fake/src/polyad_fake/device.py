@@ -135,9 +135,10 @@ class FakeDevice:
             self._held_bytes += nbytes
             self._peak = max(self._peak, self._held_bytes)
             self._requests += 1
-        self._accesses[address] = Accesses()
+        stream = self.stream
+        self._accesses[address] = Accesses(stream)
         self.blocks.make(address, nbytes)
-        return Memory(self, address, nbytes, self.stream)
+        return Memory(self, address, nbytes, stream)
 
     def release(self, address: int, stream: Queue) -> None:
         """Free memory of *stream*, after its work, and that of the streams that `kept` names. From finalizers: takes

@@ -119,16 +119,22 @@ class FakeEvent:
 
 
 class Accesses:
-    """Who has touched one memory: by stream, whether it wrote, and window, the number of the last such work."""
+    """Who has touched one memory: by stream, whether it wrote, and window, the number of the last such work.
 
-    __slots__ = ("_last",)
+    Attributes:
+        others: whether another stream than the one that *belongs* to the memory was among them.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_last", "belongs", "others")
+
+    def __init__(self, belongs: Queue) -> None:
         self._last: dict[tuple[int, bool, Window | None], int] = {}
+        self.belongs, self.others = belongs, False
 
     def add(self, stream: Queue, number: int, window: Window, wrote: bool) -> None:
         """Note work *number* of *stream*."""
         last = self._last
+        self.others = self.others or stream is not self.belongs
         last[stream.number, wrote, window] = number
         if len(last) > KEPT:
             whole: dict[tuple[int, bool, Window | None], int] = {}
@@ -138,6 +144,8 @@ class Accesses:
 
     def unknown_to(self, stream: Queue, wrote: bool = True) -> Iterable[tuple[int, Window | None]]:
         """The streams and windows that clash with what *stream* is about to do, as far as bytes are not looked at."""
+        if stream is self.belongs and not self.others:
+            return
         for (other, writing, window), number in list(self._last.items()):
             if other != stream.number and (wrote or writing) and not ORDER.before(stream, other, number):
                 yield other, window
