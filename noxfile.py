@@ -66,6 +66,7 @@ BACKENDS = {
     # A kernel takes the machine's compiler a tenth of a second; they are kept too.
     "c": Backend("c", "6/160", package="tests/backends/c", options=("--allow-fallback",)),
     "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
+    "dense": Backend("dense", "9/160", package="tests/backends/dense", options=("--allow-fallback",)),
     # A small part: the session called template runs more, from wheels, as the template's author would.
     "template": Backend("template", "7/40", package="plugins/template", options=("--allow-fallback",)),
 }

@@ -130,6 +130,7 @@ if TYPE_CHECKING:
         set_num_threads as set_num_threads,
         use_deterministic_algorithms as use_deterministic_algorithms,
     )
+    from .streams import Event as Event, Stream as Stream
 
 _moved.watch()
 
@@ -192,6 +193,7 @@ _LAZY_NAMES = {
     **dict.fromkeys(
         ("autocast", "get_autocast_dtype", "is_autocast_cache_enabled", "is_autocast_enabled"), "amp.autocast_mode"
     ),
+    **dict.fromkeys(("Event", "Stream"), "streams"),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
     "explain": "dispatch.tracing",
     **dict.fromkeys(

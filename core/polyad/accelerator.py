@@ -9,43 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from .backend import registry
+from .backend.accelerators import current as _current, devices_of as _devices_of, resolve as _device
 from .backend.memory import MemoryStats, holdings
 from .device import Device
-from .errors import BackendError, BackendUnavailable, NotSupported
-
-PREFERRED = ("cuda",)
-"""Device types that are looked at before the others."""
-
-
-def _devices_of(name: str) -> int:
-    try:
-        return registry.count_devices(registry.get(name))[0]
-    except BackendError:
-        return 0
-
-
-def _current() -> str | None:
-    default = registry.get_default_device().type
-    if default != "cpu":
-        return default
-    others = sorted((name for name in registry.names() if name != "cpu"), key=lambda n: (n not in PREFERRED, n))
-    return next((name for name in others if _devices_of(name)), None)
-
-
-def _device(device: Any) -> Device:
-    if device is None:
-        name = _current()
-        if name is None:
-            raise BackendUnavailable(
-                "accelerator: there is none on this machine",
-                notes={"installed": ", ".join(registry.names())},
-                fix="ask polyad.accelerator.is_available() first; `python -m polyad.backends` says what is missing",
-            )
-        return registry.resolve_device(name)
-    if isinstance(device, int):
-        name = _current()
-        return registry.resolve_device(f"{name or 'cuda'}:{device}")
-    return registry.resolve_device(device)
+from .errors import NotSupported
+from .streams import Stream, current_stream as _current_stream, set_stream as set_stream
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
@@ -91,6 +59,18 @@ def synchronize(device: Any = None, /) -> None:
     """
     found = _device(device)
     registry.get(found.type).synchronize(found)
+
+
+def current_stream(device: Any = None, /) -> Stream:
+    """The stream that this thread's work on *device* (a device, its name or index; the current accelerator) goes to.
+
+    Raises RuntimeError if there is no such device.
+
+    >>> import polyad
+    >>> polyad.accelerator.current_stream("cpu").query()
+    True
+    """
+    return _current_stream(_device(device))
 
 
 # -------------------------------------------------------------------------------------------------------------- memory

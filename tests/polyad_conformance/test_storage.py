@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import accounts, ordering, storage
+from polyad_conformance.checks import accounts, ordering, storage, streams
 from polyad_conformance.items import over_checks
 
 
@@ -11,6 +11,6 @@ def test_storage(check, dtype, target):
     check(dtype, target)
 
 
-@over_checks("storage", "check", (*ordering.DEVICE_CHECKS, *accounts.DEVICE_CHECKS), tier=0)
+@over_checks("storage", "check", (*ordering.DEVICE_CHECKS, *streams.DEVICE_CHECKS, *accounts.DEVICE_CHECKS), tier=0)
 def test_device(check, target):
     check(target)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from ..device import Device
 from ..errors import ArgumentTypeError, AutogradError, ShapeError
 from ..history.node import Calls, Node, Output, watchers
 from ..state import state
@@ -205,7 +206,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in the host's memory until backward needs them on their device.
 
     Args:
-        pin_memory: has no effect; memory is pinned by the backends that copy from it.
+        pin_memory: keep them in memory from which the device copies while the program goes on, if it does that.
         device_type: has no effect; each tensor goes back to the device that it was on.
 
     >>> import polyad
@@ -218,10 +219,11 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(
-            lambda tensor: (tensor.device, tensor.detach().to("cpu")),
-            lambda content: content[1].to(content[0]),
-        )
+        def pack(tensor: Tensor) -> tuple[Device, Tensor]:
+            kept = tensor.detach().to("cpu")
+            return tensor.device, kept.pin_memory(tensor.device) if pin_memory else kept
+
+        super().__init__(pack, lambda content: content[1].to(content[0], non_blocking=pin_memory))
 
 
 class disable_saved_tensors_hooks:

@@ -8,6 +8,10 @@
     registry.py      how core finds, loads and quarantines backends; devices and tensor types
     plugins.py       kernels that other packages bring for a device
     preparation.py   getting a declared kernel ready for a call signature
+    accelerators.py  which device type is meant where none is named
+    streams.py       queues of work on a device, and events between them
+    dense.py         devices whose arrays have no strides
+    graphs.py        a captured call as a backend sees it
     memory.py        what a device's memory holds, and the error when it is full
     families.py      tables of kernels that load by family
     bounds.py        the error for an index out of range

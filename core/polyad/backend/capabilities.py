@@ -12,6 +12,9 @@ FEATURES = {
     "asynchronous": "calls return before their work is done; an error may come as late as the next synchronisation",
     "ordered_results": "results lie in memory in the order that ops declare (Op.strides); else they may be row-major",
     "approximate_division": "quotients and square roots in floating dtypes are not always the nearest number",
+    "streams": "work goes to several queues, in the order that events give",
+    "pinned_memory": "there is host memory that copies start from and end in while the program goes on",
+    "graphs": "captured calls are compiled as a whole",
 }
 """What dispatch, the conformance suite or the user's functions treat in another way. Dtypes tell about arithmetic."""
 

@@ -24,7 +24,9 @@ from .capabilities import BackendInfo, Capabilities
 from .memory import MemoryStats
 
 if TYPE_CHECKING:
+    from .graphs import CapturedGraph, CompiledGraph
     from .runtime import Runtime
+    from .streams import Streams
 
 
 class Array(Protocol):
@@ -172,7 +174,10 @@ class Backend(ABC):
         """A new array holding a copy of a NumPy array whose dtype corresponds to *dtype*."""
 
     def adopt(self, data: Any, dtype: DType, device: Device) -> Any:
-        """As `from_host`, of a NumPy array that nobody else will use: its memory may become the new array's."""
+        """As `from_host`, of a NumPy array that nobody else will use: its memory may become the new array's.
+
+        A backend that declares ``shared_host_memory`` takes over every array that is row-major and may be written to.
+        """
         return self.from_host(data, dtype, device)
 
     @abstractmethod
@@ -181,6 +186,30 @@ class Backend(ABC):
 
         It is a new array, but for a backend that declares ``shared_host_memory``, which may show its own memory.
         """
+
+    def pinned(self, count: int, dtype: DType) -> Any:
+        """A NumPy array of *count* elements, not set, in host memory that this backend's devices copy from and to by
+        themselves. This and the next three are asked for where "pinned_memory" is declared, and only there.
+        """
+        raise NotImplementedError(f"{self.info.name} declares pinned memory and brings none")
+
+    def is_pinned(self, data: Any) -> bool:
+        """Whether a NumPy array, perhaps a view, lies in memory that `pinned` gave."""
+        raise NotImplementedError(f"{self.info.name} declares pinned memory and brings none")
+
+    def from_host_later(self, data: Any, dtype: DType, device: Device) -> Any:
+        """As `from_host`, of a NumPy array in pinned memory, which may be read after the call has returned.
+
+        The copy is work of the device as a kernel is. Hold on to *data* until it is done. Whether the program changes
+        it before that is the program's business.
+        """
+        return self.from_host(data, dtype, device)
+
+    def to_host_later(self, array: Any) -> Any:
+        """As `to_host`, into new pinned memory, whose values may arrive after the call has returned, as work of the
+        device.
+        """
+        return self.to_host(array)
 
     @abstractmethod
     def copy(self, target: Any, source: Any) -> None:
@@ -253,6 +282,18 @@ class Backend(ABC):
 
         With it core makes kernels of composites from their bodies; see `polyad.lowering`. None, the default, for a
         backend that runs no generated code.
+        """
+        return None
+
+    def streams(self, device: Device) -> Streams:
+        """The queues of *device*: the same object each time. Asked for where "streams" is declared, and only there."""
+        raise NotImplementedError(f"{self.info.name} declares streams and brings none")
+
+    def compile_graph(self, graph: CapturedGraph) -> CompiledGraph | None:
+        """A function that computes a captured graph as a whole; None for "not this one", as for all by default.
+
+        Asked once for each graph of `polyad.jit`, where "graphs" is declared, and only there. Raises
+        `polyad.errors.CompilerFailure` with the compiler's words; core then replays the calls one by one, and says so.
         """
         return None
 

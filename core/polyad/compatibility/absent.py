@@ -21,19 +21,12 @@ class Absence(NamedTuple):
     instead: str
 
 
-_STREAMS = Absence(
-    "a device works through one queue, in the order of the program", "leave it out; polyad.accelerator.synchronize()"
-)
-
 _SPARSE = Absence(
     "tensors are dense", "a dense tensor; polyad.zeros(size).index_put(indices, values) makes one of parts"
 )
 
 ABSENT: dict[str, Absence] = {
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
-    "cuda.Event": _STREAMS,
-    "cuda.Stream": _STREAMS,
-    "cuda.stream": _STREAMS,
     **dict.fromkeys(
         (
             "sparse_bsc_tensor",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .. import accelerator
+from .. import accelerator, streams
 from ..backend import registry
 from ..compatibility.absent import stand_in
 from ..device import Device
@@ -22,9 +22,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-Event = stand_in("cuda.Event")
-Stream = stand_in("cuda.Stream")
-stream = stand_in("cuda.stream")
 get_device_properties = stand_in("cuda.get_device_properties")
 
 
@@ -147,3 +144,107 @@ def memory_reserved(device: Any = None) -> int:
     True
     """
     return accelerator.memory_reserved(_device(device)) if is_available() else 0
+
+
+# ------------------------------------------------------------------------------------------------------------- streams
+
+
+class Stream(streams.Stream):
+    """A queue of work on a cuda device (an index, a device, or the current one), as `polyad.Stream`.
+
+    Raises RuntimeError if there is no such device.
+
+    >>> import polyad
+    >>> stream = polyad.cuda.Stream() if polyad.cuda.is_available() else None
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0) -> None:
+        super().__init__(_device(device), priority=priority)
+
+    @property
+    def cuda_stream(self) -> int:
+        """The driver's handle of the stream."""
+        return self.native_handle
+
+
+class ExternalStream(Stream):
+    """The stream that another library created: *stream_ptr* is the driver's handle. Keep it alive meanwhile.
+
+    Raises RuntimeError if there is no such device, NotImplementedError if its backend takes no such streams.
+    """
+
+    def __init__(self, stream_ptr: int, device: Any = None) -> None:
+        found = _device(device)
+        self.__dict__.update(Stream._of(found, streams.streams_of(found).external(stream_ptr)).__dict__)
+
+
+class Event(streams.Event):
+    """A point in a stream of the current cuda device, as `polyad.Event`. *external* has no effect.
+
+    Raises RuntimeError if there is no such device.
+
+    >>> import polyad
+    >>> event = polyad.cuda.Event(enable_timing=True) if polyad.cuda.is_available() else None
+    """
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> None:
+        super().__init__(_device(None), enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+
+    def record(self, stream: streams.Stream | None = None) -> None:
+        """Put the event at the present end of *stream*, the current one if None; it is then of the stream's device."""
+        if self._recorded is None:
+            self.device = (current_stream() if stream is None else streams.checked(stream, "record")).device
+        super().record(stream)
+
+
+class StreamContext:
+    """What `stream` returns: inside of the block, this thread's work goes to the stream; None changes nothing."""
+
+    def __init__(self, stream: streams.Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.stream.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        if self.stream is not None:
+            self.stream.__exit__(*exception)
+
+
+def stream(stream: streams.Stream | None) -> StreamContext:
+    """A context in which this thread's work goes to *stream*; None changes nothing.
+
+    >>> import polyad
+    >>> with polyad.cuda.stream(None):
+    ...     x = polyad.zeros(1)
+    """
+    return StreamContext(stream)
+
+
+def set_stream(stream: streams.Stream | None) -> None:
+    """Let what this thread asks of the stream's device go to *stream*; None changes nothing.
+
+    >>> import polyad
+    >>> polyad.cuda.set_stream(None)
+    """
+    if stream is not None:
+        streams.set_stream(stream)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that this thread's work on *device* (an index, a device, or the current one) goes to.
+
+    Raises RuntimeError if there is no such device.
+    """
+    return streams.current_stream(_device(device), Stream)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that every thread begins with on *device* (an index, a device, or the current one).
+
+    Raises RuntimeError if there is no such device.
+    """
+    return Stream._of(_device(device), None)

@@ -2,6 +2,7 @@
 
 capture.py     the mode that records
 graph.py       the graph: values, nodes, replay
+compiling.py   graphs that a backend compiles as a whole
 listing.py     how a graph prints
 structure.py   tensors inside of nested lists, tuples and dicts
 """

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..dispatch.effects import Effect
     from ..dispatch.op import Op
     from ..dtypes import DType
+    from .compiling import Compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,13 @@ class Graph:
     arguments: tuple[tuple[Any, ...], dict[str, Any]]
     outputs: Any
     _shown: dict[int, str] = field(default_factory=dict, repr=False)
+    _compiled: Compiled | None = field(default=None, repr=False)
+    _asked: bool = field(default=False, repr=False)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the device has compiled the graph as a whole; it is asked at the first replay."""
+        return self._compiled is not None
 
     @property
     def inputs(self) -> list[Value]:
@@ -130,6 +138,8 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replay with other inputs; returns what the function would, in the same nesting.
 
+        A graph that the device has compiled as a whole runs so where no gradient is recorded and no mode is active.
+
         Raises, before anything runs, RuntimeError for a tensor of another shape, dtype or device than the example's,
         TypeError for a missing, superfluous or wrongly nested argument, ValueError for another value of an argument
         that is no tensor.
@@ -139,6 +149,14 @@ class Graph:
             if constant.fixed:
                 _check(self.name, f"constant {constant.value.name}", constant.value, constant.tensor)
             found[constant.value.number] = constant.tensor
+        compiled = self._compiled
+        if compiled is None and not self._asked:
+            from .compiling import compile_graph
+
+            compiled, self._asked = compile_graph(self), True
+            self._compiled = compiled
+        if compiled is not None and compiled.fits(found):
+            return _filled(self.outputs, compiled(found))
         ambient = state.grad_enabled
         try:
             for node in self.nodes:

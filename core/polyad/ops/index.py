@@ -803,7 +803,7 @@ clone contiguous copy_ fill_ zero_
 __array_namespace__ __dlpack__ __dlpack_device__ to_device
 """,
     "memory.placement": """
-cuda get_device is_cpu is_cuda is_meta is_pinned pin_memory
+cuda get_device is_cpu is_cuda is_meta is_pinned pin_memory record_stream
 """,
     "memory.storage": """
 as_subclass resize_ resize_as_ set_

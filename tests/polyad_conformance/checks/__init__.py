@@ -14,6 +14,7 @@
     errors.py      refused calls: type, message, inputs unchanged
     storage.py     tier 0: memory, copies, casts, fill, strided windows
     ordering.py    tier 0: work that has not finished, memory that was given up, threads
+    streams.py     tier 0: streams, events, pinned memory
     accounts.py    tier 0: what is declared, the allocator's account, memory that is not there
     guards.py      memory beside a call's results
     devices.py     mixed devices

@@ -24,18 +24,18 @@ SIZE = 1 << 14
 TURNS = 16
 
 
-def _filled(number: int) -> np.ndarray:
+def filled(number: int) -> np.ndarray:
     return np.full(SIZE, number, np.float32)
 
 
-def _assert_all(host: Any, number: float, what: str) -> None:
+def assert_all(host: Any, number: float, what: str) -> None:
     wrong = np.asarray(host) != number
     assert not wrong.any(), (
         f"{what}: {int(wrong.sum())} of {wrong.size} elements are not {number}, but {host[wrong][0]}"
     )
 
 
-def _busy(target: Target) -> Any:
+def busy(target: Target) -> Any:
     """Give the device something to do that takes a while; the result is ones, and must be kept until then."""
     work = polyad.ones(200, 200, device=target.device)
     with target.watching():
@@ -46,26 +46,26 @@ def _busy(target: Target) -> Any:
 
 def check_synchronize(target: Target) -> None:
     """Synchronising waits and changes nothing; reading without it gives finished results."""
-    work = _busy(target)
+    work = busy(target)
     target.backend.synchronize(target.full_device)
     first = np.array(target.backend.to_host(work._array))
     assert np.allclose(first, 1.0, atol=1e-3), "values read after synchronize are not the computed ones"
-    work = _busy(target)
+    work = busy(target)
     assert np.allclose(target.backend.to_host(work._array), 1.0, atol=1e-3), "values read without synchronize are stale"
 
 
 def check_order(target: Target) -> None:
     """A copy sees what was written before it and nothing that was written after it."""
     backend, device = target.backend, target.full_device
-    busy = _busy(target)
-    source = backend.from_host(_filled(-1), float32, device)
+    work = busy(target)
+    source = backend.from_host(filled(-1), float32, device)
     copies = []
     for turn in range(TURNS):
         backend.fill(source, turn)
         copies.append(backend.empty((SIZE,), float32, device))
         backend.copy(copies[-1], source)
     for turn, copied in enumerate(copies):
-        _assert_all(backend.to_host(copied), turn, f"copy {turn} of memory that was written again at once")
+        assert_all(backend.to_host(copied), turn, f"copy {turn} of memory that was written again at once")
     tensor = polyad.zeros(SIZE, dtype=float32, device=target.device)
     sums = []
     with target.watching():
@@ -73,29 +73,29 @@ def check_order(target: Target) -> None:
             sums.append(tensor + 0)
             tensor.add_(1)
     for turn, one in enumerate(sums):
-        _assert_all(to_host(one), turn, f"result {turn} of an op whose input was written in place at once")
-    del busy
+        assert_all(to_host(one), turn, f"result {turn} of an op whose input was written in place at once")
+    del work
 
 
 def check_freed_memory(target: Target) -> None:
     """Memory that was given up while work that reads it was waiting is not written before that work is done."""
     backend, device = target.backend, target.full_device
-    busy = _busy(target)
+    work = busy(target)
     copies = []
     for turn in range(TURNS):
-        source = backend.from_host(_filled(turn), float32, device)
+        source = backend.from_host(filled(turn), float32, device)
         copies.append(backend.empty((SIZE,), float32, device))
         backend.copy(copies[-1], source)
         del source
         backend.fill(backend.empty((SIZE,), float32, device), -1)  # may get the source's memory
     for turn, copied in enumerate(copies):
-        _assert_all(backend.to_host(copied), turn, f"copy {turn} of memory that was given up at once")
+        assert_all(backend.to_host(copied), turn, f"copy {turn} of memory that was given up at once")
     tensor = polyad.zeros(SIZE, dtype=float32, device=target.device)
     with target.watching():
         for _ in range(TURNS):
             tensor = (tensor + 1) * 2 - tensor  # x + 2, and two results that nobody keeps
-    _assert_all(to_host(tensor), 2 * TURNS, "a chain of ops whose inner results are given up at once")
-    del busy
+    assert_all(to_host(tensor), 2 * TURNS, "a chain of ops whose inner results are given up at once")
+    del work
 
 
 def check_host_memory(target: Target) -> None:
@@ -106,22 +106,22 @@ def check_host_memory(target: Target) -> None:
     backend, device = target.backend, target.full_device
     if "shared_host_memory" in backend.capabilities(device).features:
         raise UnsupportedByDeclaration(f"{device} declares that the host reads and writes its memory in place")
-    array = backend.from_host(_filled(1), float32, device)
+    array = backend.from_host(filled(1), float32, device)
     read = backend.to_host(array)
     backend.fill(array, 2)
     backend.synchronize(device)
-    _assert_all(read, 1, "values that were read, after the device wrote its memory again")
+    assert_all(read, 1, "values that were read, after the device wrote its memory again")
     read = backend.to_host(array)
     if read.flags.writeable:
         read.fill(3)
-        _assert_all(backend.to_host(array), 2, "device memory, after the host wrote into values that it had read")
+        assert_all(backend.to_host(array), 2, "device memory, after the host wrote into values that it had read")
     for _ in range(5):  # on a busy machine the device may be done before the host gets to write
-        host = _filled(4)
-        busy = _busy(target)
+        host = filled(4)
+        work = busy(target)
         array = backend.from_host(host, float32, device)
         host.fill(5)
-        _assert_all(backend.to_host(array), 4, "from_host of an array that the host wrote again at once")
-        del busy
+        assert_all(backend.to_host(array), 4, "from_host of an array that the host wrote again at once")
+        del work
 
 
 def check_threads(target: Target) -> None:
@@ -129,12 +129,12 @@ def check_threads(target: Target) -> None:
     another may read.
     """
     failures: list[str] = []
-    busy = _busy(target)
+    waiting = busy(target)
 
     def work(number: int) -> None:
         try:
             with fallback.using_policy("allow"):  # the policy is each thread's own
-                if not np.allclose(target.backend.to_host(busy._array), 1.0, atol=1e-3):
+                if not np.allclose(target.backend.to_host(waiting._array), 1.0, atol=1e-3):
                     failures.append(f"thread {number}: what another thread computes is read before it is finished")
                 for turn in range(30):
                     tensor = polyad.full((257,), number, device=target.device, dtype=float32)
@@ -172,7 +172,7 @@ def check_writes_by_threads(target: Target) -> None:
                 base[number].add_(1)
 
     _run(add, 2)
-    _assert_all(to_host(base), TURNS, "rows that two threads added to in place")
+    assert_all(to_host(base), TURNS, "rows that two threads added to in place")
 
 
 def _write_at_once(

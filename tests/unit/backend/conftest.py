@@ -89,4 +89,4 @@ def fake() -> Iterator[Any]:
     with backends.register("fake", backend):
         yield backend
         for device in backend.devices:
-            device.queue.stop("the test is over")
+            device.stop("the test is over")

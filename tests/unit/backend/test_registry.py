@@ -258,6 +258,27 @@ def test_a_later_minor_keeps_its_older_backends(install, monkeypatch: pytest.Mon
     assert polyad.ones(1, device="abacus").tolist() == [1.0]
 
 
+@pytest.mark.parametrize("minor", range(API_VERSION[1] + 1))
+def test_what_came_with_later_minors_has_a_default_for_an_older_backend(minor: int, make_toy) -> None:
+    backend = make_toy()
+    backend.info = BackendInfo("toy", (API_VERSION[0], minor))
+    with backends.register("toy", backend), backends.fallback("allow"):
+        x = polyad.ones(3, device="cpu").pin_memory("toy").to("toy", non_blocking=True)
+        start, end = (polyad.Event("toy", enable_timing=True) for _ in range(2))
+        start.record()
+        with polyad.Stream("toy:1"), polyad.Stream("toy") as stream:
+            y = x + 1
+            y.record_stream(stream)
+        end.record(stream)
+        assert stream == polyad.accelerator.current_stream("toy")
+        assert start.elapsed_time(end) >= 0
+        graph = polyad.jit.capture(lambda x: x * 2, y)
+        assert graph(y).to("cpu", non_blocking=True).tolist() == [4.0] * 3
+        assert backend.runtime(x.device) is None
+        assert polyad.accelerator.memory_allocated("toy") == 24
+        polyad.accelerator.empty_cache()
+
+
 def test_features_of_a_newer_interface_are_a_version_mismatch(install) -> None:
     newer = good((API_VERSION[0], API_VERSION[1] + 1)).replace(
         "Capabilities(", "Capabilities(features=frozenset(['x']), "

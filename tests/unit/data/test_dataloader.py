@@ -187,9 +187,10 @@ def test_shuffling_nothing_is_refused():
         DataLoader(Squares(0), shuffle=True)
 
 
-def test_pin_memory_is_said_to_have_no_effect():
+def test_pin_memory_is_said_to_have_no_effect_where_nothing_pins():
     with pytest.warns(UserWarning, match="pin_memory=True has no effect"):
-        DataLoader(Squares(), pin_memory=True)
+        loader = DataLoader(Squares(), pin_memory=True, pin_memory_device="cpu")
+    assert list(loader) == list(DataLoader(Squares()))
 
 
 @pytest.mark.parametrize("name", ["batch_size", "sampler", "batch_sampler", "drop_last", "dataset"])

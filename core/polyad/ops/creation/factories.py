@@ -7,7 +7,8 @@ import numbers
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...backend import registry
+from ...backend import TensorType, registry
+from ...backend.accelerators import pinning
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.op import composite, function, method, primitive
 from ...dispatch.promotion import keyed_dtype
@@ -15,7 +16,7 @@ from ...dispatch.structure import creation
 from ...dispatch.views import layout_of
 from ...dispatch.wrapped import Wrapped
 from ...dtypes import INTEGER, DType, dtype_of_number, get_default_dtype, int64
-from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, wrong_type
+from ...errors import ArgumentError, ArgumentTypeError, DeviceError, OptionError, ShapeError, wrong_type
 from ...layout import Shape, Strides, check_sizes, contiguous_strides, normalize_shape
 from ...memory_formats import (
     MemoryFormat,
@@ -177,19 +178,45 @@ def empty(
         raise ShapeError("empty: there is nothing whose memory format to preserve", fix="use contiguous_format")
     strides = format_strides(shape, memory_format, "empty")
     return _set_requires_grad(
-        _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device)), requires_grad
+        _allocate(shape, strides, dtype or get_default_dtype(), registry.resolve_device(device), pin_memory),
+        requires_grad,
     )
 
 
-def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
+def _allocate(shape: Shape, strides: Strides, dtype: DType, device: Device, pinned: Any = False) -> Tensor:
     if state.modes:
-        return EMPTY.through_modes(shape, strides, dtype, device)  # type: ignore[no-any-return]
-    return _allocated(shape, strides, dtype, device)
+        return EMPTY.through_modes(shape, strides, dtype, device, pinned)  # type: ignore[no-any-return]
+    return _allocated(shape, strides, dtype, device, pinned)
 
 
-def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device) -> Tensor:
+def _allocated(shape: Shape, strides: Strides, dtype: DType, device: Device, pinned: Any = False) -> Tensor:
+    """Memory that is not set; *pinned* (a device, True for the current accelerator) where its backend does that."""
     type_ = registry.tensor_type(dtype, device, not shape)
-    return Tensor._of(strided_array(type_, shape, strides), type_)
+    return Tensor._of(
+        _pinned(type_, shape, strides, None if pinned is True else pinned)
+        if pinned
+        else strided_array(type_, shape, strides),
+        type_,
+    )
+
+
+def _pinned(type_: TensorType, shape: Shape, strides: Strides, by: Any) -> Any:
+    if type_.device.type != "cpu":
+        raise DeviceError(
+            f"pin_memory=True: only memory of the cpu is pinned, and the tensor is to be on {type_.device}",
+            fix="leave it out",
+        )
+    pins = pinning(by)
+    if pins is None:
+        return strided_array(type_, shape, strides)
+    host = type_.backend
+    memory = host.adopt(pins.pinned(max(reach(shape, strides), 1), type_.dtype), type_.dtype, type_.device)
+    return host.as_strided(host.root(memory), type_.dtype, shape, strides, 0)
+
+
+def pinned_like(input: Tensor, by: Any) -> Tensor:
+    """Memory pinned by a device (None: the current accelerator), not set, in which *input* finds room as it lies."""
+    return _allocate(*_place_like("pin_memory", input, None, None, None, preserve_format), by or True)
 
 
 EMPTY = declare(Effect("empty", _allocate, _allocated, result=Result.FRESH))
@@ -554,7 +581,7 @@ def empty_strided(
         raise ShapeError(
             f"empty_strided: stride {strides} does not fit size {shape}", fix="give a stride of 0 or more for each size"
         )
-    memory = empty((reach(shape, strides),), dtype=dtype, device=device)
+    memory = empty((reach(shape, strides),), dtype=dtype, device=device, pin_memory=pin_memory)
     return _set_requires_grad(as_strided(memory, shape, strides).detach(), requires_grad)
 
 
@@ -589,7 +616,7 @@ def empty_permuted(
     strides, step = [0] * len(shape), 1
     for dim in reversed(order):
         strides[dim], step = step, step * max(shape[dim], 1)
-    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+    return empty_strided(shape, strides, dtype=dtype, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 # ---------------------------------------------------------------------------------------------------- new_zeros, ...

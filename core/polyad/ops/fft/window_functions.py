@@ -27,10 +27,10 @@ def _window(
     window_length: int,
     periodic: bool,
     formula: Callable[[Tensor, int], Tensor],
-    options: tuple[DType | None, Any, Any, bool],
+    options: tuple[DType | None, Any, Any, bool, bool],
 ) -> Tensor:
     """The window whose points are ``formula(0, 1, ..., last)``, last being the place of the end."""
-    given, layout, device, requires_grad = options
+    given, layout, device, pin_memory, requires_grad = options
     check_layout(layout, op)
     (length,) = normalize_shape((window_length,), op)
     if length < 0:
@@ -44,6 +44,8 @@ def _window(
     else:
         wide = float32 if dtype.itemsize == 2 else dtype
         window = formula(_arange(0, 1, length, wide, where), length if periodic else length - 1).to(dtype)
+    if pin_memory:
+        window = window.pin_memory()
     return window.requires_grad_() if requires_grad else window
 
 
@@ -80,7 +82,7 @@ def hann_window(
     >>> polyad.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    options = (dtype, layout, device, requires_grad)
+    options = (dtype, layout, device, pin_memory, requires_grad)
     return _window("hann_window", window_length, periodic, _cosines(0.5, 0.5), options)
 
 
@@ -105,7 +107,7 @@ def hamming_window(
     >>> polyad.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
-    options = (dtype, layout, device, requires_grad)
+    options = (dtype, layout, device, pin_memory, requires_grad)
     return _window("hamming_window", window_length, periodic, _cosines(alpha, beta), options)
 
 
@@ -128,7 +130,7 @@ def blackman_window(
     >>> polyad.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
-    options = (dtype, layout, device, requires_grad)
+    options = (dtype, layout, device, pin_memory, requires_grad)
     return _window("blackman_window", window_length, periodic, _cosines(0.42, 0.5, 0.08), options)
 
 
@@ -151,7 +153,7 @@ def bartlett_window(
     >>> polyad.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    options = (dtype, layout, device, requires_grad)
+    options = (dtype, layout, device, pin_memory, requires_grad)
 
     def formula(place: Tensor, last: int) -> Tensor:
         return (place * (2 / last)).sub_(1).abs_().mul_(-1).add_(1)
@@ -179,7 +181,7 @@ def kaiser_window(
     >>> polyad.kaiser_window(5, periodic=False, beta=8.0)
     tensor([0.0023, 0.3690, 1.0000, 0.3690, 0.0023])
     """
-    options = (dtype, layout, device, requires_grad)
+    options = (dtype, layout, device, pin_memory, requires_grad)
 
     def formula(place: Tensor, last: int) -> Tensor:
         ratio = place * (2 / last) - 1

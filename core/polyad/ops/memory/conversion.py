@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
-from ...backend import registry
+from ...backend import TensorType, registry
 from ...device import Device
 from ...dispatch.effects import Effect, Result, declare
 from ...dispatch.forward import symmetric
@@ -58,13 +58,16 @@ def to(
     """The tensor in another dtype or on another device: ``to(dtype)``, ``to(device)``, ``to(device, dtype)``,
     ``to(other)``; in another order in memory with *memory_format*.
 
-    Itself when nothing changes, unless *copy*. Raises TypeError for arguments that are none of these.
+    Itself when nothing changes, unless *copy*. With *non_blocking* a copy from pinned memory (`Tensor.pin_memory`) to a
+    device, or from a device to the cpu, may go on after the call: wait for the stream before you change the one or read
+    the other. Raises TypeError for arguments that are none of these.
 
     >>> import polyad
     >>> polyad.tensor([1, 2]).to(polyad.float64)
     tensor([1., 2.], dtype=polyad.float64)
     """
     check_tensor(input, "to", "input")
+    flags = 0
     for arg in map(of_python, args if other is None else (*args, other)):
         if isinstance(arg, DType):
             dtype = arg
@@ -73,7 +76,11 @@ def to(
         elif isinstance(arg, (str, Device)):
             device = arg
         elif isinstance(arg, bool):
-            copy = copy or (arg and arg is args[-1] and len(args) > 2)
+            flags += 1
+            if flags == 1:
+                non_blocking = arg
+            else:
+                copy = arg
         elif arg is not None:
             raise ArgumentTypeError(
                 f"to: {safe_repr(arg)} is neither a dtype, a device nor a tensor",
@@ -86,7 +93,7 @@ def to(
     if device is not None:
         target = registry.resolve_device(device)
         if target != result._type.device:
-            result = to_device(result, target)
+            result = to_device(result, target, bool(non_blocking))
     memory_format = check_format(memory_format, "to")
     lies = memory_format is preserve_format or _lies_as(result, memory_format)
     if lies and not (copy and result is input):
@@ -109,36 +116,49 @@ def _lies_as(input: Tensor, memory_format: MemoryFormat) -> bool:
     return False
 
 
-def to_device(input: Tensor, device: Device) -> Tensor:
-    """A copy of *input* on *device*, by way of the host; its gradient travels back."""
+def to_device(input: Tensor, device: Device, non_blocking: bool = False) -> Tensor:
+    """A copy of *input* on *device*, by way of the host; its gradient travels back.
+
+    Where a mode looks on, the copy is done when this returns, *non_blocking* or not.
+    """
     if state.modes:
         return TO_DEVICE.through_modes(input, device)  # type: ignore[no-any-return]
-    return _to_device(input, device)
+    return _to_device(input, device, non_blocking)
 
 
-def _to_device(input: Tensor, device: Device) -> Tensor:
+def _to_device(input: Tensor, device: Device, non_blocking: bool = False) -> Tensor:
     source_type = input._type
     result_type = registry.tensor_type(source_type.dtype, device, source_type.zero_dim)
-    backend = result_type.backend
-    if not backend.holds_data:
-        array = strided_array(
-            result_type, input._array.shape, copy_strides(*layout_of(input)[:2], preserve_format, "to")
-        )
-        return _recorded(input, Tensor._of(array, result_type))
-    shown = "shared_host_memory" in source_type.backend.capabilities(source_type.device).features
-    bring = backend.from_host if shown else backend.adopt
+    if not result_type.backend.holds_data:
+        strides = copy_strides(*layout_of(input)[:2], preserve_format, "to")
+        return _recorded(input, Tensor._of(strided_array(result_type, input._array.shape, strides), result_type))
     try:
-        values = source_type.backend.to_host(input._array)
+        array = _brought(input._array, source_type, result_type, non_blocking)
     except NoData as error:
         error.fix = "make the memory with to_empty(device=...) or empty_like, then load or initialise what it holds"
         raise error.told_by("to", {"input": input}) from None
-    return _recorded(input, Tensor._of(bring(values, source_type.dtype, device), result_type))
+    return _recorded(input, Tensor._of(array, result_type))
 
 
 def _recorded(input: Tensor, out: Tensor) -> Tensor:
     if input._node is not None and state.grad_enabled:
         record_copy(input, out)
     return out
+
+
+def _brought(array: Any, source_type: TensorType, result_type: TensorType, non_blocking: bool) -> Any:
+    """The array on the device of *result_type*."""
+    source, target, dtype, device = source_type.backend, result_type.backend, source_type.dtype, result_type.device
+    has = source.capabilities(source_type.device).features
+    takes = target.capabilities(device).features if non_blocking else frozenset()
+    if "pinned_memory" in has and "shared_host_memory" in takes:
+        return target.adopt(source.to_host_later(array), dtype, device)
+    data = source.to_host(array)
+    if "shared_host_memory" not in has:
+        return target.adopt(data, dtype, device)
+    if "pinned_memory" in takes and target.is_pinned(data):
+        return target.from_host_later(data, dtype, device)
+    return target.from_host(data, dtype, device)
 
 
 TO_DEVICE = declare(Effect("to_device", to_device, _to_device, reads=(0,), result=Result.COPY))
@@ -218,7 +238,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
                 f"type: {safe_repr(dtype)} is no type's name", fix="pass a dtype such as polyad.float64"
             )
         dtype = found[0]
-    return to(self, getattr(dtype, "dtype", dtype))
+    return to(self, getattr(dtype, "dtype", dtype), non_blocking=non_blocking)
 
 
 _TYPE_NAMES = {

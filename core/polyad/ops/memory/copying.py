@@ -122,14 +122,15 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     """Write *src* into this tensor: it broadcasts, and is converted to this tensor's dtype and device;
     gradients flow to it.
 
-    Raises RuntimeError if its shape does not broadcast to this tensor's.
+    With *non_blocking* a *src* in pinned memory (`Tensor.pin_memory`) may be read after the call: wait for the stream
+    before you change it. Raises RuntimeError if its shape does not broadcast to this tensor's.
     """
     if state.modes:
         return COPY.through_modes(self, src)  # type: ignore[no-any-return]
-    return _copy_into(self, src)
+    return _copy_into(self, src, non_blocking)
 
 
-def _copy_into(self: Tensor, src: Any) -> Tensor:
+def _copy_into(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     check_writable("copy_", self)
     if isinstance(src, numbers.Complex):
         from ..creation.factories import tensor
@@ -137,7 +138,9 @@ def _copy_into(self: Tensor, src: Any) -> Tensor:
         src = tensor(src, device=self._type.device)
     check_tensor(src, "copy_", "src")
     if src._type.device != self._type.device:
-        src = to_device(src, self._type.device)
+        # Into the host's memory the values are written here, so that they have to have arrived.
+        later = non_blocking and "shared_host_memory" not in self._type.backend.capabilities(self._type.device).features
+        src = to_device(src, self._type.device, later)
     storage = self._storage
     # A single element is read before anything is written.
     if (

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backend import registry
+from ...backend import Backend, registry
+from ...backend.accelerators import pinning
 from ...device import Device
 from ...dispatch.op import function, method, prop
 from ...errors import DeviceError
 from ...memory_formats import MemoryFormat, preserve_format
+from ...streams import Stream, keep_for
 from ...tensor import Tensor, check_tensor
 
 
@@ -34,7 +36,7 @@ def cuda(
     found = registry.resolve_device("cuda" if device is None else device)
     if found.type != "cuda":
         raise DeviceError(f"cuda: {found} is no cuda device", fix='pass an index, "cuda:0" or None')
-    result: Tensor = self.to(found, memory_format=memory_format)
+    result: Tensor = self.to(found, non_blocking=non_blocking, memory_format=memory_format)
     return result
 
 
@@ -52,30 +54,55 @@ def get_device(input: Tensor) -> int:
 
 @method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """The tensor where transfers to an accelerator start from: itself, since no backend asks for page-locked memory.
+    """A copy in page-locked memory, from which the accelerator (or *device*) copies while the program goes on.
 
-    Raises RuntimeError for a tensor that is not on the cpu.
+    Itself if it lies there already, or if there is no accelerator that pins memory. Raises RuntimeError for a tensor
+    that is not on the cpu.
 
     >>> import polyad
-    >>> x = polyad.zeros(1, device="cpu")
-    >>> x.pin_memory() is x
-    True
+    >>> x = polyad.zeros(1, device="cpu").pin_memory()
+    >>> y = x.to(polyad.accelerator.current_accelerator() or "cpu", non_blocking=True)
     """
+    from ..creation.factories import pinned_like
+
     if check_tensor(self, "pin_memory", "self").device.type != "cpu":
         raise DeviceError("pin_memory: only memory of the cpu is pinned", operands={"self": self}, fix="leave it out")
-    return self
+    backend = pinning(device)
+    if backend is None or _lies_in(backend, self):
+        return self
+    return pinned_like(self, device).copy_(self)
 
 
 @method()
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the tensor lies in page-locked memory: False.
+    """Whether the tensor lies in memory that the accelerator (or *device*) has pinned.
 
     >>> import polyad
     >>> polyad.zeros(1).is_pinned()
     False
     """
     check_tensor(self, "is_pinned", "self")
-    return False
+    backend = pinning(device) if self._type.device.type == "cpu" else None
+    return backend is not None and _lies_in(backend, self)
+
+
+def _lies_in(backend: Backend, tensor: Tensor) -> bool:
+    return backend.is_pinned(tensor._type.backend.to_host(tensor._array))
+
+
+@method()
+def record_stream(self: Tensor, s: Stream) -> None:
+    """Say that stream *s* uses the tensor: its memory is not given out again before what *s* has then is done.
+
+    Wanted where a tensor of one stream is used in another and freed. Raises RuntimeError for a stream of another
+    device.
+
+    >>> import polyad
+    >>> x = polyad.zeros(1, device="cpu")
+    >>> x.record_stream(polyad.Stream("cpu"))
+    """
+    check_tensor(self, "record_stream", "self")
+    keep_for(self._array, self._type.device, s)
 
 
 @prop()

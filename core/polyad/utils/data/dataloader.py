@@ -10,10 +10,12 @@ reads it; all arguments are checked when the loader is created, not when the fir
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from polyad import errors
+from polyad.backend.accelerators import pinning
+from polyad.tensor import Tensor
 from polyad.utils.data.collate import default_collate, default_convert
 from polyad.utils.data.dataset import Dataset, IterableDataset
 from polyad.utils.data.loading import Epoch, FromWorkers, InProcess, checked_state
@@ -43,7 +45,9 @@ class DataLoader(Generic[T]):
         batch_sampler: lists of indices; instead of batch_size, shuffle, sampler and drop_last.
         num_workers: how many processes read samples ahead; with 0 this process reads them when they are asked for.
         collate_fn: joins a list of samples; default_collate, or default_convert where there is no batching, if None.
-        pin_memory: has no effect: no backend has memory to pin.
+        pin_memory: put the tensors of a batch into memory from which the accelerator (or pin_memory_device) copies
+            while the program goes on; see `Tensor.pin_memory`. An object of another class is asked for its
+            ``pin_memory`` method.
         drop_last: leave out a last batch that is smaller.
         timeout: seconds to wait for the next batch of workers; 0 waits for ever.
         worker_init_fn: called in each worker with its number, before it reads.
@@ -95,8 +99,12 @@ class DataLoader(Generic[T]):
         _check_workers(num_workers, timeout, multiprocessing_context, prefetch_factor, persistent_workers)
         if worker_init_fn is not None and not callable(worker_init_fn):
             raise errors.wrong_type("DataLoader", "worker_init_fn", worker_init_fn, "a function of a worker's number")
-        if pin_memory:
-            warnings.warn("DataLoader: pin_memory=True has no effect, batches stay in ordinary memory", stacklevel=2)
+        if pin_memory and pinning(pin_memory_device or None) is None:
+            warnings.warn(
+                "DataLoader: pin_memory=True has no effect, no accelerator here pins memory: batches stay in ordinary "
+                "memory",
+                stacklevel=2,
+            )
         if collate_fn is not None and not callable(collate_fn):
             raise errors.ArgumentTypeError(
                 f"DataLoader: collate_fn is {errors.describe(collate_fn)}, which cannot be called",
@@ -153,14 +161,19 @@ class DataLoader(Generic[T]):
     def __iter__(self) -> Iterator[Any]:
         resumed, self._resumed = self._resumed, None
         self._epoch = Epoch(self, resumed)
-        if self.num_workers == 0:
-            return InProcess(self, self._epoch)
-        if self._pool is None or self._pool.closed or not self.persistent_workers:
-            pool = Pool(self._job(), checked_context(self.multiprocessing_context))
-            self._pool = pool if self.persistent_workers else None
-        else:
-            pool = self._pool
-        return FromWorkers(self, self._epoch, pool)
+        loop = (
+            InProcess(self, self._epoch) if self.num_workers == 0 else FromWorkers(self, self._epoch, self._workers())
+        )
+        if not self.pin_memory:
+            return loop
+        return (pinned(batch, self.pin_memory_device or None) for batch in loop)
+
+    def _workers(self) -> Pool:
+        if self._pool is not None and not self._pool.closed and self.persistent_workers:
+            return self._pool
+        pool = Pool(self._job(), checked_context(self.multiprocessing_context))
+        self._pool = pool if self.persistent_workers else None
+        return pool
 
     def _job(self) -> Job:
         batching = self.batch_size is not None or self.batch_sampler is not None
@@ -207,6 +220,30 @@ class DataLoader(Generic[T]):
                 return samples
             return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+
+
+def pinned(batch: Any, device: Any = None) -> Any:
+    """A batch with its tensors in pinned memory: in mappings, named tuples, tuples and lists at any depth."""
+    if isinstance(batch, (str, bytes)):
+        return batch
+    if hasattr(batch, "pin_memory"):
+        return batch.pin_memory(device) if isinstance(batch, Tensor) else batch.pin_memory()
+    if isinstance(batch, Mapping):
+        items = {key: pinned(value, device) for key, value in batch.items()}
+        try:
+            return type(batch)(items)  # type: ignore[call-arg]
+        except TypeError:  # a mapping of a class that is not made from a dict
+            return items
+    if isinstance(batch, tuple):
+        parts = [pinned(part, device) for part in batch]
+        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
+    if isinstance(batch, Sequence):
+        parts = [pinned(part, device) for part in batch]
+        try:
+            return type(batch)(parts)  # type: ignore[call-arg]
+        except TypeError:  # such as a range
+            return parts
+    return batch
 
 
 def _exclusive(name: str, other: str) -> errors.ArgumentError:

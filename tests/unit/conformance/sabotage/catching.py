@@ -16,6 +16,7 @@ from polyad_conformance.checks import (
     promotion,
     rounding,
     storage,
+    streams,
     training,
 )
 from polyad_conformance.samples import families
@@ -27,6 +28,7 @@ DEVICE_CHECKS = {
     check.__name__: check
     for check in (
         *ordering.DEVICE_CHECKS,
+        *streams.DEVICE_CHECKS,
         *accounts.DEVICE_CHECKS,
         devices.check_mixed_devices,
         devices.check_transfer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import numpy as np
 from polyad_fake.backend import FakeBackend
 from polyad_fake.device import FakeDevice
 from polyad_fake.memory import Blocks
+from polyad_fake.pinning import Download, Pinned
 from polyad_fake.queue import Queue
+from polyad_fake.streams import FakeStreams
 
 from polyad.interop.numpy import numpy_dtype
 
@@ -51,13 +54,13 @@ def races_a_copy(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
 
     def copy(self: Any, target: Any, source: Any) -> None:
         with patch.context() as here:
-            here.setattr(FakeDevice, "submit", lambda self, work: late.append(work))
+            here.setattr(FakeDevice, "submit", lambda self, work, reads, writes: late.append(work))
             honest_copy(self, target, source)
 
-    def wait(self: Any) -> None:
+    def wait(self: Any, stream: Any = None) -> None:
         while late:
             self.queue.submit(late.pop(0))
-        honest_wait(self)
+        honest_wait(self, stream)
 
     patch.setattr(QueueingSaboteur, "copy", copy)
     patch.setattr(FakeDevice, "wait", wait)
@@ -69,9 +72,9 @@ def frees_memory_that_work_waits_for(backend: QueueingSaboteur, patch: pytest.Mo
     gone: set[int] = set()
     honest_release, honest_at = FakeDevice.release, Blocks.at
 
-    def release(self: Any, address: int) -> None:
+    def release(self: Any, address: int, stream: Any) -> None:
         gone.add(address)
-        honest_release(self, address)
+        honest_release(self, address, stream)
 
     def at(self: Any, window: Any) -> Any:
         block = honest_at(self, window)
@@ -102,10 +105,8 @@ def drops_errors_of_the_queue(backend: QueueingSaboteur, patch: pytest.MonkeyPat
     honest = Queue.wait
 
     def wait(self: Any) -> None:
-        try:
+        with contextlib.suppress(Exception):
             honest(self)
-        except Exception:
-            self.forget_failures()
 
     patch.setattr(Queue, "wait", wait)
 
@@ -115,3 +116,38 @@ def hides_that_it_works_later(backend: QueueingSaboteur, patch: pytest.MonkeyPat
     """Errors come with the next synchronisation, and the feature asynchronous is not declared."""
     capabilities = dataclasses.replace(backend.info.capabilities, features=frozenset())
     backend.info = dataclasses.replace(backend.info, capabilities=capabilities)
+
+
+@caught_by("check_streams", backend=QueueingSaboteur)
+def overtakes_events(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
+    """A stream that was told to wait for an event does not."""
+    patch.setattr(FakeStreams, "wait", lambda self, stream, event: None)
+
+
+@caught_by("check_several_streams", backend=QueueingSaboteur)
+def passes_by_events(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
+    """Who waits for an event on the host goes on at once."""
+    patch.setattr(FakeStreams, "wait_for", lambda self, event: None)
+
+
+@caught_by("check_events", backend=QueueingSaboteur)
+def measures_backwards(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
+    """The time between two events has the wrong sign."""
+    honest = FakeStreams.elapsed
+    patch.setattr(FakeStreams, "elapsed", lambda self, start, end: honest(self, end, start))
+
+
+@caught_by("check_pinned_memory", backend=QueueingSaboteur)
+def downloads_what_comes_later(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
+    """A copy into pinned memory reads the device's memory when the program waits, not in the order of the work."""
+
+    def arrive(self: Any, values: Any) -> None:
+        self._arrived = values
+
+    patch.setattr(Download, "arrive", arrive)
+
+
+@caught_by("check_pinned_memory", backend=QueueingSaboteur)
+def knows_no_view_of_pinned_memory(backend: QueueingSaboteur, patch: pytest.MonkeyPatch) -> None:
+    """Only the whole of what was pinned counts as pinned."""
+    patch.setattr(QueueingSaboteur, "is_pinned", lambda self, data: type(data.base) is Pinned)

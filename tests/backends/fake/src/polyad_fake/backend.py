@@ -16,10 +16,13 @@ from polyad.errors import DeviceError
 from polyad.interop.numpy import numpy_dtype
 from polyad.layout import contiguous_strides
 
+from . import pinning
 from .device import FakeDevice
 from .kernels import make_kernels
 from .memory import FakeArray, Memory
+from .order import ORDER
 from .plugin import info
+from .streams import FakeStreams
 
 GIB = 1 << 30
 
@@ -34,6 +37,7 @@ class FakeBackend(Backend):
     def __init__(self, devices: int = 2, memory: int = GIB) -> None:
         self.info = info()
         self.devices = [FakeDevice(f"fake:{index}", memory) for index in range(devices)]
+        self._streams = [FakeStreams(device) for device in self.devices]
         self._kernels: KernelTable | None = None
 
     @classmethod
@@ -64,15 +68,36 @@ class FakeBackend(Backend):
         made = self.empty(data.shape, dtype, device)
         window, blocks = made.window(), made.device.blocks
         staged = np.array(data, numpy_dtype(dtype), order="C")  # the user may change data before the queue gets there
-        made.device.submit(lambda: blocks.write(window, staged))
+        made.device.submit(lambda: blocks.write(window, staged), (), [window])
         return made
 
     def to_host(self, array: FakeArray) -> Any:
         device, window = array.device, array.window()
         values: list[np.ndarray] = []
-        device.submit(lambda: values.append(device.blocks.at(window).values(window).copy(order="C")))
+        device.submit(lambda: values.append(device.blocks.at(window).values(window).copy(order="C")), [window])
         device.wait()
         return values[0]
+
+    def pinned(self, count: int, dtype: DType) -> Any:
+        return pinning.allocate(count, dtype)
+
+    def is_pinned(self, data: Any) -> bool:
+        return pinning.is_pinned(data)
+
+    def from_host_later(self, data: Any, dtype: DType, device: Device) -> FakeArray:
+        made = self.empty(data.shape, dtype, device)
+        window, blocks = made.window(), made.device.blocks
+        transfer = pinning.Upload(data, made.device.name)
+        done = made.device.submit(lambda: blocks.write(window, transfer.taken), (), [window])
+        ORDER.when_known(*done, transfer.end)
+        return made
+
+    def to_host_later(self, array: FakeArray) -> Any:
+        device, window = array.device, array.window()
+        transfer = pinning.Download(array.shape, array.dtype)
+        done = device.submit(lambda: transfer.arrive(device.blocks.at(window).values(window)), [window])
+        ORDER.when_known(*done, transfer.end)
+        return transfer.data
 
     def copy(self, target: FakeArray, source: FakeArray) -> None:
         if source.device is not target.device:
@@ -93,13 +118,13 @@ class FakeBackend(Backend):
             registry.get("cpu").copy(block.values(into), values)
             np.copyto(block.marks(into), written.copy())
 
-        target.device.submit(work)
+        target.device.submit(work, [out_of], [into])
 
     def fill(self, target: FakeArray, value: bool | int | float | complex) -> None:
         blocks, window = target.device.blocks, target.window()
         staged = np.empty((), numpy_dtype(target.dtype))
         registry.get("cpu").fill(staged, value)  # a number that does not fit is refused here and now
-        target.device.submit(lambda: blocks.write(window, staged))
+        target.device.submit(lambda: blocks.write(window, staged), (), [window])
 
     def root(self, array: FakeArray) -> Memory:
         return array.memory
@@ -119,7 +144,10 @@ class FakeBackend(Backend):
         return array.memory.address + array.offset
 
     def synchronize(self, device: Device) -> None:
-        self.devices[device.index or 0].wait()
+        self.devices[device.index or 0].wait_for_all()
+
+    def streams(self, device: Device) -> FakeStreams:
+        return self._streams[device.index or 0]
 
     def memory_stats(self, device: Device) -> MemoryStats:
         return self.devices[device.index or 0].stats()

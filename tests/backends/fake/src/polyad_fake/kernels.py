@@ -95,7 +95,7 @@ class Launcher:
 
         if any(-1 in shape for shape in shapes):
             computed: list[np.ndarray] = []
-            device.submit(lambda: computed.extend(run()))
+            device.submit(lambda: computed.extend(run()), list(_windows(windows)))
             device.wait()
             shapes = [tuple(part.shape) for part in computed]
         results = [self.backend.make(shape, dtype, device) for shape, dtype in zip(shapes, dtypes, strict=True)]
@@ -111,7 +111,7 @@ class Launcher:
                     blocks.give_up(window)
                 raise
 
-        device.submit(work)
+        device.submit(work, list(_windows(windows)), into)
         return tuple(results) if op.outputs else results[0]
 
     def _shapes(self, operands: tuple[Any, ...], params: tuple[Any, ...]) -> list[tuple[int, ...]]:
@@ -140,6 +140,15 @@ def _to_windows(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and not isinstance(value, Window):
         return [_to_windows(item) for item in value]
     return value.window() if isinstance(value, FakeArray) else value
+
+
+def _windows(value: Any) -> Any:
+    """The windows in nested lists."""
+    if isinstance(value, Window):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _windows(item)
 
 
 def _to_values(blocks: Blocks, value: Any) -> Any:

@@ -1,7 +1,7 @@
 """What is in a device's memory, and the handles that a program holds.
 
-The two sides share nothing but numbers: a handle has an address, `Block` is what lies there. Only the queue's thread
-looks at blocks. Addresses are never used twice, so one that was freed is known as such for ever.
+The two sides share nothing but numbers: a handle has an address, `Block` is what lies there. Only the streams' threads
+look into blocks. Addresses are never used twice, so one that was freed is known as such for ever.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from polyad.interop.numpy import numpy_dtype
 
 if TYPE_CHECKING:
     from .device import FakeDevice
+    from .queue import Queue
 
 FRESH, FREED = 0xA5, 0xDE
 """What the bytes of new and of freed memory are filled with."""
@@ -26,15 +27,16 @@ class Memory:
 
     Attributes:
         address, nbytes: where it is on its device, and how much.
+        stream: whose work comes before its end.
     """
 
-    __slots__ = ("address", "device", "nbytes")
+    __slots__ = ("address", "device", "nbytes", "stream")
 
-    def __init__(self, device: FakeDevice, address: int, nbytes: int) -> None:
-        self.device, self.address, self.nbytes = device, address, nbytes
+    def __init__(self, device: FakeDevice, address: int, nbytes: int, stream: Queue) -> None:
+        self.device, self.address, self.nbytes, self.stream = device, address, nbytes, stream
 
     def __del__(self) -> None:
-        self.device.release(self.address)
+        self.device.release(self.address, self.stream)
 
 
 class FakeArray:

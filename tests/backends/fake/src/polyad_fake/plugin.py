@@ -21,10 +21,10 @@ def info() -> BackendInfo:
     lacking = [name for name in OPTIONAL if os.environ.get(f"POLYAD_FAKE_{name.upper()}") == "0"]
     return BackendInfo(
         name="fake",
-        api_version=(1, 1),
+        api_version=(1, 3),
         capabilities=Capabilities(
             dtypes=frozenset(ALL).difference(*(OPTIONAL[name] for name in lacking)),
-            features=frozenset({"asynchronous"}),
+            features=frozenset({"asynchronous", "streams", "pinned_memory"}),
         ),
         install="pip install ./tests/backends/fake",
         description="a device for tests: memory and a queue of its own, faults on demand",
