@@ -28,6 +28,7 @@ LIMIT = 256 * 2**20
 _MAGIC = b"polyad kernels 1\n"
 _OTHERS_MAY_WRITE = 0o022
 _LATE = 3600
+_PRUNED_EVERY = 64
 
 
 class CompiledFolder:
@@ -35,6 +36,7 @@ class CompiledFolder:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._written = 0
 
     def path(self) -> Path | None:
         """Where it is; None if nothing is to be kept: the user says so, or others could put code there."""
@@ -68,13 +70,22 @@ class CompiledFolder:
             private(path.parent)
             with appearing(path) as file:
                 file.write(_MAGIC + _digest(name, contents) + contents)
+            self._written += 1
+            if self._written % _PRUNED_EVERY == 1:
+                self.prune()
 
     def prune(self) -> None:
-        """Delete what was used longest ago until there are less than `LIMIT` bytes, and what a crash left behind."""
+        """Delete what was used longest ago until there are less than `LIMIT` bytes, and what a crash left behind.
+
+        Of many writes, some do it.
+        """
         folder = self.path()
         found = []
         for path in folder.glob("??/*") if folder else ():
-            status = path.stat()
+            try:
+                status = path.stat()
+            except OSError:  # another process has deleted it
+                continue
             if path.suffix == ".part" and time.time() - status.st_mtime > _LATE:
                 path.unlink(missing_ok=True)
             elif path.suffix == ".bin":

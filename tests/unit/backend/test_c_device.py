@@ -1,6 +1,8 @@
 """A device with a compiler and nothing else: what it computes, and what happens when compiler or cache fails."""
 
+import dataclasses
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -13,6 +15,9 @@ import polyad
 from polyad import backends
 from polyad.dispatch.plan import CompilerWarning
 
+NAME = "generated"
+"""Not "c", which whoever has installed the package has besides."""
+
 runtime = pytest.importorskip("polyad_c.runtime")
 pytestmark = pytest.mark.skipif(runtime.compiler() is None, reason="no C compiler on PATH")
 
@@ -24,8 +29,8 @@ def device():
     from polyad_c.plugin import polyad_backend_info
 
     backend = CBackend()
-    backend.info = polyad_backend_info()
-    with backends.register("c", backend):
+    backend.info = dataclasses.replace(polyad_backend_info(), name=NAME)
+    with backends.register(NAME, backend):
         yield backend
 
 
@@ -64,7 +69,7 @@ def close(result, wanted):
 
 
 def test_composites_run_as_kernels_of_their_bodies(c) -> None:
-    x = X.to("c")
+    x = X.to(NAME)
     functional = polyad.nn.functional
     for call in (
         lambda x: functional.gelu(x) * 2,
@@ -79,7 +84,7 @@ def test_composites_run_as_kernels_of_their_bodies(c) -> None:
 
 def test_a_model_trains(c) -> None:
     losses = {}
-    for device in ("cpu", "c"):
+    for device in ("cpu", NAME):
         polyad.manual_seed(0)
         model = polyad.nn.Sequential(polyad.nn.Linear(3, 4), polyad.nn.Tanh(), polyad.nn.Linear(4, 1)).to(device)
         optimizer = polyad.optim.Adam(model.parameters(), lr=0.1)
@@ -90,14 +95,14 @@ def test_a_model_trains(c) -> None:
                 loss.backward()
                 optimizer.step()
         losses[device] = loss.item()
-    assert losses["c"] == pytest.approx(losses["cpu"], rel=1e-5)
+    assert losses[NAME] == pytest.approx(losses["cpu"], rel=1e-5)
 
 
 def test_what_was_compiled_is_kept_and_what_is_damaged_is_compiled_anew(cache, built) -> None:
     counts = []
     for _ in range(3):
         with device():
-            assert close(X.to("c") * 3, X * 3)
+            assert close(X.to(NAME) * 3, X * 3)
         counts.append(len(built))
         if len(counts) == 2:
             for number, path in enumerate(sorted(cache.rglob("*.bin"))):
@@ -112,21 +117,23 @@ def test_a_full_disk_costs_nothing_but_time(c, cache, monkeypatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    assert close(X.to("c") - 1, X - 1)
+    assert close(X.to(NAME) - 1, X - 1)
     assert not list(cache.rglob("*.bin"))
 
 
 @pytest.mark.parametrize("command", ["false", "/no/such/compiler", "kill -9 0"])
 def test_a_compiler_that_fails_is_said_once_and_the_result_is_right(c, monkeypatch, command) -> None:
-    x = X.to("c")
+    x = X.to(NAME)
     if command == "kill -9 0":
         command = f"{sys.executable} -c 'import os; os.kill(os.getpid(), 9)'"
     runtime.compiler.cache_clear()
     monkeypatch.setenv("CC", command)
     try:
-        with pytest.warns(CompilerWarning, match="exp on c: .*the C compiler does not compile the kernel, so the host"):
+        with pytest.warns(
+            CompilerWarning, match=f"exp on {NAME}: .*the C compiler does not compile the kernel, so the host"
+        ):
             assert close(x.exp(), X.exp())
-        with pytest.warns(CompilerWarning, match="softmax on c: .*so its body runs") as said:
+        with pytest.warns(CompilerWarning, match=f"softmax on {NAME}: .*so its body runs") as said:
             assert close(x.softmax(0), X.softmax(0))
         assert not any("log " in str(each.message) for each in said)  # the compiler's words were shown
         with warnings.catch_warnings():
@@ -140,13 +147,14 @@ def test_a_compiler_that_fails_is_said_once_and_the_result_is_right(c, monkeypat
 def test_two_processes_compile_the_same_at_once(tmp_path) -> None:
     program = textwrap.dedent(
         """
+        import dataclasses
         import polyad
         from polyad_c.backend import CBackend
         from polyad_c.plugin import polyad_backend_info
         backend = CBackend()
-        backend.info = polyad_backend_info()
-        with polyad.backends.register("c", backend):
-            x = polyad.tensor([1.0, 2.0, 3.0]).to("c")
+        backend.info = dataclasses.replace(polyad_backend_info(), name="generated")
+        with polyad.backends.register("generated", backend):
+            x = polyad.tensor([1.0, 2.0, 3.0]).to("generated")
             print((x * 2 + 1).tolist(), x.softmax(0).sum().item())
         """
     )
@@ -154,3 +162,14 @@ def test_two_processes_compile_the_same_at_once(tmp_path) -> None:
     both = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=settings) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in both] == [b"[3.0, 5.0, 7.0] 1.0\n"] * 2
     assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_forked_process_has_threads_of_its_own(c) -> None:
+    x = polyad.arange(1 << 16, device=NAME).float()
+    wanted = (x + 1).sum().item()
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        os._exit(0 if (x + 1).sum().item() == wanted else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 @composite(dtype=real("softmax"), structure=Rowwise("dim"), strides=row_major, shape=same, method=False)
 def _softmax(input: Tensor, dim: int) -> Tensor:
     """exp(input) over its sum along *dim*, shifted by the largest element so that nothing overflows."""
+    if 0 in input._array.shape:
+        return exp(input)  # rows without elements have no largest
     powers = exp(_sub(input, input.amax(dim, True)))
     return powers / powers.sum(dim, True)
 
@@ -52,6 +54,8 @@ gradient(
 @composite(dtype=real("log_softmax"), structure=Rowwise("dim"), strides=row_major, shape=same, method=False)
 def _log_softmax(input: Tensor, dim: int) -> Tensor:
     """input minus the logarithm of the sum of exp(input) along dim."""
+    if 0 in input._array.shape:
+        return exp(input)
     shifted = _sub(input, input.amax(dim, True))
     return _sub(shifted, log(exp(shifted).sum(dim, True)))
 

@@ -58,6 +58,10 @@ class CRuntime(Runtime):
         self._made = backend.laid_out
         self._units = os.cpu_count() or 1
         self.description = DeviceDescription(CPU, compute_units=self._units)
+        self._start_threads()
+        os.register_at_fork(after_in_child=self._start_threads)  # threads are not forked
+
+    def _start_threads(self) -> None:
         self._threads = ThreadPoolExecutor(self._units, thread_name_prefix="polyad-c")
 
     def compile(self, source: KernelSource, what: str) -> Any:

@@ -36,6 +36,7 @@ def along(op, reference, steps, magnitude=None):
         ("0-d", (), 0),
         ("one element", (3, 1), 1),
         ("no rows", (0, 3), 1),
+        ("rows of nothing", (3, 0), 1),
         ("long", (2, 143), 1),
     )
     return [
