@@ -12,6 +12,7 @@ must know what of that holds for every call and what for this one. So a `Deferre
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,7 +40,11 @@ class Guards:
 
 def _same(found: Any, answer: Any) -> bool:
     """Equal, a NaN with a NaN; 0.0 and -0.0 differ."""
-    return repr(found) == repr(answer) if isinstance(answer, (float, complex)) else bool(found == answer)
+    if answer.__class__ is complex:
+        return repr(found) == repr(answer)
+    if found == answer:
+        return bool(answer) or answer.__class__ is not float or math.copysign(1, found) == math.copysign(1, answer)
+    return bool(found != found and answer != answer)
 
 
 class DeferredNumber:

@@ -53,6 +53,7 @@ class StepsKernel:
             elif len(group.steps) == 1 or not self._add_rows(group, wanted | _read_by(groups[at + 1 :], steps.reads)):
                 for step in group.steps:
                     self._add(step, steps.reads)
+        self._risky = self._risks(operands)
         whole = {slot: layout for step in steps.steps for slot, _, layout in step.results}
         self._results = [
             (self._number[read.slot], None if read.layout == whole[read.slot] else read.layout, dtype)
@@ -95,23 +96,38 @@ class StepsKernel:
     def _spoils(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
         """Whether an operand that is still to be read lies where a kernel writes, other than at the same places."""
         runtime = self._runtime
-        for at, out in enumerate(outs):
-            for operand, array in enumerate(arrays):
-                if out is not array and not runtime.same_memory(out, array):
-                    continue
-                same = out is array or (
-                    runtime.layout(out) == runtime.layout(array)
-                    and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
-                )
-                written = False
+        for at, operand, in_place in self._risky:
+            out, array = outs[at], arrays[operand]
+            if out is array:
+                if not in_place:
+                    return True
+            elif runtime.same_memory(out, array) and not (
+                in_place
+                and runtime.layout(out) == runtime.layout(array)
+                and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
+            ):
+                return True
+        return False
+
+    def _risks(self, operands: int) -> list[tuple[int, int, bool]]:
+        """Of the given arrays and the operands, by number, those that must not lie in one memory; or may only at the
+        same place, if the last is True.
+        """
+        found = []
+        for at in self._given.values():
+            for operand in range(operands):
+                written, risky, in_place = False, False, True
                 for work in self._works:
-                    if written and operand in work.arrays:
-                        return True
+                    reads = operand in work.arrays
+                    if written and reads:
+                        risky, in_place = True, False
                     if at in work.results:
                         written = True
-                        if operand in work.arrays and not (same and operand in work.in_place):
-                            return True
-        return False
+                        if reads:
+                            risky, in_place = True, in_place and operand in work.in_place
+                if risky:
+                    found.append((at, operand, in_place))
+        return found
 
     def _add(self, step: Step, reads: Sequence[Read]) -> None:
         expressions, used, numbers, number_packers = _numbered(step.expressions, reads)

@@ -98,6 +98,19 @@ def test_a_model_trains(c) -> None:
     assert losses[NAME] == pytest.approx(losses["cpu"], rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
+def test_a_step_whose_gradient_is_a_view_of_the_parameter_reads_before_it_writes(c, name) -> None:
+    steps = []
+    for device in ("cpu", NAME):
+        parameter = polyad.nn.Parameter(polyad.arange(9.0).reshape(3, 3).to(device) / 7)
+        optimizer = getattr(polyad.optim, name)([parameter], lr=0.1, **({"momentum": 0.9} if name == "SGD" else {}))
+        for _ in range(3):
+            parameter.grad = parameter.detach().t()
+            optimizer.step()
+        steps.append(parameter.detach())
+    assert close(steps[1], steps[0])
+
+
 def test_what_was_compiled_is_kept_and_what_is_damaged_is_compiled_anew(cache, built) -> None:
     counts = []
     for _ in range(3):
