@@ -25,7 +25,7 @@ class Rows:
         stages: one for each reduction and for each expression that has a value a row.
         elements: expressions with a value at each place, with slot, dtype and layout of their results.
         stage_of: the stage that computes a slot.
-        kept: for each stage's slot that is read outside of the group, dtype and layout of the array.
+        results: for each stage's slot, slot, dtype and layout of the array, if it is wanted outside of the group.
         reads: what the expressions' operands are, laid out along *shape*.
     """
 

@@ -28,6 +28,7 @@ from ..dispatch.half_numbers import rounded, to_round
 from ..dispatch.levels import Level
 from ..dispatch.plan import NUMBERS, Plan, signature_of
 from ..dispatch.promotion import first
+from ..dispatch.structure import Laid
 from ..dispatch.wrapped import Handle, Wrapped
 from ..dtypes import INTEGER, DType, iinfo
 from ..layout import (
@@ -419,7 +420,8 @@ def lower(op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Lay
             raise NotLowered("a result that is not computed from the operands' elements alone")
     if all(isinstance(each.expression, Operand) for each in results) and not level.steps:
         raise NotLowered("a result that is an operand: nothing is computed")
-    steps = _finished(level, results)
+    orders = [_declared_order(op, types, values, layouts, each) for each in results]
+    steps = _finished(level, results, orders)
     read = set(leaves_of(*[expression for step in steps.steps for expression in step.expressions]))
     if layouts is None and sum(isinstance(leaf, Operand) for leaf in read) != level.operands:
         raise NotLowered("an operand whose elements are not read")
@@ -431,8 +433,23 @@ def lower(op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Lay
     return Lowered(replace(steps, steps=tuple(renumbered)), scalars, level.guards)
 
 
-def _finished(level: Lowering, results: Sequence[ExpressionTensor]) -> Steps:
-    """The steps that compute the results, each in new memory; what is needed by none is left out."""
+def _declared_order(
+    op: Op, types: Signature, values: Sequence[Any], layouts: Sequence[Layout] | None, result: ExpressionTensor
+) -> Strides:
+    """The strides of a new array for *result*: as the op declares them, else as its body's would be."""
+    shape = result._array.shape
+    if layouts is None or not op.ordered:
+        return result.steps if result.root is None else contiguous_strides(shape)
+    tensors = [entry for entry in types if isinstance(entry, TensorType)]
+    laid = [
+        Laid(layout.shape, tuple([step * entry.dtype.itemsize for step in layout.strides]), entry.dtype)
+        for entry, layout in zip(tensors, layouts, strict=True)
+    ]
+    return op.strides(shape, laid, *values[len(types) :])
+
+
+def _finished(level: Lowering, results: Sequence[ExpressionTensor], orders: Sequence[Strides]) -> Steps:
+    """The steps that compute the results, each in new memory of its order; what is needed by none is left out."""
     last: dict[Shape, list[int]] = {}
     found: dict[int, Read] = {}
     for position, each in enumerate(results):
@@ -446,7 +463,7 @@ def _finished(level: Lowering, results: Sequence[ExpressionTensor]) -> Steps:
         made = []
         for position in positions:
             each = results[position]
-            layout = Layout(shape, each.steps if each.root is None else contiguous_strides(shape), 0)
+            layout = Layout(shape, orders[position], 0)
             found[position] = Read(level.slots, layout)
             made.append((level.slots, each._type.dtype, layout))
             level.slots += 1
