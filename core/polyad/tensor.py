@@ -598,6 +598,8 @@ class Tensor(TensorMethods):
         return str(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if not isinstance(protocol, int):
+            raise wrong_type("__reduce_ex__", "protocol", protocol, "an int")
         return provided.reduced(self, protocol)
 
     def __copy__(self) -> Tensor:
@@ -687,6 +689,8 @@ class Tensor(TensorMethods):
         return provided.to_numpy(self, force)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if copy is not None and not isinstance(copy, bool):
+            raise wrong_type("__array__", "copy", copy, "a bool or None")
         if state.modes:
             return ARRAY.through_modes(self, dtype, copy)
         return provided.as_array(self, dtype, copy)

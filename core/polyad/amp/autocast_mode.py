@@ -10,7 +10,7 @@ from typing import Any
 from ..backend import registry
 from ..dispatch.autocast import AS_GIVEN, FLOAT32, LOWER, REFUSED, WIDEST, Setting, begin
 from ..dtypes import DType, bfloat16, float16
-from ..errors import ArgumentError, ArgumentTypeError, OptionError
+from ..errors import ArgumentError, ArgumentTypeError, OptionError, wrong_type
 from ..ops.autocast import POLICIES
 from ..state import state, warn_user
 from ..tensor import Tensor
@@ -155,6 +155,11 @@ def is_autocast_available(device_type: str) -> bool:
     return device_type in ("cuda", *registry.names())
 
 
+def _check_device_type(op: str, device_type: Any) -> None:
+    if not isinstance(device_type, str):
+        raise wrong_type(op, "device_type", device_type, 'the name of a device type, such as "cpu"')
+
+
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether `autocast` is on for tensors on *device_type*, by default for any.
 
@@ -164,6 +169,8 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     True
     """
     settings = state.autocast
+    if device_type is not None:
+        _check_device_type("is_autocast_enabled", device_type)
     return settings is not None and (device_type is None or device_type in settings)
 
 
@@ -174,6 +181,7 @@ def get_autocast_dtype(device_type: str) -> DType:
     >>> polyad.get_autocast_dtype("cpu")
     polyad.bfloat16
     """
+    _check_device_type("get_autocast_dtype", device_type)
     settings = state.autocast
     if settings is not None and device_type in settings:
         dtype: DType = settings[device_type].dtype
