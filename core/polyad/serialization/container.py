@@ -141,6 +141,8 @@ def contents_of(source: Source) -> Contents:
     Raises:
         SerializationError: whatever is wrong with it.
     """
+    if not source.size:
+        source.read_something()  # what says that it is empty may refuse to be read
     length = header_length(bytes(source.read(0, min(9, source.size), "the file")), source.name)
     header = bytes(source.read(8, length, "the header"))
     entries, metadata = _checked_header(header, source.name)

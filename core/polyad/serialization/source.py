@@ -85,6 +85,12 @@ class Source:
         self._fill(memoryview(data), at, what)
         return data
 
+    def read_something(self) -> None:
+        """Read a byte of a file that has none by its size: raises OSError where the system does."""
+        if self._file is not None:
+            self._file.seek(0)
+            self._file.read(1)
+
     def _fill(self, view: memoryview, at: int, what: str) -> int:
         """Fill *view* from byte *at* on; gives the checksum, computed while the bytes are in the processor's cache."""
         assert self._file is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...dispatch.op import function
-from ...errors import ArgumentError, ShapeError
+from ...errors import ArgumentError, ShapeError, safe_repr
 from ...tensor import Tensor
 from ..random.sampling import randn
 from .factorizations import qr
@@ -17,6 +17,10 @@ from .svd import svd
 
 if TYPE_CHECKING:
     Factors = tuple[Tensor, Tensor, Tensor]
+
+
+_MOST_STEPS = 10_000
+"""Far more than bring anything: each makes wrong directions smaller by the square of a ratio of singular values."""
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
@@ -46,6 +50,12 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     if q < 0:
         raise ShapeError(f"svd_lowrank: q is {q}", operands={"A": A}, fix="pass 0 or more")
+    if niter > _MOST_STEPS:
+        raise ArgumentError(
+            f"svd_lowrank: niter is {safe_repr(niter)}, more than {_MOST_STEPS:,} steps",
+            operands={"A": A},
+            fix="2 is usual; linalg.svd is exact",
+        )
     A = A if M is None else A - M
     if A.shape[-2] < A.shape[-1]:
         V, S, U = svd_lowrank(A.mH, q, niter)
