@@ -266,7 +266,9 @@ def test_files_that_are_no_checkpoint(capsys, tmp_path, value, message):
 
 def test_checkpoints_that_are_damaged_or_of_another_program(capsys, tmp_path):
     (tmp_path / "damaged").write_bytes(b"PK\x03\x04" + bytes(100))
-    assert "is a zip archive without an end: it is truncated" in refused(capsys, "--resume", tmp_path / "damaged", "--output", tmp_path)
+    assert "is a zip archive without an end: it is truncated" in refused(
+        capsys, "--resume", tmp_path / "damaged", "--output", tmp_path
+    )
     if os.name == "posix" and os.geteuid() != 0:
         (tmp_path / "damaged").chmod(0)
         assert "permission denied" in refused(capsys, "--resume", tmp_path / "damaged", "--output", tmp_path)
