@@ -16,6 +16,7 @@ from polyad.layout import has_internal_overlap
 from ..calls import (
     Expected,
     Target,
+    UnsupportedByDeclaration,
     as_called,
     draw,
     function_of,
@@ -109,6 +110,11 @@ def check_call(
             )
     if expected is None:
         expected = Expected.of(sample, dtype, wide_args, wide_kwargs)
+    undeclared = sorted({one.name for one in expected.dtypes if one not in target.dtypes})
+    if undeclared:
+        raise UnsupportedByDeclaration(
+            f"{sample.label} gives {undeclared[0]} where that is declared; {target.full_device} does not declare it"
+        )
     assert_results(sample, expected, results, wide_args, wide_kwargs, what)
     if abstract.has_ends(sample, dtype):
         with target.unwatched():
