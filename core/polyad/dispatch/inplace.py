@@ -72,14 +72,14 @@ def inplace(name: str, call: Callable[..., Any], op: Op | None, target: Tensor, 
     return _inplace(name, call, op, target, args, kwargs)
 
 
-_effects: dict[str, Effect] = {}
+_effects: dict[str, tuple[Callable[..., Any], Effect]] = {}
 
 
 def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
     """What modes see of the in-place form *name*; its arguments are (target, args, kwargs)."""
-    found = _effects.get(name)
-    if found is None:
-        found = _effects[name] = Effect(
+    call_and_effect = _effects.get(name)
+    if call_and_effect is None or call_and_effect[0] is not call:  # it may hold what one call has drawn
+        effect = Effect(
             name,
             lambda target, args, kwargs: inplace(name, call, op, target, *args, **kwargs),
             lambda target, args, kwargs: _inplace(name, call, op, target, args, kwargs),
@@ -89,7 +89,8 @@ def _effect(name: str, call: Callable[..., Any], op: Op | None) -> Effect:
             op=op,
             packed=True,
         )
-    return found
+        call_and_effect = _effects[name] = call, effect
+    return call_and_effect[1]
 
 
 def _inplace(

@@ -489,3 +489,12 @@ def test_a_constant_is_not_made_to_show_a_batch() -> None:
 def test_an_operand_given_by_name_is_not_blamed_on_the_op() -> None:
     with polyad.detect_nonfinite():
         polyad.ones(1).mul_(other=polyad.full((1,), float("nan")))
+
+
+def test_an_in_place_form_under_a_mode_uses_what_its_own_call_has_drawn() -> None:
+    with Mode():
+        first = polyad.nn.functional.dropout2d(polyad.ones(1, 3, 2, 2), 1.0, inplace=True)
+        second = polyad.nn.functional.dropout2d(polyad.ones(2, 5, 1, 1), 0.5, inplace=True)
+    assert not first.any()
+    assert second.shape == (2, 5, 1, 1)
+    assert set(second.flatten().tolist()) <= {0.0, 2.0}
