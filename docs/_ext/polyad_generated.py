@@ -190,7 +190,9 @@ def support_by_op() -> str:
 
 def sabotage_table() -> str:
     """The ways to be wrong that the suite's own tests try, with the check that catches each."""
-    sys.path[:0] = [str(ROOT / "tests" / "unit" / "conformance"), str(ROOT / "tests" / "backends" / "fake" / "src")]
+    sys.path[:0] = [
+        str(ROOT / "tests" / place) for place in ("unit/conformance", "backends/fake/src", "backends/c/src")
+    ]
     sabotages = importlib.import_module("sabotage").SABOTAGES
     found: dict[str, list[str]] = {}
     for sabotage in sabotages:

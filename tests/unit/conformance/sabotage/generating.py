@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from polyad_c.backend import CBackend
 from polyad_c.plugin import polyad_backend_info
 from polyad_c.runtime import CRuntime
@@ -15,6 +14,9 @@ from polyad.codegen.kernels.reduction_ops import REDUCERS
 from polyad.lowering import numbers, rows
 
 from .saboteur import NAME, caught_by
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class GeneratingSaboteur(CBackend):
