@@ -302,3 +302,9 @@ def test_where_takes_two_numbers(of, a, b, dtype) -> None:
         chosen = of(mask, a, b)
         assert chosen.dtype is dtype
         assert str(chosen.tolist()) == str(polyad.tensor(wanted, dtype=dtype).tolist())
+
+
+@pytest.mark.parametrize("base", [0, True, polyad.tensor(2)])
+def test_integers_have_no_negative_powers(base) -> None:
+    with pytest.raises(RuntimeError, match="pow: integers have no negative integer powers"):
+        polyad.pow(base, -2)

@@ -95,7 +95,8 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 def _check_exponent(input: Any, exponent: Any) -> None:
     """Raise DTypeError for an integer number that is no exponent of an integer tensor."""
-    if not isinstance(input, Tensor) or input._type.dtype.category > INTEGER or not isinstance(exponent, Integral):
+    whole = input._type.dtype.category <= INTEGER if isinstance(input, Tensor) else isinstance(input, Integral)
+    if not whole or not isinstance(exponent, Integral):
         return
     operands = {"input": input, "exponent": exponent}
     if exponent < 0:
@@ -104,7 +105,7 @@ def _check_exponent(input: Any, exponent: Any) -> None:
             operands=operands,
             fix="convert input to a floating dtype, or write a float exponent",
         )
-    if input._type.dtype.category == INTEGER and exponent > iinfo(input._type.dtype).max:
+    if isinstance(input, Tensor) and input._type.dtype.category == INTEGER and exponent > iinfo(input._type.dtype).max:
         raise DTypeError(
             f"pow: the exponent {exponent} is out of the range of {input._type.dtype.name}",
             operands=operands,
