@@ -194,6 +194,15 @@ def broadcast_strides(shape: Shape, strides: Strides, target: Shape) -> Strides:
     return (0,) * lead + tuple(own)
 
 
+def broadcast_layout(layout: Layout, target: Shape) -> Layout:
+    """*layout* seen in the *target* shape that it broadcasts to.
+
+    >>> broadcast_layout(Layout((3, 1), (1, 1), 5), (3, 4))
+    Layout(shape=(3, 4), strides=(1, 0), offset=5)
+    """
+    return Layout(target, broadcast_strides(layout.shape, layout.strides, target), layout.offset)
+
+
 def result_strides(shape: Shape, operands: Sequence[Strides]) -> Strides:
     """The strides that a new elementwise result has: dense, in the order in memory of the operands, as PyTorch's are.
 

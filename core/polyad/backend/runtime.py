@@ -34,7 +34,7 @@ class Runtime(ABC):
         backend, device: whose arrays the kernels get and give.
         dialect: the language that the device's compiler takes.
         description: what the generator is told of the hardware.
-        shared: what families keep here for all that run on the device, by what describes it.
+        shared: what families keep here for all that run on the device, see `once`.
     """
 
     dialect: Dialect
@@ -76,6 +76,17 @@ class Runtime(ABC):
     @abstractmethod
     def same_memory(self, first: Any, second: Any) -> bool:
         """Whether two arrays may lie in the same memory, wholly or in part."""
+
+    def same_place(self, first: Any, second: Any) -> bool:
+        """Whether two arrays, of one dtype, are the same elements in the same order."""
+        return first is second or (
+            self.layout(first) == self.layout(second) and self.backend.data_ptr(first) == self.backend.data_ptr(second)
+        )
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What *make* gave when *key* was first asked for; of threads that ask at once, all get the first's."""
+        found = self.shared.get(key)
+        return self.shared.setdefault(key, make()) if found is None else found
 
     def key(self, arrays: Sequence[Any]) -> Hashable:
         """What tells arrays of several layouts apart: equal keys, equal layouts. To override with something quick."""

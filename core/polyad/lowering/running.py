@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from ..codegen.expression import leaves_of, substituted
 from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel
 from ..codegen.kernels.numbers import Pack, packed, packers
 from ..dtypes import DType
-from ..layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
+from ..layout import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
 from .rows import Rows, grouped
 from .steps import Read, Step, Steps
 
@@ -98,14 +98,7 @@ class StepsKernel:
         runtime = self._runtime
         for at, operand, in_place in self._risky:
             out, array = outs[at], arrays[operand]
-            if out is array:
-                if not in_place:
-                    return True
-            elif runtime.same_memory(out, array) and not (
-                in_place
-                and runtime.layout(out) == runtime.layout(array)
-                and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
-            ):
+            if (out is array or runtime.same_memory(out, array)) and not (in_place and runtime.same_place(out, array)):
                 return True
         return False
 
@@ -132,14 +125,9 @@ class StepsKernel:
     def _add(self, step: Step, reads: Sequence[Read]) -> None:
         expressions, used, numbers, number_packers = _numbered(step.expressions, reads)
         runtime, what = self._runtime, self._what
-        operands = [
-            Layout(
-                step.shape, broadcast_strides(read.layout.shape, read.layout.strides, step.shape), read.layout.offset
-            )
-            for read in used
-        ]
+        operands = [broadcast_layout(read.layout, step.shape) for read in used]
         if step.reducer is None:
-            kernel = self._shared(("pointwise", expressions), lambda: PointwiseKernel(runtime, what, expressions))
+            kernel = runtime.once(("pointwise", expressions), lambda: PointwiseKernel(runtime, what, expressions))
             launch = kernel.launch(step.shape, [layout for _, _, layout in step.results], operands)
             self._work(step.results, launch, used, numbers, number_packers, step.shape)
             return
@@ -168,7 +156,7 @@ class StepsKernel:
         count, elements = len(rows.stages), len(rows.elements)
         stages = [replace(stage, expression=each) for stage, each in zip(rows.stages, found, strict=False)]
         runtime, what, parts = self._runtime, self._what, (tuple(stages), found[count:])
-        kernel = self._shared(
+        kernel = runtime.once(
             ("rowwise", *parts, elements),
             lambda: RowwiseKernel(runtime, what, stages, found[count : count + elements], found[count + elements :]),
         )
@@ -186,7 +174,7 @@ class StepsKernel:
 
     def _reduction(self, expression: Expression, reducer: str, dtype: DType) -> ReductionKernel:
         runtime, what = self._runtime, self._what
-        found: ReductionKernel = self._shared(
+        found: ReductionKernel = runtime.once(
             ("reduction", expression, reducer, dtype),
             lambda: ReductionKernel(runtime, what, expression, reducer, dtype),
         )
@@ -217,13 +205,6 @@ class StepsKernel:
         ])  # fmt: skip
         in_place = frozenset(arrays) - elsewhere
         self._works.append(_Work(made, launch, arrays, in_place, tuple(numbers), number_packers))
-
-    def _shared(self, key: Hashable, make: Any) -> Any:
-        shared = self._runtime.shared
-        found = shared.get(key)
-        if found is None:
-            found = shared.setdefault(key, make())
-        return found
 
 
 def _written_straight(steps: Steps, outs: Sequence[Layout]) -> dict[int, int]:

@@ -8,7 +8,7 @@ structure.py   what may be saved, and how it is written in that file's metadata
 keys.py        keys of dicts that a file may have
 source.py      a file's bytes: read, or mapped into memory
 shards.py      tensors in several files with an index
-manager.py     checkpoints of a run in a folder
+checkpoints.py checkpoints of a run in a folder
 pytorch.py     PyTorch's files, by
 pickles.py     pickles read as data, and
 zips.py        archives whose members are not packed
@@ -37,9 +37,9 @@ from ..interop.npz import arrays_of, is_archive_of_arrays
 from ..interop.numpy import flat_array
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
+from .checkpoints import CheckpointManager
 from .container import Blob, Contents, contents_of, read_container, write_container
 from .gguf import read_gguf
-from .manager import CheckpointManager
 from .pytorch import MAGIC, read_legacy, read_zip
 from .shards import INDEX, checked_limit, read_index, write_shards
 from .source import Source

@@ -19,15 +19,12 @@ from ...backend.interface import Kernel
 from .creating import creating_ops
 from .moving import copying, fill, moving_ops
 from .pointwise import PointwiseKernel
-from .pointwise_ops import RuntimeOf, by_expression, leaves, pointwise_ops, unspecialized, value_dtype
+from .pointwise_ops import RuntimeOf, pointwise_ops
 from .reduction import ReductionKernel
 from .reduction_ops import reduction_ops
 from .rowwise import RowwiseKernel
 
-__all__ = [
-    "PointwiseKernel", "ReductionKernel", "RowwiseKernel", "RuntimeOf", "by_expression", "copying", "fill",
-    "generated_kernels", "leaves", "unspecialized", "value_dtype",
-]  # fmt: skip
+__all__ = ["PointwiseKernel", "ReductionKernel", "RowwiseKernel", "RuntimeOf", "copying", "fill", "generated_kernels"]
 
 
 def generated_kernels(runtime_of: RuntimeOf) -> dict[str, Kernel]:

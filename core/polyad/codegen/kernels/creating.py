@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from ...backend.interface import Kernel
@@ -19,21 +18,13 @@ from .pointwise_ops import RuntimeOf
 _LOW = 0xFFFFFFFF
 
 
-def _kernel(runtime: Runtime, what: str, expressions: Sequence[Expression]) -> PointwiseKernel:
-    found = runtime.shared.get(("creating", what))
-    if found is None:
-        found = runtime.shared.setdefault(("creating", what), PointwiseKernel(runtime, what, expressions))
-    return found  # type: ignore[no-any-return]
-
-
 def _sequence(runtime: Runtime, start: Any, step: Any, count: int, dtype: DType) -> Any:
     """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
     whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
     wide = int64 if whole else float64 if runtime.description.has_fp64 else float32
-    kernel = _kernel(
-        runtime,
-        f"arange {dtype.name} in {wide.name}",
-        [cast(cast(Place(0), wide) * Scalar(1, wide) + Scalar(0, wide), dtype)],
+    number = cast(cast(Place(0), wide) * Scalar(1, wide) + Scalar(0, wide), dtype)
+    kernel: PointwiseKernel = runtime.once(
+        ("sequence", wide, dtype), lambda: PointwiseKernel(runtime, f"arange {dtype.name} in {wide.name}", [number])
     )
     out = runtime.empty(dtype, (count,), (1,))
     launch = kernel.launch((count,), [runtime.layout(out)], [Layout((count,), (1,), 0)])
@@ -74,7 +65,9 @@ def _philox_words(runtime: Runtime, shape: Shape, seed: int, offset: int) -> Any
     out = backend.empty(shape, int64, device)
     if not count:
         return out
-    kernel = _kernel(runtime, "philox_bits", _words_of_a_block())
+    kernel: PointwiseKernel = runtime.once(
+        "philox_bits", lambda: PointwiseKernel(runtime, "philox_bits", _words_of_a_block())
+    )
     numbers = kernel.packed((seed & _LOW, seed >> 32, offset))
     padded = out if count % 4 == 0 else backend.empty((4 * blocks,), int64, device)
     begin = runtime.layout(padded).offset

@@ -21,24 +21,23 @@ def copying(runtime: Runtime, of: DType, to: DType) -> PointwiseKernel:
     """The kernel that casts elements of one dtype to another: ``copying(...).into((target,), (source,))``."""
     if of is to and not of.is_complex:
         of = to = _MOVED[of.itemsize]
-    found = runtime.shared.get(("copying", of, to))
-    if found is None:
-        kernel = PointwiseKernel(runtime, f"copy from {of.name} to {to.name}", [cast(Operand(0, of), to)])
-        found = runtime.shared.setdefault(("copying", of, to), kernel)
-    return found  # type: ignore[no-any-return]
+    what = f"copy from {of.name} to {to.name}"
+    kernel: PointwiseKernel = runtime.once(
+        ("copying", of, to), lambda: PointwiseKernel(runtime, what, [cast(Operand(0, of), to)])
+    )
+    return kernel
 
 
 def fill(runtime: Runtime, target: Any, value: bool | int | float | complex, dtype: DType) -> None:
     """Write a number into every element of *target*, an array of *dtype*."""
-    found = runtime.shared.get(("filling", dtype))
-    if found is None:
-        kernel = PointwiseKernel(runtime, f"fill {dtype.name}", [Scalar(0, dtype)])
-        found = runtime.shared.setdefault(("filling", dtype), kernel)
+    kernel: PointwiseKernel = runtime.once(
+        ("filling", dtype), lambda: PointwiseKernel(runtime, f"fill {dtype.name}", [Scalar(0, dtype)])
+    )
     if dtype.category < INTEGER:
         value = bool(value)
     elif dtype.category < FLOATING:
         value = int(value.real if isinstance(value, complex) else value)
-    found.into((target,), (), (value,))
+    kernel.into((target,), (), (value,))
 
 
 def moving_ops(runtime_of: RuntimeOf) -> dict[str, Kernel]:

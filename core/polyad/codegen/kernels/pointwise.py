@@ -82,11 +82,7 @@ class PointwiseKernel:
                 if (
                     out is not array
                     and runtime.same_memory(out, array)
-                    and not (
-                        own is dtype
-                        and runtime.layout(out) == runtime.layout(array)
-                        and runtime.backend.data_ptr(out) == runtime.backend.data_ptr(array)
-                    )
+                    and not (own is dtype and runtime.same_place(out, array))
                 ):
                     return True
         return False

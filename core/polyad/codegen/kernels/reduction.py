@@ -8,8 +8,7 @@ from typing import Any
 
 from ...backend.runtime import Runtime
 from ...dtypes import DType
-from ...layout import Layout, Shape, broadcast_shapes, contiguous_strides, reduced_shape
-from ..collapse import broadcast_strides
+from ...layout import Layout, Shape, broadcast_layout, broadcast_shapes, contiguous_strides, reduced_shape
 from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Operand, Place, cast
 from ..reduction import ReductionPlan, identity, reduction, reduction_plan, unroll_for
@@ -77,9 +76,7 @@ class ReductionKernel:
         layouts = [None if array.__class__ is tuple else runtime.layout(array) for array in arrays]
         shape = broadcast_shapes(*[layout.shape for layout in layouts if layout is not None])
         operands = [
-            Layout(shape, array, 0)
-            if layout is None
-            else Layout(shape, broadcast_strides(layout.shape, layout.strides, shape), layout.offset)
+            Layout(shape, array, 0) if layout is None else broadcast_layout(layout, shape)
             for layout, array in zip(layouts, arrays, strict=True)
         ]
         result = reduced_shape(shape, dims, keepdim)
