@@ -60,6 +60,97 @@ def small_convnet(torch: Any) -> Step:
     return _training_step(torch, model, torch.randn(64, 1, 8, 8))
 
 
+def convnet(torch: Any) -> Step:
+    """Training step of three convolutions with pooling on 64 images of 3x32x32, SGD with momentum."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(4096, 10),
+    )  # fmt: skip
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    return _training_step(torch, model, torch.randn(64, 3, 32, 32), optimizer)
+
+
+def gpt(torch: Any) -> Step:
+    """Training step of a transformer with 4 layers, 128 wide, 4 heads, on 16 sequences of 64 of 65 tokens, AdamW."""
+    nn, functional = torch.nn, torch.nn.functional
+    width, heads, length, tokens = 128, 4, 64, 65
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.after = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x: Any) -> Any:
+            q, k, v = (
+                part.reshape(-1, length, heads, width // heads).transpose(1, 2)
+                for part in self.project(self.before(x)).chunk(3, -1)
+            )
+            seen = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(seen.transpose(1, 2).reshape(-1, length, width))
+            return x + self.narrow(functional.gelu(self.widen(self.after(x))))
+
+    class Transformer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.token, self.place = nn.Embedding(tokens, width), nn.Embedding(length, width)
+            self.blocks = nn.Sequential(*[Block() for _ in range(4)])
+            self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, tokens)
+
+        def forward(self, x: Any) -> Any:
+            hidden = self.token(x) + self.place(torch.arange(length))
+            return self.head(self.norm(self.blocks(hidden))).reshape(-1, tokens)
+
+    model = Transformer()
+    optimizer = torch.optim.AdamW(model.parameters())
+    inputs, labels = torch.randint(0, tokens, (16, length)), torch.randint(0, tokens, (16 * length,))
+    return _training_step(torch, model, inputs, optimizer, labels)
+
+
+def residual(torch: Any) -> Step:
+    """Training step of three residual blocks with batch norm on 32 images of 3x32x32, SGD with momentum."""
+    nn = torch.nn
+
+    class Block(nn.Module):
+        def __init__(self, channels: int, out: int, stride: int) -> None:
+            super().__init__()
+            self.first = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
+            self.second = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+            self.norm, self.after = nn.BatchNorm2d(out), nn.BatchNorm2d(out)
+            self.skip = nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+        def forward(self, x: Any) -> Any:
+            hidden = self.norm(self.first(x)).relu()
+            return (self.after(self.second(hidden)) + self.skip(x)).relu()
+
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), Block(16, 16, 1), Block(16, 32, 2),
+        Block(32, 64, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+    )  # fmt: skip
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    return _training_step(torch, model, torch.randn(32, 3, 32, 32), optimizer, torch.randint(0, 10, (32,)))
+
+
+def bag(torch: Any) -> Step:
+    """Training step of a classifier of bags of embeddings: 64 bags of 32 of 10,000 tokens, 64 wide, SGD."""
+    nn = torch.nn
+    embedding, head = nn.Embedding(10_000, 64), nn.Linear(64, 4)
+
+    class Classifier(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding, self.head = embedding, head
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.embedding(x).mean(1))
+
+    model = Classifier()
+    inputs, labels = torch.randint(0, 10_000, (64, 32)), torch.randint(0, 4, (64,))
+    return _training_step(torch, model, inputs, torch.optim.SGD(model.parameters(), lr=0.1), labels)
+
+
 def convolution(torch: Any) -> Step:
     """(64, 32, 28, 28) * (64, 32, 3, 3), padding 1, sum, backward."""
     x = torch.randn(64, 32, 28, 28, requires_grad=True)
@@ -84,10 +175,12 @@ def softmax(torch: Any) -> Step:
     return lambda: x.softmax(-1)
 
 
-def _training_step(torch: Any, model: Any, inputs: Any) -> Step:
-    optimizer = torch.optim.Adam(model.parameters())
+def _training_step(
+    torch: Any, model: Any, inputs: Any, optimizer: Any = None, labels: Any = None
+) -> Step:
+    optimizer = optimizer or torch.optim.Adam(model.parameters())
     loss_of = torch.nn.CrossEntropyLoss()
-    labels = torch.randint(0, 10, (64,))
+    labels = torch.randint(0, 10, (64,)) if labels is None else labels
 
     def step() -> None:
         optimizer.zero_grad()
@@ -98,8 +191,12 @@ def _training_step(torch: Any, model: Any, inputs: Any) -> Step:
 
 
 WORKLOADS = {
-    f.__name__: f for f in (add, add_recording, chain, perceptron, small_convnet, convolution, add_large, softmax)
-}
+    f.__name__: f
+    for f in (
+        add, add_recording, chain, perceptron, small_convnet, convnet, residual, gpt, bag, convolution, add_large,
+        softmax,
+    )
+}  # fmt: skip
 
 
 def median_time(step: Step, seconds: float) -> float:
