@@ -50,11 +50,11 @@ __attribute__((noinline)) static void NAME(tile_by_rows)(
 }
 
 __attribute__((noinline)) static void NAME(tile_by_columns)(
-    const REAL *a, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add)
+    const REAL *a, long step, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add)
 {
     const long row = 1;
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, ROWS, b, depth)
+    ACCUMULATE(s, a, step, b, depth)
     NAME(put)(s, c, apart, rows, columns, add);
 }
 
@@ -76,6 +76,10 @@ static void NAME(pack_a)(const NAME(Product) *p, long panel)
     if (p->a_column == 1) { /* row after row */
         for (long i = 0; i < rows; ++i) memcpy(to + i * p->depth, from + i * p->a_row, sizeof(REAL) * (size_t)p->depth);
         memset(to + rows * p->depth, 0, sizeof(REAL) * (size_t)((ROWS - rows) * p->depth));
+        return;
+    }
+    if (p->a_row == 1 && rows == ROWS) {
+        for (long k = 0; k < p->depth; ++k) memcpy(to + k * ROWS, from + k * p->a_column, sizeof(REAL) * ROWS);
         return;
     }
     for (long k = 0; k < p->depth; ++k)
@@ -152,7 +156,7 @@ static void NAME(multiply)(void *context, long part, long parts)
             if (p->a_column == 1)
                 NAME(tile_by_rows)(a, p->depth, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
             else
-                NAME(tile_by_columns)(a, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
+                NAME(tile_by_columns)(a, ROWS, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
         }
 }
 

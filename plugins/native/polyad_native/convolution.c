@@ -104,7 +104,7 @@ static void NAME(convolve_images)(void *context, long part, long parts)
                                 for (int n = 0; n < columns; ++n)
                                     out[r * c->positions + n] =
                                         c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step];
-                        NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, panel, depth, out, c->positions,
+                        NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, ROWS, panel, depth, out, c->positions,
                                               rows, columns, begin > 0 || c->bias != NULL);
                     }
                 }

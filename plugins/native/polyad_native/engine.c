@@ -3,6 +3,7 @@
    It is a Python extension that needs no header files: what it uses of CPython is the stable ABI, declared below, and of
    NumPy the first fields of an array, which NumPy 1 and 2 share. Python's side checks both before it is used. */
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -286,6 +287,13 @@ static void *scratch(int purpose, size_t bytes)
     return kept[purpose].at;
 }
 
+#ifdef POLYAD_VECTOR_MATH /* the library has it for vectors */
+__attribute__((simd("notinbranch"))) float expf(float);
+__attribute__((simd("notinbranch"))) double exp(double);
+#endif
+static inline float exp_float(float x) { return expf(x); }
+static inline double exp_double(double x) { return exp(x); }
+
 #if defined(__AVX512F__)
 enum { VECTOR = 64, ROWS = 12 };
 #elif defined(__AVX2__)
@@ -318,6 +326,10 @@ static Method methods[] = {
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
     {"product_float", product_float, FASTCALL, "product_float(out, a, b, bias)"},
     {"product_double", product_double, FASTCALL, "product_double(out, a, b, bias)"},
+    {"attend_float", attend_float, FASTCALL, "attend_float(out, sums, query, key, value, mask, causal, scale)"},
+    {"attend_double", attend_double, FASTCALL, "attend_double(out, sums, query, key, value, mask, causal, scale)"},
+    {"attend_back_float", attend_back_float, FASTCALL, ""},
+    {"attend_back_double", attend_back_double, FASTCALL, ""},
     {"convolve_float", convolve_float, FASTCALL, "convolve_float(out, input, weight, bias, geometry)"},
     {"convolve_double", convolve_double, FASTCALL, "convolve_double(out, input, weight, bias, geometry)"},
     {"convolve_weight_float", convolve_weight_float, FASTCALL, "convolve_weight_float(out, grad, input, geometry)"},

@@ -16,9 +16,10 @@ import numpy as np
 from polyad.errors import CompilerFailure
 from polyad_numpy import workers
 
-from .compiler import compiled
+from .compiler import compiled, vector_math
 
 _NAME = "polyad_native_engine"
+_FILES = ("engine", "arithmetic", "convolution", "attention")
 _REALS = {"float": "int", "double": "long long"}
 """What products and convolutions are compiled for, and a whole number of the same size."""
 
@@ -26,7 +27,7 @@ _REALS = {"float": "int", "double": "long long"}
 @cache
 def engine() -> Any:
     """The extension. Raises CompilerFailure if it cannot be had; in that case nothing of it is used."""
-    module = _imported(compiled(source(), "the native engine"))
+    module = _imported(compiled(source(), "the native engine", vector_math()))
     sample = np.zeros((3, 5))[:, 1:]
     if struct.unpack("4q", module.layout(sample)) != (sample.ctypes.data, 2, 3, sample.strides[0]):
         raise CompilerFailure(
@@ -41,16 +42,14 @@ def engine() -> Any:
 
 def source() -> str:
     """The engine's source, its arithmetic written out for each dtype."""
-    engine, arithmetic, convolution = [
-        Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8")
-        for name in ("engine", "arithmetic", "convolution")
-    ]
-    parts = [
-        f"#define REAL {real}\n#define WORD {word}\n#define NAME(name) name##_{real}\n{arithmetic}{convolution}"
+    engine, *parts = [Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8") for name in _FILES]
+    body = "".join(parts)
+    written = [
+        f"#define REAL {real}\n#define WORD {word}\n#define NAME(name) name##_{real}\n{body}"
         "\n#undef REAL\n#undef WORD\n#undef NAME\n#undef ACCUMULATE\n"
         for real, word in _REALS.items()
     ]
-    return engine.replace("<arithmetic>\n", "".join(parts))
+    return engine.replace("<arithmetic>\n", "".join(written))
 
 
 def _imported(library: bytes) -> Any:

@@ -16,7 +16,7 @@ CONVOLUTIONS = 1 << 10
 
 def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
-    from . import convolutions, products
+    from . import attention, convolutions, products
     from .generated import generated
 
     for op, make in {
@@ -28,6 +28,8 @@ def supplies() -> Iterator[KernelSupply]:
         "convolution_transposed": convolutions.convolution_transposed,
         "convolution_weight_grad": convolutions.convolution_weight_grad,
     }.items():
+        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False))
+    for op, make in {"attention": attention.attention, "attention_backward": attention.attention_backward}.items():
         yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False))
     for op, make, least in generated():
         yield KernelSupply("cpu", op, chosen(op, make, least))
