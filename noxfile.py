@@ -56,6 +56,14 @@ INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 # its kernels have not been compiled before, else a sixth of that; they are kept in the user's cache folder.
 BACKENDS = {
     "cpu": Backend("cpu"),
+    # Native kernels for tensors of all sizes; each kernel takes the compiler a quarter of a second where it is new.
+    "cpu-native": Backend("cpu", "8/160", environment={"POLYAD_NATIVE_LEAST": "0"}),
+    "cpu-numpy": Backend("cpu", environment={"POLYAD_NATIVE": "0"}, default=False),
+    # The kernels built with sanitizers, which have to be loaded before Python.
+    "cpu-sanitized": Backend(
+        "cpu", "9/160", default=False,
+        environment={"POLYAD_NATIVE_LEAST": "0", "POLYAD_NATIVE_SANITIZE": "address,undefined"},
+    ),
     "opencl": Backend("opencl", "1/60", extra="opencl"),
     "opencl-intel": Backend("opencl", "2/30", extra="opencl", requirements=INTEL, default=False),
     "cuda": Backend("cuda"),
@@ -131,8 +139,16 @@ def certify(session: nox.Session, backend: Backend, *options: str) -> None:
     environment = dict(backend.environment)
     if "intel-opencl-rt" in backend.requirements:
         environment["OCL_ICD_VENDORS"] = intel_vendors(session)
+    if "POLYAD_NATIVE_SANITIZE" in environment:
+        environment |= sanitizer(session)
     chosen = (f"--polyad-backend={backend.device}", f"--polyad-shard={backend.shard}", *backend.options, *options)
     session.run("pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", "-q", *chosen, env=environment)
+
+
+def sanitizer(session: nox.Session) -> dict[str, str]:
+    """Variables with which Python loads the address sanitizer first, as gcc's wants it; Python itself leaks by design."""
+    library = session.run("gcc", "-print-file-name=libasan.so", silent=True, external=True).strip()
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
 
 
 def cuda_extra(session: nox.Session) -> str:

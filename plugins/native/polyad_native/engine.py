@@ -60,9 +60,19 @@ def _imported(library: bytes) -> Any:
         loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
         spec = importlib.util.spec_from_loader(_NAME, loader)
         assert spec is not None
-        module = importlib.util.module_from_spec(spec)
-        loader.exec_module(module)
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError as error:
+            raise _unloadable("the native engine", error) from error
     return module
+
+
+def _unloadable(what: str, error: Exception) -> CompilerFailure:
+    return CompilerFailure(
+        f"{what}: what the C compiler made cannot be loaded: {error}",
+        fix="set CC to another C compiler, or POLYAD_NATIVE=0 to do without",
+    )
 
 
 def entry(library: bytes, name: str) -> int:
@@ -70,5 +80,8 @@ def entry(library: bytes, name: str) -> int:
     with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
         path = Path(folder, "kernel.so")
         path.write_bytes(library)
-        loaded = ctypes.CDLL(str(path))
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise _unloadable("a native kernel", error) from error
     return ctypes.cast(loaded[name], ctypes.c_void_p).value or 0

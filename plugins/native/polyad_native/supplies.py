@@ -9,7 +9,8 @@ from polyad.backend.interface import KernelSupply, Signature
 
 from .choosing import Call, chosen
 
-POINTWISE = 1 << 14
+PRIORITY = 1
+"""Above NumPy's kernels, below what others bring for the same ops."""
 PRODUCTS = 1 << 10
 CONVOLUTIONS = 1 << 10
 
@@ -22,14 +23,14 @@ def supplies() -> Iterator[KernelSupply]:
     for op, make in {
         "gemm": products.gemm, "mm": products.product, "bmm": products.product, "linear": products.linear,
     }.items():  # fmt: skip
-        yield KernelSupply("cpu", op, chosen(op, make, PRODUCTS, out=False))
+        yield KernelSupply("cpu", op, chosen(op, make, PRODUCTS, out=False), PRIORITY)
     for op, make in {
         "convolution": convolutions.convolution,
         "convolution_transposed": convolutions.convolution_transposed,
         "convolution_weight_grad": convolutions.convolution_weight_grad,
     }.items():
-        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False))
+        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False), PRIORITY)
     for op, make in {"attention": attention.attention, "attention_backward": attention.attention_backward}.items():
-        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False))
+        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False), PRIORITY)
     for op, make, least in generated():
-        yield KernelSupply("cpu", op, chosen(op, make, least))
+        yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)
