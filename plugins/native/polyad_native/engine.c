@@ -295,7 +295,7 @@ static inline float exp_float(float x) { return expf(x); }
 static inline double exp_double(double x) { return exp(x); }
 
 #if defined(__AVX512F__)
-enum { VECTOR = 64, ROWS = 12 };
+enum { VECTOR = 64, ROWS = 8 };
 #elif defined(__AVX2__)
 enum { VECTOR = 32, ROWS = 6 };
 #elif defined(__aarch64__)
