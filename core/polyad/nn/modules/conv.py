@@ -295,7 +295,7 @@ class ConvTransposeNd(ConvNd):
         out_channels: int,
         kernel_size: int | Sequence[int],
         stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
+        padding: str | int | Sequence[int] = 0,
         output_padding: int | Sequence[int] = 0,
         groups: int = 1,
         bias: bool = True,
