@@ -20,7 +20,7 @@ from ..history.grad_mode import no_grad
 from ..state import warn_user
 from ..tensor import Tensor, has_data
 from .hooks import HookError, StateHooks
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 __all__ = ["ExtraState", "IncompatibleKeys", "StateDictError"]
 
@@ -211,7 +211,11 @@ class _Writes:
             write()
         with no_grad():
             for module, name, own, new in self.tensors:
+                if is_lazy(own) and is_lazy(new):
+                    continue
                 if not self.assign:
+                    if is_lazy(own):
+                        own.materialize(new.shape)  # type: ignore[attr-defined]
                     if has_data(new) and not has_data(own):
                         _warn_of_nothing_loaded(name)
                     own.copy_(new)
@@ -334,6 +338,10 @@ def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
     """The name of the mismatch between a member and the value it would be given, and what differs."""
     if not isinstance(value, Tensor):
         return "no tensor", f"the state has {describe(value)}"
+    if is_lazy(own):
+        return None
+    if is_lazy(value):
+        return "no values", "the state is of a lazy module that was never called"
     if tuple(value.shape) != tuple(own.shape):
         return "size mismatch", f"{tuple(value.shape)} in the state, {tuple(own.shape)} in the module"
     if value.dtype.is_complex and not own.dtype.is_complex:

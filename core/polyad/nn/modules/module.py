@@ -40,7 +40,7 @@ from ..hook_methods import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from ..parameter import Buffer, Parameter
+from ..parameter import Buffer, Parameter, is_lazy
 from ..registration import Members, ModuleAttributeError, Role, check_name, not_a
 
 __all__ = [
@@ -470,7 +470,9 @@ class Module(HookMethods, _state.ExtraState):
         >>> layer.weight.device
         device(type='cpu')
         """
-        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
+        return self._apply(
+            lambda tensor: tensor.to(device=device) if is_lazy(tensor) else empty_like(tensor, device=device), recurse
+        )
 
     def _cast(self: T, dtype: DType) -> T:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.dtype.is_floating_point else tensor)
