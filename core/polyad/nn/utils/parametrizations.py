@@ -45,6 +45,19 @@ class _WeightNorm(Module):
         return norm_except_dim(weight, 2, self.dim), weight
 
 
+class _ReadsOlder:
+    """Gives the keys of the older weight_norm their new names in a state that is loaded."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, module: Module, state: dict[str, Any], prefix: str, *rest: Any) -> None:
+        older = [f"{prefix}{self.name}_g", f"{prefix}{self.name}_v"]
+        if all(key in state for key in older):
+            for number, key in enumerate(older):
+                state[f"{prefix}parametrizations.{self.name}.original{number}"] = state.pop(key)
+
+
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Store a tensor as its length and its direction (Salimans and Kingma 2016). Returns *module*.
 
@@ -62,14 +75,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     polyad.Size([40, 1])
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
-
-    def read_older(_: Module, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-        older = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
-        if all(key in state for key in older):
-            for number, key in enumerate(older):
-                state[f"{prefix}parametrizations.{name}.original{number}"] = state.pop(key)
-
-    module.register_load_state_dict_pre_hook(read_older)
+    module.register_load_state_dict_pre_hook(_ReadsOlder(name))
     return module
 
 
