@@ -10,6 +10,7 @@ from ..dtypes import DType
 from ..errors import ArgumentTypeError, DTypeError
 from ..history.grad_mode import no_grad
 from ..tensor import Tensor
+from .parameter import is_lazy
 
 
 class HoldsTensors(Protocol):
@@ -50,7 +51,9 @@ def replace_tensors(module: HoldsTensors, fn: Callable[[Tensor], Tensor], recurs
         parameter.grad = grad
     for part in module.modules() if recurse else (module,):
         for name, buffer in part._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):
+                buffer.data = buffers[id(buffer)]
+            elif buffer is not None:
                 part._buffers[name] = buffers[id(buffer)]
 
 

@@ -8,7 +8,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..device import Device
 from ..dtypes import DType
@@ -198,7 +198,7 @@ class UninitializedBuffer(_Uninitialized, Buffer, keeps_class=False):
         return type(self), (False, self.device, self.dtype, self.persistent)
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: Any) -> TypeGuard[UninitializedParameter | UninitializedBuffer]:
     """Whether *param* is a parameter or buffer whose shape is not known yet."""
     return isinstance(param, _Uninitialized)
 
