@@ -15,7 +15,7 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd as autograd, errors as errors, functions as functions, interop as interop, ops as ops
-from ._version import __version__ as __version__
+from ._version import __version__ as __version__, torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .compatibility import moved as _moved
 from .device import Device

@@ -45,7 +45,8 @@ WINDOWS: dict[str, list[dict[str, Any]]] = {
 
 
 def parameters(function: Any) -> list[Any]:
-    return [(one.name, one.kind, str(one.default).replace("torch.", "polyad.")) for one in inspect.signature(function).parameters.values()]  # fmt: skip
+    found = inspect.signature(function).parameters.values()
+    return [(one.name, one.kind, str(one.default).replace("torch.", "polyad.")) for one in found]
 
 
 @pytest.mark.parametrize("name", polyad.masked.__all__)

@@ -196,7 +196,7 @@ def lazily(kind: str, settings: tuple[Any, ...], *shape: int) -> Program:
             made.has_uninitialized_params(),
         ]
         made.to(lib.float64)
-        known = layer(lib, kind.removeprefix("Lazy"), *((shape[-1 if kind == "LazyLinear" else 1],) + settings))
+        known = layer(lib, kind.removeprefix("Lazy"), shape[-1 if kind == "LazyLinear" else 1], *settings)
         made.load_state_dict(known.state_dict())
         result = made(value(lib, *shape))
         return [
@@ -248,7 +248,9 @@ PROGRAMS: dict[str, Program] = {
     "orthogonal householder": parametrized("orthogonal", "Linear", (3, 3), orthogonal_map="householder"),
     "orthogonal tall": parametrized("orthogonal", "Linear", (2, 4), use_trivialization=False),
     "orthogonal wide": parametrized("orthogonal", "Linear", (4, 2), use_trivialization=False),
-    "orthogonal exponential": parametrized("orthogonal", "Linear", (2, 4), orthogonal_map="matrix_exp", use_trivialization=False),
+    "orthogonal exponential": parametrized(
+        "orthogonal", "Linear", (2, 4), orthogonal_map="matrix_exp", use_trivialization=False
+    ),
     "own parametrization": own_parametrization,
     "older weight_norm": older_weight_norm,
     "older spectral_norm": older_spectral_norm,

@@ -373,8 +373,9 @@ def kaiming_normal_(
 
 @explaining
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with a random orthogonal matrix times *gain* (Saxe et al. 2014): rows, or columns if there are more rows, are
-    orthogonal and of length 1. All dimensions but the first count as columns.
+    """Fill with a random orthogonal matrix times *gain* (Saxe et al. 2014).
+
+    Rows, or columns if there are more rows, are orthogonal and of length 1. All dimensions but the first are columns.
 
     Raises:
         ValueError: the tensor has fewer than 2 dimensions.
@@ -402,7 +403,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 @explaining
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Fill a matrix from the normal distribution with deviation *std*, and the part *sparsity* of each column with zeros
+    """Fill a matrix from the normal distribution with deviation *std*, and the part *sparsity* of each column with 0
     (Martens 2010).
 
     Raises:

@@ -480,3 +480,8 @@ class ConvTranspose3d(ConvTransposeNd):
         return F.conv_transpose3d(
             input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
         )
+
+
+# By these names code for PyTorch asks whether a layer is of the family.
+_ConvNd = ConvNd
+_ConvTransposeNd = ConvTransposeNd

@@ -136,7 +136,7 @@ class ParametrizationList(ModuleList):
                 if not hasattr(module, "right_inverse"):
                     raise OptionError(
                         f"{type(module).__name__}: it has no right_inverse, so that the tensor cannot be assigned",
-                        fix="define right_inverse in the parametrization, or assign to parametrizations.<name>.original",
+                        fix="define right_inverse, or assign to parametrizations.<name>.original",
                     )
                 stored = module.right_inverse(stored)
             values = [stored] if isinstance(stored, Tensor) else list(stored)

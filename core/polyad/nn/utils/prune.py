@@ -21,8 +21,8 @@ from ...functions import ones_like, rand, rand_like, topk, zeros_like
 from ...linalg import vector_norm
 from ...tensor import Tensor
 from ..modules.module import Module
+from .convert_parameters import parameters_to_vector
 from .recomputed import Recomputed, hooks_of, parameter_of, take_out
-from .vectors import parameters_to_vector
 
 __all__ = [
     "BasePruningMethod",
@@ -413,8 +413,8 @@ def random_unstructured(module: M, name: str, amount: float) -> M:
 
 
 def l1_unstructured(module: M, name: str, amount: float, importance_scores: Tensor | None = None) -> M:
-    """Prune the *amount* elements (a number, or a part) of the parameter *name* with the smallest magnitudes, or scores.
-    Returns *module*.
+    """Prune the *amount* elements (a number, or a part) of the parameter *name* with the smallest magnitudes, or
+    scores. Returns *module*.
 
     >>> from polyad import nn
     >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 3), "weight", amount=0.5)
