@@ -77,6 +77,3 @@ tensor_repr: Slot[str] = Slot()
 
 reduced: Slot[Any] = Slot()
 """``Tensor.__reduce_ex__(protocol)``: a tensor as data, for another process."""
-
-compiled: Slot[Any] = Slot()
-"""``Module.compile``: a ``forward`` compiled."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
-from .. import provided
 from ..compatibility.absent import stand_in
 from ..history.hooks import RemovableHandle
 from .hook_methods import HookMethods
@@ -30,12 +29,15 @@ class OlderMethods(HookMethods):
 
     call_super_init: ClassVar[bool] = False
     dump_patches: ClassVar[bool] = False
+    compiler: ClassVar[Callable[..., Any] | None] = None
+    """``compiler(forward, ...)`` gives what `compile` puts in its place; a package that compiles assigns it."""
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Have ``forward`` compiled as ``polyad.compile`` would; raises NotImplementedError while nothing compiles."""
-        if not provided.compiled.filled:
+        compiler = type(self).compiler
+        if compiler is None:
             stand_in("compile")()
-        self.forward = provided.compiled(self.forward, *args, **kwargs)  # type: ignore[attr-defined]
+        self.forward = compiler(self.forward, *args, **kwargs)  # type: ignore[attr-defined]
 
     def _moved(self: O, kind: str, device: Any) -> O:
         place = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device
