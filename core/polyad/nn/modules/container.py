@@ -7,17 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
-from ...tensor import Tensor
-from ..parameter import Parameter
 from .module import Module, indent
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+__all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 S = TypeVar("S", bound="Sequential")
 L = TypeVar("L", bound="ModuleList")
 
 
-def _position(index: Any, length: int, name: str) -> int:
+def position(index: Any, length: int, name: str) -> int:
     """*index* as a place between 0 and length - 1."""
     try:
         at = operator.index(index)
@@ -54,7 +52,7 @@ class _ModuleSequence(Module):
         return module
 
     def _name_at(self, index: Any) -> str:
-        return list(self._modules)[_position(index, len(self._modules), self._get_name())]
+        return list(self._modules)[position(index, len(self._modules), self._get_name())]
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name_at(index), self._check(module))
@@ -345,78 +343,3 @@ class ModuleDict(Module):
                 )
         for name, module in pairs:
             self[name] = module
-
-
-class ParameterList(Module):
-    """A list whose tensors are registered as parameters; a plain tensor in it becomes a `Parameter`.
-
-    >>> import polyad
-    >>> from polyad import nn
-    >>> weights = nn.ParameterList([polyad.zeros(2), polyad.zeros(3)])
-    >>> len(weights), len(list(weights.parameters()))
-    (2, 2)
-    """
-
-    _size: int
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> ParameterList: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return type(self)([self[position] for position in range(*index.indices(len(self)))])
-        return getattr(self, str(_position(index, len(self), self._get_name())))
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        name = str(_position(index, len(self), self._get_name()))
-        if isinstance(value, Tensor) and not isinstance(value, Parameter):
-            value = Parameter(value)
-        setattr(self, name, value)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self[position] for position in range(len(self))])
-
-    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
-        return self.extend(values)
-
-    def append(self, value: Any) -> ParameterList:
-        """Add *value* at the end. Returns self."""
-        self._size += 1
-        self[-1] = value
-        return self
-
-    def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add all *values* at the end. Returns self."""
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise ArgumentTypeError(
-                f"ParameterList: takes an iterable of values, not {type(values).__name__}",
-                operands={"values": values},
-                fix="put it into a list",
-            )
-        for value in values:
-            self.append(value)
-        return self
-
-    def extra_repr(self) -> str:
-        lines = []
-        for position, value in enumerate(self):
-            if isinstance(value, Tensor):
-                size = "x".join(map(str, value.shape))
-                where = "" if value.device.type == "cpu" else f" ({value.device})"
-                lines.append(f"({position}): {type(value).__name__} containing: [{value.dtype} of size {size}{where}]")
-            else:
-                lines.append(f"({position}): Object of type: {type(value).__name__}")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"{self._get_name()}(\n    {indent(self.extra_repr(), 4)}\n)" if len(self) else f"{self._get_name()}()"
