@@ -53,7 +53,9 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
         outranked = own and prepare(own, types)
         if own is None or outranked is None:
             return None
-        if _engine() is None:
+        entries = [entry for entry in types if isinstance(entry, TensorType)]
+        # Complex numbers are NumPy's: its functions are right where parts of them overflow.
+        if any(entry.dtype.is_complex for entry in entries) or _engine() is None:
             return None
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:

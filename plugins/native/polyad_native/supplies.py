@@ -21,7 +21,7 @@ def supplies() -> Iterator[KernelSupply]:
     from .generated import generated
 
     for op, make in {
-        "gemm": products.gemm, "mm": products.product, "bmm": products.product, "linear": products.linear,
+        "gemm": products.gemm, "mm": products.mm, "bmm": products.bmm, "linear": products.linear,
     }.items():  # fmt: skip
         yield KernelSupply("cpu", op, chosen(op, make, PRODUCTS, out=False), PRIORITY)
     for op, make in {
