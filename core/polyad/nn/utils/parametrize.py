@@ -121,7 +121,7 @@ class ParametrizationList(ModuleList):
         names = ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
         return [getattr(self, name) for name in names]
 
-    def forward(self) -> Tensor:  # type: ignore[override]
+    def forward(self) -> Tensor:
         """The parametrized tensor."""
         result: Any = self[0](*self._originals)
         for module in list(self)[1:]:
@@ -169,7 +169,7 @@ def _check_like(before: Tensor, after: Any, method: str, name: str) -> None:
 
 
 @cache
-def _parametrized_class(base: type[Module], names: tuple[str, ...]) -> type[Module]:
+def _parametrized_class(base: Any, names: tuple[str, ...]) -> type[Module]:
     """A class like *base* with properties *names* that compute parametrized tensors."""
 
     def as_property(name: str) -> property:
@@ -256,7 +256,7 @@ def register_parametrization(
         found.append(parametrization)
         found.unsafe = found.unsafe or unsafe
         return module
-    original = module._parameters.get(tensor_name)
+    original: Tensor | None = module._parameters.get(tensor_name)
     if original is None:
         original = module._buffers.get(tensor_name)
     if original is None:
