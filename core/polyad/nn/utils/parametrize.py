@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from ...errors import ArgumentError, OptionError, safe_repr
@@ -168,9 +167,18 @@ def _check_like(before: Tensor, after: Any, method: str, name: str) -> None:
         )
 
 
-@cache
-def _parametrized_class(base: Any, names: tuple[str, ...]) -> type[Module]:
+_classes: dict[tuple[Any, tuple[str, ...]], type[Module]] = {}
+
+
+def _parametrized_class(base: type[Module], names: tuple[str, ...]) -> type[Module]:
     """A class like *base* with properties *names* that compute parametrized tensors."""
+    found = _classes.get((base, names))
+    if found is None:
+        found = _classes[base, names] = _with_properties(base, names)
+    return found
+
+
+def _with_properties(base: type[Module], names: tuple[str, ...]) -> type[Module]:
 
     def as_property(name: str) -> property:
         def get(self: Any) -> Tensor:

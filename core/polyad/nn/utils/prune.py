@@ -211,22 +211,22 @@ class Identity(BasePruningMethod):
 class _OfAmount(BasePruningMethod):
     """What the methods that prune an amount have in common: a number of elements or channels, or their part."""
 
-    amount: float
+    amount: Any
 
     def __init__(self, amount: Any) -> None:
+        self.amount = amount
         if not isinstance(amount, Real):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: amount must be an int or a float",
                 operands={"amount": amount},
                 fix="pass a number of elements, or a part between 0 and 1",
             )
-        if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
+        if self.amount < 0 or (not isinstance(amount, Integral) and self.amount > 1):
             raise ArgumentError(
                 f"{type(self).__name__}: amount must be a part between 0 and 1, or a number of 0 or more",
                 operands={"amount": amount},
                 fix="pass a number of elements, or a part between 0 and 1",
             )
-        self.amount = amount
 
     def _count(self, of: int) -> int:
         count = int(self.amount) if isinstance(self.amount, Integral) else round(self.amount * of)
