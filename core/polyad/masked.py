@@ -244,7 +244,7 @@ def median(
     """
     floating = input.is_floating_point()
     filled = _filled("median", input if floating else input.to(float32), mask, float("nan"))
-    found = functions.nanmedian(filled, dim, keepdim).values
+    found: Tensor = functions.nanmedian(filled, dim, keepdim).values
     if floating:
         return found
     if found.isnan().any():

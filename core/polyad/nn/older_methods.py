@@ -34,10 +34,11 @@ class OlderMethods(HookMethods):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Have ``forward`` compiled as ``polyad.compile`` would; raises NotImplementedError while nothing compiles."""
+        own: Any = self
         compiler = type(self).compiler
         if compiler is None:
             stand_in("compile")()
-        self.forward = compiler(self.forward, *args, **kwargs)  # type: ignore[attr-defined]
+        own.forward = compiler(own.forward, *args, **kwargs)
 
     def _moved(self: O, kind: str, device: Any) -> O:
         place = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device

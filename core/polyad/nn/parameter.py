@@ -109,7 +109,7 @@ class _Uninitialized:
     @property
     def data(self) -> Tensor:
         """A tensor without elements; assigning one changes device and dtype."""
-        return empty(0, device=self.device, dtype=self.dtype)  # type: ignore[attr-defined]
+        return empty(0, device=self.device, dtype=self.dtype)
 
     @data.setter
     def data(self, value: Tensor) -> None:

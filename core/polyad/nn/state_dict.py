@@ -218,7 +218,7 @@ class _Writes:
                     continue
                 if not self.assign:
                     if is_lazy(own):
-                        own.materialize(new.shape)  # type: ignore[attr-defined]
+                        own.materialize(new.shape)
                     if has_data(new) and not has_data(own):
                         _warn_of_nothing_loaded(name)
                     own.copy_(new)

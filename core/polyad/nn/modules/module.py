@@ -539,8 +539,8 @@ class Module(OlderMethods, _state.ExtraState):
         """
         if args:
             warn_user("state_dict: positional arguments are deprecated; name them", FutureWarning)
-            given = (destination, prefix, keep_vars)
-            destination, prefix, keep_vars = (*args, *given[len(args) :])
+            named: tuple[Any, ...] = (destination, prefix, keep_vars)
+            destination, prefix, keep_vars = args + named[len(args) :]
         return _state.save(self, destination, prefix, keep_vars)
 
     def load_state_dict(

@@ -260,7 +260,8 @@ class CrossMapLRN2d(Module):
             total = total + squares[:, offset : offset + channels]
         beyond = (arange(channels, device=input.device) > around).view(-1, 1, 1)
         total = total + where(beyond, squares[:, around : around + 1], 0)
-        return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
+        result: Tensor = input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
+        return result
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ...dtypes import finfo
 from ...errors import ArgumentError, NotSupported, safe_repr
 from ...functions import cat, dot, eye, geqrf, matrix_exp, mv, norm_except_dim, randn, vdot, where, zeros_like
 from ...history.grad_mode import no_grad
@@ -225,7 +226,8 @@ class _Orthogonal(Module):
         packed, tau = geqrf(columns)
         diagonal = packed.diagonal(dim1=-2, dim2=-1)
         signs = where(tau == 0, -diagonal.sign(), diagonal.sign())
-        return packed - packed.new_zeros(packed.shape).diagonal_scatter(diagonal - signs, dim1=-2, dim2=-1)
+        stored: Tensor = packed.diagonal_scatter(signs, dim1=-2, dim2=-1)
+        return stored
 
 
 def _orthonormal(columns: Tensor) -> Tensor:
@@ -233,14 +235,14 @@ def _orthonormal(columns: Tensor) -> Tensor:
     rows, count = columns.shape[-2:]
     if rows == count:
         near = (columns.mH @ columns - eye(count, dtype=columns.dtype, device=columns.device)).abs().max()
-        size = {8: 1e-15, 4: 1e-7}.get(columns.real.itemsize if columns.is_complex() else columns.itemsize, 1e-3)
-        if near.item() <= 10 * count * size:
+        if near.item() <= 10 * count * finfo(columns.dtype).eps:
             return columns.clone()
     else:
         more = randn((*columns.shape[:-1], rows - count), dtype=columns.dtype, device=columns.device)
         columns = cat([columns, more], -1)
     q, r = qr(columns)
-    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    result: Tensor = q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    return result
 
 
 def orthogonal(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from ...errors import ArgumentError, OptionError, safe_repr
@@ -121,7 +120,7 @@ class ParametrizationList(ModuleList):
         names = ["original"] if self.is_tensor else [f"original{number}" for number in range(self.ntensors)]
         return [getattr(self, name) for name in names]
 
-    def forward(self) -> Tensor:  # type: ignore[override]
+    def forward(self) -> Tensor:
         """The parametrized tensor."""
         result: Any = self[0](*self._originals)
         for module in list(self)[1:]:
@@ -168,9 +167,18 @@ def _check_like(before: Tensor, after: Any, method: str, name: str) -> None:
         )
 
 
-@cache
+_classes: dict[tuple[Any, tuple[str, ...]], type[Module]] = {}
+
+
 def _parametrized_class(base: type[Module], names: tuple[str, ...]) -> type[Module]:
     """A class like *base* with properties *names* that compute parametrized tensors."""
+    found = _classes.get((base, names))
+    if found is None:
+        found = _classes[base, names] = _with_properties(base, names)
+    return found
+
+
+def _with_properties(base: type[Module], names: tuple[str, ...]) -> type[Module]:
 
     def as_property(name: str) -> property:
         def get(self: Any) -> Tensor:
@@ -256,7 +264,7 @@ def register_parametrization(
         found.append(parametrization)
         found.unsafe = found.unsafe or unsafe
         return module
-    original = module._parameters.get(tensor_name)
+    original: Tensor | None = module._parameters.get(tensor_name)
     if original is None:
         original = module._buffers.get(tensor_name)
     if original is None:

@@ -83,7 +83,7 @@ class BasePruningMethod(Recomputed):
         """
         method = cls(*args, **kwargs)
         method._tensor_name = name
-        before = hooks_of(module, BasePruningMethod, name)
+        before = hooks_of(module, _ANY, name)
         original = getattr(module, name + "_orig") if before else parameter_of(cls.__name__, module, name)
         scores = getattr(module, name) if importance_scores is None else importance_scores
         if scores.shape != original.shape:
@@ -129,6 +129,9 @@ class BasePruningMethod(Recomputed):
                 delattr(module, one)
         original.data = pruned
         module.register_parameter(name, original)
+
+
+_ANY: Any = BasePruningMethod  # the abstract class itself, which no annotation of a class takes
 
 
 class PruningContainer(BasePruningMethod):
@@ -208,20 +211,22 @@ class Identity(BasePruningMethod):
 class _OfAmount(BasePruningMethod):
     """What the methods that prune an amount have in common: a number of elements or channels, or their part."""
 
-    def __init__(self, amount: float) -> None:
+    amount: Any
+
+    def __init__(self, amount: Any) -> None:
+        self.amount = amount
         if not isinstance(amount, Real):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: amount must be an int or a float",
                 operands={"amount": amount},
                 fix="pass a number of elements, or a part between 0 and 1",
             )
-        if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
+        if self.amount < 0 or (not isinstance(amount, Integral) and self.amount > 1):
             raise ArgumentError(
                 f"{type(self).__name__}: amount must be a part between 0 and 1, or a number of 0 or more",
                 operands={"amount": amount},
                 fix="pass a number of elements, or a part between 0 and 1",
             )
-        self.amount = amount
 
     def _count(self, of: int) -> int:
         count = int(self.amount) if isinstance(self.amount, Integral) else round(self.amount * of)
@@ -521,7 +526,7 @@ def remove(module: M, name: str) -> M:
     >>> list(nn.utils.prune.remove(layer, "weight").state_dict())
     ['bias', 'weight']
     """
-    for key, hook in hooks_of(module, BasePruningMethod, name):
+    for key, hook in hooks_of(module, _ANY, name):
         hook.remove(module)
         take_out(module, key)
         return module
@@ -535,4 +540,4 @@ def is_pruned(module: Module) -> bool:
     >>> nn.utils.prune.is_pruned(nn.Linear(2, 3))
     False
     """
-    return any(hooks_of(part, BasePruningMethod) for part in module.modules())
+    return any(hooks_of(part, _ANY) for part in module.modules())
