@@ -52,16 +52,16 @@ class Cache:
 
 
 def rotations(start, count):
-    """Cosine and sine of the angle by which each pair of numbers of a head turns, at each position: (count, HEAD / 2)."""
+    """By what each pair of numbers of a head is turned, at each position: complex numbers (count, HEAD / 2)."""
     speeds = BASE ** (-torch.arange(0, HEAD, 2) / HEAD)
     angles = torch.arange(start, start + count).unsqueeze(1) * speeds
-    return angles.cos(), angles.sin()
+    return torch.polar(torch.ones_like(angles), angles)
 
 
-def rotated(x, cosine, sine):
+def rotated(x, turns):
     """Numbers 0 and 1, 2 and 3, ... of each head turned; GGUF files have the weights of Llamas in this order."""
-    even, odd = x[..., 0::2], x[..., 1::2]
-    return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), -1).flatten(-2)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * turns).flatten(-2)
 
 
 class Block(nn.Module):
@@ -78,15 +78,15 @@ class Block(nn.Module):
         self.ffn_up = nn.Linear(WIDTH, INNER, bias=False)
         self.ffn_down = nn.Linear(INNER, WIDTH, bias=False)
 
-    def forward(self, x, angles, start, cache):
+    def forward(self, x, turns, start, cache):
         y = self.attn_norm(x)
         query = self.attn_q(y).unflatten(-1, (HEADS, HEAD)).transpose(1, 2)
         key = self.attn_k(y).unflatten(-1, (KEY_HEADS, HEAD)).transpose(1, 2)
         value = self.attn_v(y).unflatten(-1, (KEY_HEADS, HEAD)).transpose(1, 2)
-        key, value = cache.extended(rotated(key, *angles), value, start)
+        key, value = cache.extended(rotated(key, turns), value, start)
         # A single token may look at all; several at once, of which all are new, at those before them.
         several = query.shape[2] > 1
-        found = F.scaled_dot_product_attention(rotated(query, *angles), key, value, is_causal=several, enable_gqa=True)
+        found = F.scaled_dot_product_attention(rotated(query, turns), key, value, is_causal=several, enable_gqa=True)
         x = x + self.attn_output(found.transpose(1, 2).flatten(2))
         y = self.ffn_norm(x)
         return x + self.ffn_down(F.silu(self.ffn_gate(y)) * self.ffn_up(y))
@@ -108,9 +108,9 @@ class SmolLM2(nn.Module):
         if start and tokens.shape[1] > 1:
             raise ValueError("after the first tokens, pass one token at a time")
         x = self.token_embd(tokens)
-        angles = rotations(start, tokens.shape[1])
+        turns = rotations(start, tokens.shape[1])
         for block, cache in zip(self.blk, caches):
-            x = block(x, angles, start, cache)
+            x = block(x, turns, start, cache)
         return F.linear(self.output_norm(x[:, -1]), self.token_embd.weight)
 
 
