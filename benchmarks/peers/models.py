@@ -1,11 +1,11 @@
 """The models of examples/ on polyad and on PyTorch, in alternating rounds:
 ``python benchmarks/peers/models.py --peer-python PYTHON``.
 
-Both run the same file, examples/NAME.py: for PyTorch its ``import polyad as torch`` gives PyTorch. Weights are random, so
-no wheel is needed. Each library runs in a process of its own, and a round times a workload on one, then on the other. The
-ratios are PyTorch's time divided by polyad's, so above 1 polyad is faster; wall time, and time of the processor in all
-threads, which other work on the machine disturbs less. Memory is the peak of a new process that imports the library, makes
-the model and runs it. Threads are limited alike, by --threads.
+Both run the same file, examples/NAME.py: for PyTorch its ``import polyad as torch`` gives PyTorch. Weights are random,
+no wheel is needed. Each library runs in a process of its own; a round times a workload on one, then on the other.
+The ratios are PyTorch's time divided by polyad's, so above 1 polyad is faster; wall time, and time of the processor in
+all threads, which other work on the machine disturbs less. Memory is the peak of a new process that imports a library,
+makes the model and runs it. Threads are limited alike, by --threads.
 
 As a worker, ``python models.py --worker LIBRARY``, it reads names from standard input and answers with seconds.
 """
@@ -132,9 +132,9 @@ def compare(name: str, peer_python: str, rounds: int, threads: int) -> None:
     ours, theirs = (units / statistics.median(one[0] for one in side) for side in found)
     pairs = list(zip(*found, strict=True))
     wall, processor = (statistics.median(peer[n] / mine[n] for mine, peer in pairs) for n in (0, 1))
-    memory = [max(one[2] for one in side) for side in found]
+    mine, other = (max(one[2] for one in side) for side in found)
     print(
-        f"{name:<10} {ours:>10.1f} {theirs:>10.1f} {wall:>8.2f} {processor:>10.2f} {memory[0]:>11.0f} {memory[1]:>9.0f}",
+        f"{name:<10} {ours:>10.1f} {theirs:>10.1f} {wall:>8.2f} {processor:>10.2f} {mine:>11.0f} {other:>9.0f}",
         flush=True,
     )
 
@@ -157,7 +157,9 @@ def main() -> None:
         parser.error(f"unknown workloads {sorted(unknown)}; there are {', '.join(WORKLOADS)}")
     load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
     print(f"{platform.machine()}, {arguments.threads} threads, load {load}")
-    print(f"{'':<10} {'polyad /s':>10} {'peer /s':>10} {'wall':>8} {'processor':>10} {'polyad MiB':>11} {'peer MiB':>9}")
+    print(
+        f"{'':<10} {'polyad /s':>10} {'peer /s':>10} {'wall':>8} {'processor':>10} {'polyad MiB':>11} {'peer MiB':>9}"
+    )
     for name in names:
         compare(name, arguments.peer_python, arguments.rounds, arguments.threads)
 
