@@ -2,7 +2,7 @@
 ``python benchmarks/peers/models.py --peer-python PYTHON``.
 
 Both run the same file, examples/NAME.py: for PyTorch its ``import polyad as torch`` gives PyTorch. Weights are random,
-no wheel is needed. Each library runs in a process of its own; a round times a workload on one, then on the other.
+so no wheel is needed. Each library runs in a process of its own; a round times a workload on one, then the other.
 The ratios are PyTorch's time divided by polyad's, so above 1 polyad is faster; wall time, and time of the processor in
 all threads, which other work on the machine disturbs less. Memory is the peak of a new process that imports a library,
 makes the model and runs it. Threads are limited alike, by --threads.
