@@ -167,6 +167,7 @@ _LAZY_MODULES = frozenset(
         "library",
         "linalg",
         "nn",
+        "onnx",
         "optim",
         "overrides",
         "serialization",
