@@ -69,6 +69,13 @@ ERRORS = [
         match=r"mm: .*3 != 4\n.*input .*\(2, 3\).*\n.*mat2 .*\(4, 5\)",
     ),
     ErrorCase(
+        op="spmm",
+        name="inner sizes",
+        call=lambda op, tensor: op(tensor(2, 3), tensor(4, 5)),
+        raises=RuntimeError,
+        match=r"mm: .*3 != 4",
+    ),
+    ErrorCase(
         op="mm",
         name="a vector",
         call=lambda op, tensor: op(tensor(3), tensor(3, 2)),
