@@ -18,7 +18,7 @@ from operator import mul
 
 from .boxes import Box, Chart
 
-__all__ = ["LINE", "Places", "arrange"]
+__all__ = ["CHARACTER", "LINE", "Places", "arrange"]
 
 CHARACTER = 7.3
 """Width of a character of the monospaced font, 12 pixels high."""
