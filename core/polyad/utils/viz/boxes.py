@@ -280,7 +280,8 @@ def cut(chart: Chart, most: int, total: int | None = None) -> Chart:
     if left_out <= 0:
         return chart
     total = len(chart.boxes) if total is None else total
-    kept = Chart(boxes=chart.boxes[:most], labels=chart.labels)
+    labels = {arrow: text for arrow, text in chart.labels.items() if max(arrow) < most}
+    kept = Chart(boxes=chart.boxes[:most], labels=labels)
     kept.boxes.append(Box(f"… {left_out:,} more", [f"of {total:,}"], "more", "not drawn; raise max_boxes to see more"))
     pairs = ((min(start, most), min(end, most)) for start, end in chart.arrows)
     kept.arrows = [(start, end) for start, end in dict.fromkeys(pairs) if start != end]
