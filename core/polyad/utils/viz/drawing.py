@@ -135,8 +135,8 @@ def dot(chart: Chart) -> str:
         lines.append(f'  subgraph cluster_{number} {{ label={_quoted(name)}; fontcolor="{ARROW}"; style=dashed;')
         lines.append("    " + " ".join(f"n{member};" for member in members) + " }")
     for start, end in chart.arrows:
-        label = chart.labels.get((start, end))
-        lines.append(f"  n{start} -> n{end}" + (f" [label={_quoted(label)}];" if label else ";"))
+        text = chart.labels.get((start, end))
+        lines.append(f"  n{start} -> n{end}" + (f" [label={_quoted(text)}];" if text else ";"))
     return "\n".join([*lines, "}\n"])
 
 
