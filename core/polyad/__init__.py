@@ -170,6 +170,7 @@ _LAZY_MODULES = frozenset(
         "linalg",
         "masked",
         "nn",
+        "onnx",
         "optim",
         "overrides",
         "serialization",

@@ -42,8 +42,9 @@ class _ModuleSequence(Module):
         for position, module in enumerate(modules):
             self._put("module", str(position), module)
 
-    def _check(self, module: Any) -> Module:
-        if not isinstance(module, Module):
+    def _check(self, module: Any) -> Module | None:
+        """*module*, if it is a module, or None: a place that is kept free."""
+        if not isinstance(module, Module) and module is not None:
             raise ArgumentTypeError(
                 f"{self._get_name()}: takes Modules, not {type(module).__name__}",
                 operands={"module": module},
@@ -54,7 +55,7 @@ class _ModuleSequence(Module):
     def _name_at(self, index: Any) -> str:
         return list(self._modules)[position(index, len(self._modules), self._get_name())]
 
-    def __setitem__(self, index: int, module: Module) -> None:
+    def __setitem__(self, index: int, module: Module | None) -> None:
         setattr(self, self._name_at(index), self._check(module))
 
     def __delitem__(self, index: int | slice) -> None:
@@ -166,12 +167,12 @@ class Sequential(_ModuleSequence):
             input = module(input)
         return input
 
-    def append(self: S, module: Module) -> S:
+    def append(self: S, module: Module | None) -> S:
         """Add *module* at the end. Returns self."""
         self.add_module(str(len(self)), self._check(module))
         return self
 
-    def insert(self: S, index: int, module: Module) -> S:
+    def insert(self: S, index: int, module: Module | None) -> S:
         """Put *module* before position *index*; the positions after it move up by one. Returns self."""
         self._check(module)
         if not -len(self) <= index <= len(self):
@@ -184,7 +185,7 @@ class Sequential(_ModuleSequence):
         self._renumber(modules)
         return self
 
-    def extend(self: S, sequential: Iterable[Module]) -> S:
+    def extend(self: S, sequential: Iterable[Module | None]) -> S:
         """Add modules at the end. Returns self."""
         for module in list(sequential):
             self.append(module)
@@ -192,10 +193,10 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules that are registered; it has no forward of its own.
+    """A list of modules that are registered; it has no forward of its own. None keeps a place free.
 
     Raises:
-        TypeError: an element is no module.
+        TypeError: an element is neither a module nor None.
 
     >>> from polyad import nn
     >>> nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])
@@ -205,7 +206,7 @@ class ModuleList(_ModuleSequence):
     )
     """
 
-    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+    def __init__(self, modules: Iterable[Module | None] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
@@ -219,24 +220,24 @@ class ModuleList(_ModuleSequence):
             return type(self)(list(self)[index])
         return self._modules[self._name_at(index)]
 
-    def __iadd__(self: L, modules: Iterable[Module]) -> L:
+    def __iadd__(self: L, modules: Iterable[Module | None]) -> L:
         return self.extend(modules)
 
-    def __add__(self, other: Iterable[Module]) -> ModuleList:
+    def __add__(self, other: Iterable[Module | None]) -> ModuleList:
         return ModuleList([*self, *other])
 
-    def append(self: L, module: Module) -> L:
+    def append(self: L, module: Module | None) -> L:
         """Add *module* at the end. Returns self."""
         self.add_module(str(len(self)), self._check(module))
         return self
 
-    def insert(self, index: int, module: Module) -> None:
+    def insert(self, index: int, module: Module | None) -> None:
         """Put *module* before position *index*, as list.insert does."""
         modules = list(self)
         modules.insert(index, self._check(module))
         self._renumber(modules)
 
-    def extend(self: L, modules: Iterable[Module]) -> L:
+    def extend(self: L, modules: Iterable[Module | None]) -> L:
         """Add modules at the end. Returns self."""
         if not isinstance(modules, Iterable):
             raise ArgumentTypeError(
