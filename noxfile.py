@@ -191,13 +191,16 @@ def oracle(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders."""
+    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders and
+    killed writers of checkpoints.
+    """
     install(session, extras="test,opencl")
     session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
     session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.programs", *session.posargs)
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")
+    session.run("python", "-m", "fuzz.checkpoints")
 
 
 @nox.session
