@@ -127,12 +127,15 @@ class _OfThread(threading.local):
 _of_thread = _OfThread()
 
 
+_take = Generator.take
+
+
 class _Default(Generator):
     __slots__ = ()
 
     def take(self, words: int) -> tuple[int, int]:
         own = _of_thread.generator
-        return super().take(words) if own is None else own.take(words)
+        return _take(self, words) if own is None else own.take(words)
 
 
 default_generator: Generator = _Default()

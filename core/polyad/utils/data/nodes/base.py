@@ -81,7 +81,7 @@ class BaseNode(Iterator[T]):
             raise
 
     def next(self) -> T:
-        """The next item; raises StopIteration where there is none. A node defines it; who reads one calls ``next()``."""
+        """The next item; raises StopIteration where there is none. A node defines it; who reads it calls ``next()``."""
         raise errors.NotSupported(
             f"{type(self).__name__}.next: a node must say what its items are",
             fix=f"define next(self) in {type(self).__name__}",
