@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -115,8 +116,8 @@ class MultiNodeWeightedSampler(BaseNode[Any]):
             return
         if initial_state["sources"].keys() != self.source_nodes.keys():
             raise errors.ArgumentError(
-                f"MultiNodeWeightedSampler.reset: the state is of sources {sorted(initial_state['sources'])}, and these "
-                f"are {sorted(self.source_nodes)}",
+                f"MultiNodeWeightedSampler.reset: the state is of sources {sorted(initial_state['sources'])}, and "
+                f"these are {sorted(self.source_nodes)}",
                 fix="make the pipeline as it was when the state was taken",
             )
         self._count = initial_state["count"]
@@ -150,11 +151,9 @@ class MultiNodeWeightedSampler(BaseNode[Any]):
         left = {name: weight for name, weight in self.weights.items() if name not in self._out}
         number = mixed(self.seed, self.rank, self.epoch, self._count) / 2**_BITS * sum(left.values())
         self._count += 1
-        for name, weight in left.items():
-            number -= weight
-            if number < 0:
-                break
-        return name
+        # Rounding may leave the last sum below the number.
+        ends = zip(left, itertools.accumulate(left.values()), strict=True)
+        return next((name for name, end in ends if number < end), list(left)[-1])
 
     def get_state(self) -> dict[str, Any]:
         return {
