@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import PolyadError
+from .remote import is_remote, local_path, replacing_remote
 from .trouble import checked_path, trouble
 
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -49,9 +50,15 @@ def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
     The new file is created in the same folder, flushed to the disk, then renamed: another program, or a power cut, sees
         the old file or the new file, never a part. A symbolic link keeps pointing where it points; permissions of an
         old file are kept. A device or a pipe (``/dev/stdout``) cannot be replaced and is written directly.
-        What earlier writes to the folder left unfinished when they were killed is removed.
+        What earlier writes to the folder left unfinished when they were killed is removed. Of a URL, the file is
+        written here and sent when it is complete.
     """
-    target = Path(os.path.realpath(checked_path(path, op)))
+    text = checked_path(path, op)
+    if is_remote(text):
+        with replacing_remote(text, op) as remote:
+            yield remote
+        return
+    target = Path(os.path.realpath(local_path(text)))
     try:
         old = target.stat() if target.exists() else None
         if old is not None and stat.S_ISDIR(old.st_mode):

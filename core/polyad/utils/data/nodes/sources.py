@@ -27,7 +27,8 @@ class IterableWrapper(BaseNode[T]):
     """The items of something that can be iterated, once for each pass.
 
     Resumed, it is iterated again, and the items that were given are passed over; what has ``state_dict`` and
-    ``load_state_dict`` itself (its iterator, or it), such as a `DataLoader`, is asked instead.
+    ``load_state_dict`` itself (its iterator, or it), such as a `DataLoader`, is asked instead. What has
+    ``set_epoch`` is told the number of the pass.
 
     Raises:
         TypeError: what cannot be iterated.
@@ -46,6 +47,8 @@ class IterableWrapper(BaseNode[T]):
 
     def reset(self, initial_state: dict[str, Any] | None = None) -> None:
         super().reset(initial_state)
+        if hasattr(self.iterable, "set_epoch"):
+            self.iterable.set_epoch(self.epoch)
         if initial_state is None:
             self._items, self._count = iter(self.iterable), 0
             return
