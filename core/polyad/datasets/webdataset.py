@@ -17,7 +17,7 @@ import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ..errors import ArgumentError, SerializationError, wrong_type
 from ..files import opened, parsed
@@ -206,7 +206,7 @@ def _samples(url: str, offset: int) -> Iterator[tuple[int | None, dict[str, Any]
                 key: str | None = None
                 sample: dict[str, Any] = {}
                 while (member := tar.next()) is not None:
-                    tar.members = []  # it keeps what it has seen  # type: ignore[attr-defined]
+                    cast(Any, tar).members = []  # it keeps what it has seen
                     folder, name = posixpath.split(member.name)
                     base, _, extension = name.partition(".")
                     if not member.isreg() or not base or not extension:
@@ -227,7 +227,7 @@ def _samples(url: str, offset: int) -> Iterator[tuple[int | None, dict[str, Any]
                 while packed and tar.fileobj is not None and tar.fileobj.read(1 << 16):
                     pass  # the checksum of a packed file is behind all else
                 if key is not None:
-                    yield (None if packed else tar.offset), {"__key__": key, **sample}  # type: ignore[attr-defined]
+                    yield (None if packed else tar.offset), {"__key__": key, **sample}
         except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise SerializationError(
                 f"WebDataset: {url} cannot be read as a tar file: {error}", fix="use another copy: it is damaged"
@@ -241,7 +241,7 @@ class _Header(tarfile.TarInfo):
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Any:
         try:
             return super().fromtarfile(tarfile_)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+        except tarfile.EOFHeaderError:
             raise
         except tarfile.HeaderError as error:
-            raise tarfile.ReadError(f"{error} at byte {tarfile_.offset}") from error  # type: ignore[attr-defined]
+            raise tarfile.ReadError(f"{error} at byte {tarfile_.offset}") from error

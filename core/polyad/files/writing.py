@@ -39,6 +39,7 @@ __all__ = ["replacing"]
 
 DAY = 86_400
 _UNFINISHED = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})\.[0-9a-f]{8}\.part", re.DOTALL)
+_LARGE = 1 << 24
 _LONGEST_NAME = 200
 """Bytes of a file's name that its unfinished file has too; file systems allow 255 in all."""
 
@@ -70,6 +71,8 @@ def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
                 yield stream
             return
         _remove_abandoned(target.parent)
+        if old is not None and old.st_size >= _LARGE:
+            _let_go_of(target)
         temporary, descriptor = _create(target)
     except OSError as cause:
         raise trouble(op, path, cause) from cause
@@ -95,6 +98,19 @@ def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
         if lock is not None:
             os.close(lock)
     _flush_folder(target.parent)
+
+
+def _let_go_of(old: Path) -> None:
+    """Tell the system that it need not keep the contents of a file that is about to be replaced in memory. The new file
+    gets that memory then; other memory may first have to be found, which takes longer than writing.
+    """
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(old, os.O_RDONLY)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
 
 
 def _create(target: Path) -> tuple[Path, int]:

@@ -244,7 +244,8 @@ class ParallelMapper(BaseNode[T]):
         if self.in_order:
             return next(iter(self._working))
         ready, _ = wait(self._working.values(), return_when=FIRST_COMPLETED)
-        return next(position for position, future in self._working.items() if future in ready)
+        place: int = next(position for position, future in self._working.items() if future in ready)
+        return place
 
     def get_state(self) -> dict[str, Any]:
         position = next(iter(self._snapshots))
