@@ -234,6 +234,9 @@ def _samples(url: str, offset: int) -> Iterator[tuple[int | None, dict[str, Any]
             ) from error
 
 
+_END_OF_FILE: type[Exception] = vars(tarfile)["EOFHeaderError"]
+
+
 class _Header(tarfile.TarInfo):
     """A member's header. A damaged header, or none where the end is not marked either, is an error, not an end."""
 
@@ -241,7 +244,7 @@ class _Header(tarfile.TarInfo):
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Any:
         try:
             return super().fromtarfile(tarfile_)
-        except tarfile.EOFHeaderError:
+        except _END_OF_FILE:
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"{error} at byte {tarfile_.offset}") from error
