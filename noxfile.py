@@ -115,7 +115,7 @@ def imports(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
-    install(session, "pyyaml", extras="test,plot,opencl")
+    install(session, "pyyaml", extras="test,plot,opencl,tables,remote")
     session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
 
 
@@ -187,6 +187,13 @@ def oracle(session: nox.Session) -> None:
     install(session, extras="test")
     session.install(ORACLE)
     session.run("pytest", *PYTEST_PARALLEL, "tests/oracle", *session.posargs)
+
+
+@nox.session(default=False)
+def hugging_face(session: nox.Session) -> None:
+    """Read datasets of Hugging Face's package, which brings much to download."""
+    install(session, extras="test,images,hugging-face")
+    session.run("pytest", "tests/unit/data/test_hugging_face.py", *session.posargs)
 
 
 @nox.session(default=False)
