@@ -241,11 +241,13 @@ class ParallelMapper(BaseNode[T]):
                 return result  # type: ignore[no-any-return]
 
     def _next_ready(self) -> int:
-        if self.in_order:
-            return next(iter(self._working))
-        ready, _ = wait(self._working.values(), return_when=FIRST_COMPLETED)
-        place: int = next(position for position, future in self._working.items() if future in ready)
-        return place
+        ready = set(self._working.values())
+        if not self.in_order:
+            ready, _ = wait(ready, return_when=FIRST_COMPLETED)
+        for position, future in self._working.items():
+            if future in ready:
+                return position
+        raise errors.InternalError("ParallelMapper: no item is ready", fix="report a defect")
 
     def get_state(self) -> dict[str, Any]:
         position = next(iter(self._snapshots))
