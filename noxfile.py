@@ -129,7 +129,7 @@ def imports(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
-    install(session, "pyyaml", extras="test,plot,opencl")
+    install(session, "pyyaml", extras="test,plot,opencl,tables,remote")
     session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
 
 
@@ -226,14 +226,24 @@ def examples(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def hugging_face(session: nox.Session) -> None:
+    """Read datasets of Hugging Face's package, which brings much to download."""
+    install(session, extras="test,images,hugging-face")
+    session.run("pytest", "tests/unit/data/test_hugging_face.py", *session.posargs)
+
+
+@nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders."""
+    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders and
+    killed writers of checkpoints.
+    """
     install(session, extras="test,opencl")
     session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
     session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.programs", *session.posargs)
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")
+    session.run("python", "-m", "fuzz.checkpoints")
 
 
 @nox.session
