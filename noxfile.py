@@ -61,7 +61,9 @@ BACKENDS = {
     "cpu-numpy": Backend("cpu", environment={"POLYAD_NATIVE": "0"}, default=False),
     # The kernels built with sanitizers, which have to be loaded before Python.
     "cpu-sanitized": Backend(
-        "cpu", "9/160", default=False,
+        "cpu",
+        "9/160",
+        default=False,
         environment={"POLYAD_NATIVE_LEAST": "0", "POLYAD_NATIVE_SANITIZE": "address,undefined"},
     ),
     "opencl": Backend("opencl", "1/60", extra="opencl"),
@@ -152,7 +154,7 @@ def certify(session: nox.Session, backend: Backend, *options: str) -> None:
 
 
 def sanitizer(session: nox.Session) -> dict[str, str]:
-    """Variables with which Python loads the address sanitizer first, as gcc's wants it; Python itself leaks by design."""
+    """Variables with which Python loads gcc's address sanitizer first, as that wants; leaks are Python's own."""
     library = session.run("gcc", "-print-file-name=libasan.so", silent=True, external=True).strip()
     return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
 

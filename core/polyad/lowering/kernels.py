@@ -79,8 +79,8 @@ class LoweredKernel:
     the same form for *any_layout*; other bodies are lowered anew for each combination of layouts, and compile anew only
     where something else is to be computed.
 
-    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise. *composed* serves the calls
-    that cannot be lowered, unless told otherwise the body itself.
+    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise. *composed* serves the
+    calls that cannot be lowered: the body itself, unless told otherwise.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def least(usual: int) -> int:
 
 
 class NotNative(Exception):
-    """A call that the native kernel leaves to the kernel that it outranks; *always*: and all others of the signature."""
+    """A call that is left to the kernel outranked; *always*: like all others of its signature."""
 
     def __init__(self, always: bool = False) -> None:
         self.always = always

@@ -35,6 +35,7 @@ def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
 
 
 def gemm(types: Signature) -> Call | None:
+    """The kernel of `gemm`."""
     run = _of(types)
 
     def call(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
@@ -55,14 +56,17 @@ def _of_rank(rank: int, types: Signature) -> Call | None:
 
 
 def mm(types: Signature) -> Call | None:
+    """The kernel of `mm`."""
     return _of_rank(2, types)
 
 
 def bmm(types: Signature) -> Call | None:
+    """The kernel of `bmm`."""
     return _of_rank(3, types)
 
 
 def linear(types: Signature) -> Call | None:
+    """The kernel of `linear`."""
     run = _of(types)
 
     def call(a: Any, weight: Any, bias: Any) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from polyad.backend.interface import KernelSupply, Signature
+from polyad.backend.interface import KernelSupply
 
-from .choosing import Call, chosen
+from .choosing import chosen
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
