@@ -483,6 +483,11 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     """
     operands = _shown_operands(op, values)
     if isinstance(error, PolyadError):
+        if isinstance(error, ShapeError):
+            # What a generated kernel computes with, a broadcast or an op of the body, speaks in its own name.
+            found = explained_by_shapes(op, values)
+            if found is not None:
+                return found
         if isinstance(error, (ShapeError, IndexOutOfRange, LinAlgError, MissingKernel)):
             error.add_operands(operands)
         elif isinstance(error, OutOfMemory):
