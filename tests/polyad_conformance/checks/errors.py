@@ -19,7 +19,6 @@ from ..layouts import to_host
 from ..sample import ErrorCase
 from . import abstract
 
-
 _BY_BODY = ("decomposition", "lowered")
 """The ways of a composite that does what its body says and nothing else."""
 
