@@ -65,7 +65,7 @@ class PointwiseKernel:
         shape, steps, launch = found
         results = tuple([runtime.empty(dtype, shape, steps) for dtype in self.dtypes])
         if launch is not None:
-            launch((*results, *arrays), self.packed(numbers))
+            launch((*results, *arrays), self.packed(numbers) if numbers else ())
         return results
 
     def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> None:
@@ -80,7 +80,7 @@ class PointwiseKernel:
             for out, result in zip(outs, self(arrays, numbers), strict=True):
                 runtime.backend.copy(out, result)
         elif found[0] is not None:
-            found[0]((*outs, *arrays), self.packed(numbers))
+            found[0]((*outs, *arrays), self.packed(numbers) if numbers else ())
 
     def _clash(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
         """Whether writing *outs* element by element could spoil an element that is still to be read."""

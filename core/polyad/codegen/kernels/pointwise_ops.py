@@ -61,9 +61,14 @@ def by_expression(runtime_of: RuntimeOf, types: Signature, what: str, build: Bui
         return of_arrays
     numbers = [position for position in range(len(types)) if position not in tensors]
 
+    tensors_first = len(tensors) if tensors == [*range(len(tensors))] else 0
+
     def of_numbers_too(*operands: Any, out: Any = None) -> Any:
-        arrays = [operands[position] for position in tensors]
-        given = [operands[position] for position in numbers]
+        if tensors_first:
+            arrays, given = operands[:tensors_first], operands[tensors_first:]
+        else:
+            arrays = tuple([operands[position] for position in tensors])
+            given = tuple([operands[position] for position in numbers])
         if out is None:
             return run(arrays, given)[0]
         run.into((out,), arrays, given)
