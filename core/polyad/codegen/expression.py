@@ -16,12 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..dtypes import DType, bool_, int64
 from ..errors import DTypeError, NotSupported
 from .formulas import OPS, PREDICATES
 
 Number = bool | int | float | complex
+
+KEPT = 4096
+"""How many results a function of expressions keeps: a body lowered for new layouts builds what it built before."""
 
 
 class Expression:
@@ -113,12 +117,22 @@ class RowValue(Expression):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expression):
-    """A number written into the source."""
+    """A number written into the source: equal to another if the same is written, so that 0.0 and -0.0 differ."""
 
     value: Number
     dtype: DType
+    _written: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_written", repr(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and (self._written, self.dtype) == (other._written, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self._written, self.dtype))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +172,7 @@ class Apply(Expression):
         return self._hash
 
 
+@lru_cache(KEPT)
 def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
     """*op* of *arguments*; the result dtype follows from the op unless it is a cast.
 
@@ -207,8 +222,10 @@ def inside(node: Expression) -> tuple[Expression, ...]:
     return node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
 
 
-def leaves_of(*expressions: Expression) -> Iterator[Expression]:
+@lru_cache(KEPT)
+def leaves_of(*expressions: Expression) -> tuple[Expression, ...]:
     """Every operand, place, scalar, row value and literal that occurs, each once."""
+    found: list[Expression] = []
     seen: set[Expression] = set()
     waiting = list(expressions)
     while waiting:
@@ -219,11 +236,19 @@ def leaves_of(*expressions: Expression) -> Iterator[Expression]:
         if inner := inside(node):
             waiting.extend(inner)
         else:
-            yield node
+            found.append(node)
+    return tuple(found)
 
 
 def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression, Expression]) -> list[Expression]:
-    """*expressions* with some of their leaves replaced by others of the same dtype."""
+    """*expressions* with some of their parts replaced by others of the same dtype."""
+    return list(_substituted(tuple(expressions), tuple(replaced.items())))
+
+
+@lru_cache(KEPT)
+def _substituted(
+    expressions: tuple[Expression, ...], replaced: tuple[tuple[Expression, Expression], ...]
+) -> tuple[Expression, ...]:
     known: dict[Expression, Expression] = dict(replaced)
     waiting = list(expressions)
     while waiting:
@@ -242,7 +267,7 @@ def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression,
             known[node] = Apply(node.op, parts, node.dtype)
         else:
             known[node] = Part(parts[0], node.index) if isinstance(node, Part) else node
-    return [known[expression] for expression in expressions]
+    return tuple([known[expression] for expression in expressions])
 
 
 def operands_of(*expressions: Expression) -> Iterator[Operand | Place]:

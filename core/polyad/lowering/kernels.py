@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..backend.interface import Signature, TensorType
 from ..backend.runtime import Runtime
 from ..codegen.kernels import PointwiseKernel
-from ..codegen.kernels.pointwise import LAYOUTS, check_one_shape
+from ..codegen.kernels.layouts import PerLayout
+from ..codegen.kernels.pointwise import check_one_shape
 from ..dispatch.plan import body_kernel
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..dispatch.views import layout_of
@@ -90,7 +91,7 @@ class LoweredKernel:
         self._last: tuple[Any, ...] | None = None
         self._single = not op.outputs
         self._composed = body_kernel(op, types, runtime.backend)
-        self._variants: dict[Any, list[Variant]] = {}
+        self._variants: PerLayout[list[Variant]] = PerLayout()
 
     @property
     def always(self) -> Callable[..., Any] | None:
@@ -122,9 +123,10 @@ class LoweredKernel:
         )
         run = self._build(runtime, f"{self._op.name} of {names}", lowered, len(self._arrays), given)
         variant = (lowered.guards, lowered.scalars, run)
-        if len(self._variants) >= LAYOUTS:
-            self._variants.clear()
-        known = self._variants.setdefault(self._options(args[len(self._types) :], self._layouts(args, outs)), [])
+        options = self._options(args[len(self._types) :], self._layouts(args, outs))
+        known = self._variants.get(options)
+        if known is None:
+            known = self._variants.keep(options, [])
         if len(known) < _VARIANTS:
             known.append(variant)
         return variant

@@ -57,6 +57,17 @@ def _as_float32(view: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("target", targets())
+def test_numbers_that_compare_equal_stay_what_they_are(target, tmp_path: Path) -> None:
+    x = Operand(0, polyad.float64)
+    below, above = Literal(-0.0, polyad.float64), Literal(0.0, polyad.float64)
+    assert below != above
+    assert Literal(math.nan, polyad.float64) == Literal(math.nan, polyad.float64)
+    out = np.empty(2)
+    run_elementwise([apply("where", x > 0, above, below)], (np.array([1.0, -1.0]),), (out,), target, tmp_path)
+    assert np.signbit(out).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("target", targets())
 def test_results_may_be_strided_and_several(target, tmp_path: Path) -> None:
     x = RNG.standard_normal((6, 9)).astype(np.float32)
     memory = np.full((9, 14), 7.0, np.float32)

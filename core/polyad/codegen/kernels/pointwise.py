@@ -15,10 +15,8 @@ from ...layout import Layout, Shape, Strides, broadcast_shapes
 from ..collapse import broadcast_strides, result_strides
 from ..elementwise import ElementwisePlan, Leaves, elementwise, elementwise_plan, lanes_for
 from ..expression import Expression
+from .layouts import PerLayout
 from .numbers import Packing
-
-LAYOUTS = 4096
-"""How many combinations of layouts a kernel keeps: a program with ever new shapes must not fill the memory."""
 
 
 def check_one_shape(operands: Sequence[Layout]) -> None:
@@ -53,7 +51,7 @@ class PointwiseKernel:
         self._broadcasts = broadcasts
         self._operand_dtypes = [operand.dtype for operand in leaves.operands]
         self._compiled: dict[Hashable, Any] = {}
-        self._known: dict[Hashable, Any] = {}
+        self._known: PerLayout[Any] = PerLayout()
 
     def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
         """New results, in the order in memory that the operands give them. Operands broadcast."""
@@ -61,7 +59,7 @@ class PointwiseKernel:
         key = runtime.key(arrays)
         found = self._known.get(key)
         if found is None:
-            found = self._remember(key, self._plan([runtime.layout(array) for array in arrays]))
+            found = self._known.keep(key, self._plan([runtime.layout(array) for array in arrays]))
         shape, steps, launch = found
         results = tuple([runtime.empty(dtype, shape, steps) for dtype in self.dtypes])
         if launch is not None:
@@ -75,7 +73,7 @@ class PointwiseKernel:
         found = self._known.get(key)
         if found is None:
             to = [runtime.layout(out) for out in outs]
-            found = self._remember(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
+            found = self._known.keep(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
         if self._clash(outs, arrays):
             for out, result in zip(outs, self(arrays, numbers), strict=True):
                 runtime.backend.copy(out, result)
@@ -94,12 +92,6 @@ class PointwiseKernel:
                 ):
                     return True
         return False
-
-    def _remember(self, key: Hashable, plan: Any) -> Any:
-        if len(self._known) >= LAYOUTS:
-            self._known.clear()
-        self._known[key] = plan
-        return plan
 
     def _plan(self, operands: Sequence[Layout]) -> tuple[Shape, Strides, Launch | None]:
         shape = broadcast_shapes(*[layout.shape for layout in operands])

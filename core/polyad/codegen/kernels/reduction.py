@@ -12,8 +12,8 @@ from ...layout import Layout, Shape, broadcast_layout, broadcast_shapes, contigu
 from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Operand, Place, cast
 from ..reduction import ReductionPlan, identity, reduction, reduction_plan, unroll_for
+from .layouts import PerLayout
 from .numbers import Packing
-from .pointwise import LAYOUTS
 
 
 class ReductionKernel:
@@ -40,7 +40,7 @@ class ReductionKernel:
         self._lanes = lanes_for([expression, cast(expression, dtype)], runtime.dialect, runtime.description)
         self._unroll = unroll_for(expression)
         self._compiled: dict[Hashable, Any] = {}
-        self._known: dict[Hashable, Any] = {}
+        self._known: PerLayout[Any] = PerLayout()
         self._second: ReductionKernel | None = None
 
     def __call__(self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool, numbers: Sequence[Any] = ()) -> Any:
@@ -50,9 +50,7 @@ class ReductionKernel:
         key = dims, keepdim, runtime.key(held), *[array for array in arrays if array.__class__ is tuple]
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= LAYOUTS:
-                self._known.clear()
-            found = self._known[key] = self._plan(arrays, dims, keepdim)
+            found = self._known.keep(key, self._plan(arrays, dims, keepdim))
         shape, steps, launch, splits = found
         if splits > 1:
             partial = runtime.empty(self.expression.dtype, (splits, *shape), (math.prod(shape), *steps))
