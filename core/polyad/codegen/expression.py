@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from ..dtypes import DType, bool_, int64
 from ..errors import DTypeError, NotSupported
@@ -24,7 +25,7 @@ from .formulas import OPS, PREDICATES
 
 Number = bool | int | float | complex
 
-KEPT = 4096
+KEPT = 512
 """How many results a function of expressions keeps: a body lowered for new layouts builds what it built before."""
 
 
@@ -155,21 +156,35 @@ class Part(Expression):
         return self.whole.dtype.to_real()
 
 
-@dataclass(frozen=True, slots=True)
 class Apply(Expression):
-    """Op *op* applied to arguments, giving *dtype*."""
+    """Op *op* applied to arguments, giving *dtype*. Immutable; of equal ones there is one.
+
+    So equality is identity: a graph whose nodes are shared would be walked along every path to compare it.
+    """
+
+    __slots__ = ("__weakref__", "_hash", "arguments", "dtype", "op")
 
     op: str
     arguments: tuple[Expression, ...]
-    dtype: DType
-    _hash: int = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        # Kept, since a graph whose nodes are shared would be walked along every path to hash it.
-        object.__setattr__(self, "_hash", hash((self.op, self.arguments, self.dtype)))
+    def __new__(cls, op: str, arguments: tuple[Expression, ...], dtype: DType) -> Apply:
+        """The application, which may be there already."""
+        key = op, arguments, dtype
+        found = _applied.get(key)
+        if found is None:
+            found = super().__new__(cls)
+            found.op, found.arguments, found.dtype, found._hash = op, arguments, dtype, hash(key)
+            found = _applied.setdefault(key, found)
+        return found
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        return f"Apply({self.op!r}, {self.arguments!r}, {self.dtype!r})"
+
+
+_applied: WeakValueDictionary[tuple[str, tuple[Expression, ...], DType], Apply] = WeakValueDictionary()
 
 
 @lru_cache(KEPT)
