@@ -88,7 +88,7 @@ class OpenCLRuntime(Runtime):
         global_size, local_size = (-(-instances // local) * local,), (local,)
         lock, queue = device.lock, device.queue
 
-        def launch(arrays: Sequence[Array], numbers: Sequence[bytes]) -> None:
+        def launch(arrays: Sequence[Array], numbers: tuple[bytes, ...]) -> None:
             if device.trouble:
                 device.check_usable()
             buffers = tuple(chain.from_iterable(enumerate(map(_buffer, arrays))))

@@ -159,13 +159,15 @@ class Part(Expression):
 class Apply(Expression):
     """Op *op* applied to arguments, giving *dtype*. Immutable; of equal ones there is one.
 
-    So equality is identity: a graph whose nodes are shared would be walked along every path to compare it.
+    So equality is identity: a graph whose nodes are shared would be walked along every path to compare it. Threads that
+    build the same at the same moment may have one each; then a kernel is compiled twice.
     """
 
     __slots__ = ("__weakref__", "_hash", "arguments", "dtype", "op")
 
     op: str
     arguments: tuple[Expression, ...]
+    _hash: int
 
     def __new__(cls, op: str, arguments: tuple[Expression, ...], dtype: DType) -> Apply:
         """The application, which may be there already."""
