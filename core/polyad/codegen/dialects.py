@@ -70,6 +70,7 @@ class Dialect:
         packed: the declaration of ``{name}``, in memory a ``{type}`` that need not be aligned. (OpenCL C has ``vload``
             for that; but PoCL calls it as a function, before which everything in registers goes to memory.)
         convert: a value in another type, lane by lane.
+        periodic: what the sine, cosine and tangent of several lanes are computed of.
         bits, floats: the bits of a float as a *word*, and back.
         loads, stores: how dtypes come from memory at a place and go there, where that is more than an assignment;
             bfloat16, which is rounded by functions that are written for every language, is not among them.
@@ -95,6 +96,7 @@ class Dialect:
     stores: Mapping[DType, str]
     word: str = "unsigned int"
     convert: str = "({type}){value}"
+    periodic: str = "{value}"
     instance: tuple[str, ...] = ()
     member: str = ""
     group: str = ""
@@ -211,6 +213,8 @@ OPENCL_C = Dialect(
     vector="{type}{n}",
     packed="typedef struct __attribute__((packed)) {{ {type} v; }} {name};\n",
     convert="convert_{type}({value})",
+    # PoCL's vectors of float32 lose digits in all lanes where one is infinite: that becomes the nan it leads to.
+    periodic="{value} + {value} * 0",
     bits="as_uint{n}({value})",
     floats="as_float{n}({value})",
     loads={dtypes.float16: "vload_half{n}(0, {place})", dtypes.bool_: "(*({place}) != 0)"},
