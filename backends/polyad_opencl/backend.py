@@ -36,9 +36,9 @@ class OpenCLBackend(Backend):
 
     def capabilities(self, device: Device) -> Capabilities:
         found = opened(device)
-        features = {"asynchronous", "ordered_results"}
-        if not found.divides_exactly:
-            features.add("approximate_division")
+        # Not "ordered_results": the second results of optimizer steps lie as the first operand does, and not as the
+        # operands that their own expression reads.
+        features = {"asynchronous"} if found.divides_exactly else {"asynchronous", "approximate_division"}
         return Capabilities(
             dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
             features=frozenset(features),

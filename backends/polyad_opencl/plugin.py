@@ -14,7 +14,7 @@ INFO = BackendInfo(
     name="opencl",
     api_version=API_VERSION,
     # At most: what a device lacks of it, it says when it is asked.
-    capabilities=Capabilities(features=frozenset({"asynchronous", "approximate_division", "ordered_results"})),
+    capabilities=Capabilities(features=frozenset({"asynchronous", "approximate_division"})),
     install="pip install 'polyad[opencl]'",
     description="OpenCL devices through PyOpenCL",
     requires=("pyopencl",),
