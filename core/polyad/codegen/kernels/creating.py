@@ -9,7 +9,7 @@ from ...backend.interface import Kernel
 from ...backend.runtime import Runtime
 from ...device import Device
 from ...dtypes import INTEGER, DType, float32, float64, int64
-from ...layout import Layout, Shape
+from ...layout import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
 from ..expression import Expression, Place, Scalar, apply, cast
 from .layouts import PerLayout
@@ -65,17 +65,17 @@ def _words_of_a_block() -> list[Expression]:
 
 def _philox_words(runtime: Runtime, shape: Shape, seed: int, offset: int) -> Any:
     """Words by the contract in `polyad.random.philox`: a row of four for each block, of which the last may be cut."""
-    backend, device = runtime.backend, runtime.device
+    backend = runtime.backend
     count = math.prod(shape)
     blocks = -(-count // 4)
-    out = backend.empty(shape, int64, device)
+    out = runtime.empty(int64, shape, contiguous_strides(shape))
     if not count:
         return out
     kernel, launches = runtime.once(
         "philox_bits", lambda: (PointwiseKernel(runtime, "philox_bits", _words_of_a_block()), PerLayout())
     )
     numbers = kernel.packed((seed & _LOW, seed >> 32, offset))
-    padded = out if count % 4 == 0 else backend.empty((4 * blocks,), int64, device)
+    padded = out if count % 4 == 0 else runtime.empty(int64, (4 * blocks,), (1,))
     begin = runtime.layout(padded).offset
     launch = launches.get((blocks, begin))
     if launch is None:
