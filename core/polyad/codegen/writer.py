@@ -33,7 +33,6 @@ STREAM = """\
 """
 """A store past the caches, where the compiler has such a store: Clang, on which most OpenCL compilers are built."""
 
-_PERIODIC = {"sin", "cos", "tan"}
 _SIGNED = {1: dtypes.int8, 2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 
@@ -154,8 +153,8 @@ class Writer:
             raise DTypeError(
                 f"codegen: {op} of {own.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)'
             )
-        if op in _PERIODIC and self.lanes > 1:
-            arguments = [self.declare(own, self.dialect.periodic.format(value=arguments[0]))]
+        if self.lanes > 1 and computed_in(own) is float32:
+            template = self.dialect.formulas.get(op, template)
         text = self.filled(template, own, *arguments)
         return self.from_mask(text) if op in PREDICATES else self.declare(dtype, text)
 
