@@ -3,7 +3,7 @@
 
 Each library runs a workload in a process of its own; a round times it on one, then on the other, while the first is
 stopped. The figure is the median over rounds of PyTorch's time divided by ours within a round: above 1 polyad is
-faster. With ``--busy`` a process that only computes runs for each core meanwhile. Both libraries may use the same threads.
+faster. With ``--busy`` a process that only computes runs for each core meanwhile. Both may use as many threads.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def compare(name: str, peer_python: str, arguments: argparse.Namespace) -> float
     mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
     print(
         f"{name:<20} {mine:>11.1f} {other:>11.1f} "
-        f"{statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} {ratios[-1]:>6.2f} {memory[ours]:>8.0f} {memory[theirs]:>8.0f}",
+        f"{statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} {ratios[-1]:>6.2f} "
+        f"{memory[ours]:>8.0f} {memory[theirs]:>8.0f}",
         flush=True,
     )
     return statistics.median(ratios)

@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, safe_repr
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, OutOfMemory, safe_repr
 from ..state import state
 
 if TYPE_CHECKING:
@@ -44,6 +44,21 @@ def polyad_dtype(dtype: np.dtype[Any]) -> DType:
             fix="convert the array first, for example with .astype(numpy.int64)",
         )
     return found
+
+
+def empty_on_host(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+    """A new array of NumPy's for what a device holds.
+
+    Raises OutOfMemory if there is no room, or if NumPy has no array of so large a shape: not even one without elements.
+    """
+    try:
+        return np.empty(shape, numpy_dtype(dtype))
+    except (MemoryError, ValueError) as error:
+        raise OutOfMemory(
+            f"the host has no array for shape {tuple(shape)} {dtype.name}",
+            notes={"NumPy said": str(error)},
+            fix="copy a part of the tensor",
+        ) from error
 
 
 def from_numpy(ndarray: Any) -> Tensor:
