@@ -16,6 +16,9 @@ from ..compatibility.moved import missing
 from . import functional as functional, init as init, modules as modules, utils as utils
 from .modules import (
     GELU,
+    GRU,
+    LSTM,
+    RNN,
     AvgPool2d,
     BatchNorm1d,
     BatchNorm2d,
@@ -25,11 +28,13 @@ from .modules import (
     Dropout,
     Embedding,
     Flatten,
+    GRUCell,
     Identity,
     L1Loss,
     LayerNorm,
     Linear,
     LogSoftmax,
+    LSTMCell,
     MaxPool2d,
     Module,
     ModuleDict,
@@ -38,6 +43,9 @@ from .modules import (
     NLLLoss,
     ParameterList,
     ReLU,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
     Sequential,
     Sigmoid,
     SiLU,
@@ -48,6 +56,14 @@ from .modules import (
 from .parameter import Buffer, Parameter
 
 __all__ = [
+    "GRU",
+    "GRUCell",
+    "LSTM",
+    "LSTMCell",
+    "RNN",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "AvgPool2d",
     "BCEWithLogitsLoss",
     "BatchNorm1d",

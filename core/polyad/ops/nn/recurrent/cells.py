@@ -1,0 +1,361 @@
+"""A step of a recurrent network.
+
+What a step does beside its products is an op, so that a device computes it in one kernel: `_lstm_gates` and `_gru_gates`
+take what the products gave, and return the new state beside the gates, from which their backward ops compute. Half types
+are computed in float32.
+
+Sources: long short-term memory, Hochreiter and Schmidhuber 1997, with the forget gate of Gers, Schmidhuber and Cummins
+2000; gated recurrent unit, Cho et al. 2014, with the reset gate behind the product.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....dispatch.forward import by_body
+from ....dispatch.modes import may_be_differentiated
+from ....dispatch.op import composite, function, joint_gradient
+from ....dispatch.promotion import Typing
+from ....dispatch.structure import opaque, row_major
+from ....dtypes import FLOATING, bfloat16, float16, float32
+from ....errors import ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
+from ....layout import Shape
+from ....tensor import Tensor, check_tensor
+from ...shaping.joining import cat
+from ..linear import linear
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ....backend.interface import Signature
+
+HALF = (float16, bfloat16)
+
+
+def wide(input: Tensor) -> Tensor:
+    """*input*, in float32 at least."""
+    return input.to(float32) if input._type.dtype in HALF else input
+
+
+def results(given: int, kept: int) -> Any:
+    """A dtype rule: *given* results in the first tensor's dtype, then *kept* in float32 at least."""
+
+    def rule(types: Signature, params: Mapping[str, Any]) -> Typing:
+        dtype = next(type_.dtype for type_ in types if hasattr(type_, "dtype"))
+        inner = float32 if dtype in HALF else dtype
+        return Typing((None,) * len(types), (dtype,) * given + (inner,) * kept)
+
+    return rule
+
+
+# --------------------------------------------------------------------------------------------------------------- LSTM
+
+
+def _lstm_shapes(input_gates: Shape, hidden_gates: Shape, cell: Shape) -> tuple[Shape, ...]:
+    return cell, cell, input_gates
+
+
+@composite(
+    dtype=results(2, 1),
+    structure=opaque,
+    strides=row_major,
+    shape=_lstm_shapes,
+    outputs=("hidden", "new_cell", "gates"),
+    method=False,
+    grad_name="ThnnFusedLstmCellBackward0",
+)
+def _lstm_gates(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The new hidden state and cell (N, H), and the gates (N, 4 H), from the gates' two products and the cell."""
+    return lstm_step(input_gates, hidden_gates, cell)
+
+
+def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What `_lstm_gates` gives, in ops that have gradients of their own."""
+    before = (wide(input_gates) + wide(hidden_gates)).chunk(4, -1)
+    i, f, g, o = before[0].sigmoid(), before[1].sigmoid(), before[2].tanh(), before[3].sigmoid()
+    new = f * wide(cell) + i * g
+    dtype = cell.dtype
+    return (o * new.tanh()).to(dtype), new.to(dtype), cat([i, f, g, o], -1)
+
+
+def _lstm_gradient_shapes(grad_hidden: Any, grad_cell: Any, gates: Shape, cell: Shape, new: Any) -> tuple[Shape, ...]:
+    return gates, cell
+
+
+@composite(
+    dtype=lambda types, params: Typing((None,) * 5, (types[3].dtype,) * 2),
+    structure=opaque,
+    strides=row_major,
+    shape=_lstm_gradient_shapes,
+    outputs=("grad_gates", "grad_cell"),
+    method=False,
+)
+def _lstm_gates_backward(
+    grad_hidden: Tensor, grad_cell: Tensor, gates: Tensor, cell: Tensor, new_cell: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradients of a step's products (N, 4 H), which are the same for both, and of its cell (N, H)."""
+    i, f, g, o = gates.chunk(4, -1)
+    arriving, squashed = wide(grad_hidden), wide(new_cell).tanh()
+    of_cell = wide(grad_cell) + arriving * o * (1 - squashed * squashed)
+    before = cat(
+        [
+            of_cell * g * i * (1 - i),
+            of_cell * wide(cell) * f * (1 - f),
+            of_cell * i * (1 - g * g),
+            arriving * squashed * o * (1 - o),
+        ],
+        -1,
+    )
+    return before.to(cell.dtype), (of_cell * f).to(cell.dtype)
+
+
+def _of_lstm_gates(
+    grads: Any, input_gates: Tensor, hidden_gates: Tensor, cell: Tensor, new_cell: Tensor, gates: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    of_hidden = cell.new_zeros(cell._array.shape) if grads[0] is None else grads[0]
+    of_cell = cell.new_zeros(cell._array.shape) if grads[1] is None else grads[1]
+    if may_be_differentiated():
+        _, new_cell, gates = lstm_step(input_gates, hidden_gates, cell)
+    else:
+        new_cell, gates = new_cell.detach(), gates.detach()
+    of_gates, of_cell = _lstm_gates_backward(of_hidden, of_cell, gates, cell, new_cell)
+    return of_gates, of_gates, of_cell
+
+
+joint_gradient(_lstm_gates, "input_gates", "cell", _of_lstm_gates)
+by_body(_lstm_gates)
+
+
+# ---------------------------------------------------------------------------------------------------------------- GRU
+
+
+def _gru_shapes(input_gates: Shape, hidden_gates: Shape, hidden: Shape) -> tuple[Shape, Shape]:
+    return hidden, (*hidden[:-1], 4 * hidden[-1])
+
+
+@composite(
+    dtype=results(1, 1),
+    structure=opaque,
+    strides=row_major,
+    shape=_gru_shapes,
+    outputs=("new_hidden", "gates"),
+    method=False,
+    grad_name="ThnnFusedGruCellBackward0",
+)
+def _gru_gates(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """The new hidden state (N, H), and the gates r, z and n with the product that r weights (N, 4 H), from the gates'
+    two products (N, 3 H) and the hidden state.
+    """
+    return gru_step(input_gates, hidden_gates, hidden)
+
+
+def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """What `_gru_gates` gives, in ops that have gradients of their own."""
+    first, second = wide(input_gates).chunk(3, -1), wide(hidden_gates).chunk(3, -1)
+    r, z = (first[0] + second[0]).sigmoid(), (first[1] + second[1]).sigmoid()
+    n = (first[2] + r * second[2]).tanh()
+    return ((wide(hidden) - n) * z + n).to(hidden.dtype), cat([r, z, n, second[2]], -1)
+
+
+def _gru_gradient_shapes(grad: Shape, gates: Shape, hidden: Shape) -> tuple[Shape, Shape, Shape]:
+    inner = (*hidden[:-1], 3 * hidden[-1])
+    return inner, inner, hidden
+
+
+@composite(
+    dtype=lambda types, params: Typing((None,) * 3, (types[2].dtype,) * 3),
+    structure=opaque,
+    strides=row_major,
+    shape=_gru_gradient_shapes,
+    outputs=("grad_input_gates", "grad_hidden_gates", "grad_hidden"),
+    method=False,
+)
+def _gru_gates_backward(grad: Tensor, gates: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of a step's products (N, 3 H), and that of the hidden state (N, H) past the products."""
+    r, z, n, product = gates.chunk(4, -1)
+    arriving = wide(grad)
+    of_n = arriving * (1 - z) * (1 - n * n)
+    of_z = arriving * (wide(hidden) - n) * z * (1 - z)
+    of_r = of_n * product * r * (1 - r)
+    dtype = hidden.dtype
+    return (
+        cat([of_r, of_z, of_n], -1).to(dtype),
+        cat([of_r, of_z, of_n * r], -1).to(dtype),
+        (arriving * z).to(dtype),
+    )
+
+
+def _of_gru_gates(
+    grads: Any, input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor, gates: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    if may_be_differentiated():
+        _, gates = gru_step(input_gates, hidden_gates, hidden)
+    else:
+        gates = gates.detach()
+    return _gru_gates_backward(grads[0], gates, hidden)
+
+
+joint_gradient(_gru_gates, "input_gates", "hidden", _of_gru_gates)
+by_body(_gru_gates)
+
+
+# -------------------------------------------------------------------------------------------------------- public cells
+
+
+def check_operands(op: str, operands: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
+    """Those of *operands* that are given. Raises unless they are floating point tensors of one dtype."""
+    given = {name: check_tensor(tensor, op, name) for name, tensor in operands.items() if tensor is not None}
+    name, first = next(iter(given.items()))
+    dtype = first._type.dtype
+    if dtype.category != FLOATING:
+        raise UnsupportedDType(
+            f"{op}: {name} is {dtype.name}, not floating point", operands=given, fix=f"convert it: {name}.float()"
+        )
+    for other, tensor in given.items():
+        if tensor._type.dtype is not dtype:
+            raise DTypeError(
+                f"{op}: {other} is {tensor._type.dtype.name} beside {name} of {dtype.name}",
+                operands={name: first, other: tensor},
+                fix=f"convert one of them: {name}.to({tensor._type.dtype!r})",
+            )
+    return given
+
+
+def check_shapes(op: str, given: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise for the first tensor whose shape is not that in *wanted*."""
+    for name, shape in wanted.items():
+        if name in given and given[name]._array.shape != shape:
+            raise ShapeError(
+                f"{op}: {name} {tuple(given[name].shape)} is not {shape}", operands=dict(given), fix=f"make it {shape}"
+            )
+
+
+def _checked(
+    op: str,
+    gates: int,
+    input: Tensor,
+    states: Mapping[str, Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None,
+    b_hh: Tensor | None,
+) -> None:
+    operands = {"input": input, **states, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
+    given = check_operands(op, operands)
+    if input.ndim not in (1, 2):
+        raise ShapeError(f"{op}: input has {input.ndim} dimensions, not 1 or 2", operands=given, fix="give (N, I)")
+    lead, features = input._array.shape[:-1], input._array.shape[-1]
+    size = w_hh._array.shape[-1] if w_hh.ndim else 0
+    wide_ = gates * size
+    check_shapes(
+        op,
+        given,
+        {
+            "w_hh": (wide_, size),
+            "w_ih": (wide_, features),
+            **dict.fromkeys(states, (*lead, size)),
+            "b_ih": (wide_,),
+            "b_hh": (wide_,),
+        },
+    )
+
+
+@function(method=False)
+def lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """A step of an LSTM: the new hidden state and cell.
+
+    Shapes: input (N, I) or (I,), *hx* the hidden state and the cell, each (N, H) or (H,), w_ih (4 H, I), w_hh (4 H, H),
+    b_ih and b_hh (4 H,). The rows of the weights are those of the gates i, f, g and o:
+    ``c = f * c + i * g``, ``h = o * tanh(c)``. Floating point.
+
+    Raises RuntimeError for shapes and dtypes that do not fit, TypeError if *hx* is no pair.
+
+    >>> import polyad
+    >>> x, zero = polyad.ones(1, 2), polyad.zeros(1, 1)
+    >>> polyad.lstm_cell(x, (zero, zero), polyad.ones(4, 2), polyad.ones(4, 1))
+    (tensor([[0.6082]]), tensor([[0.8491]]))
+    """
+    if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+        raise ArgumentTypeError(
+            f"lstm_cell: hx is {safe_repr(hx)}, not the pair of hidden state and cell", fix="pass (hidden, cell)"
+        )
+    hidden, cell = hx
+    _checked("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)
+    new, new_cell, _ = _lstm_gates(linear(input, w_ih, b_ih), linear(hidden, w_hh, b_hh), cell)
+    return new, new_cell
+
+
+@function(method=False)
+def gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """A step of a GRU: the new hidden state.
+
+    Shapes: input (N, I) or (I,), *hx* (N, H) or (H,), w_ih (3 H, I), w_hh (3 H, H), b_ih and b_hh (3 H,). The rows of the
+    weights are those of the gates r, z and n: ``h = (1 - z) * n + z * h``, where r weights what w_hh and b_hh bring to n.
+    Floating point.
+
+    Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> import polyad
+    >>> polyad.gru_cell(polyad.ones(1, 2), polyad.ones(1, 1), polyad.ones(3, 2), polyad.ones(3, 1))
+    tensor([[0.9998]])
+    """
+    _checked("gru_cell", 3, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    return _gru_gates(linear(input, w_ih, b_ih), linear(hx, w_hh, b_hh), hx)[0]
+
+
+@function(method=False)
+def rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """A step of a recurrent network (Elman 1990): ``tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)``.
+
+    Shapes: input (N, I) or (I,), *hx* (N, H) or (H,), w_ih (H, I), w_hh (H, H), b_ih and b_hh (H,). Floating point.
+
+    Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> import polyad
+    >>> polyad.rnn_tanh_cell(polyad.ones(1, 2), polyad.zeros(1, 1), polyad.ones(1, 2), polyad.ones(1, 1))
+    tensor([[0.9640]])
+    """
+    _checked("rnn_tanh_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).tanh()
+
+
+@function(method=False)
+def rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """As `rnn_tanh_cell` with ``relu`` in the place of ``tanh``.
+
+    Raises RuntimeError for shapes and dtypes that do not fit.
+
+    >>> import polyad
+    >>> polyad.rnn_relu_cell(polyad.ones(1, 2), polyad.zeros(1, 1), polyad.ones(1, 2), polyad.ones(1, 1))
+    tensor([[2.]])
+    """
+    _checked("rnn_relu_cell", 1, input, {"hx": hx}, w_ih, w_hh, b_ih, b_hh)
+    return (linear(input, w_ih, b_ih) + linear(hx, w_hh, b_hh)).relu()
