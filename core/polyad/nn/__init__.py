@@ -40,6 +40,7 @@ from .modules import (
     ModuleDict,
     ModuleList,
     MSELoss,
+    MultiheadAttention,
     NLLLoss,
     ParameterList,
     ReLU,
@@ -51,11 +52,22 @@ from .modules import (
     SiLU,
     Softmax,
     Tanh,
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
     Unflatten,
 )
 from .parameter import Buffer, Parameter
 
 __all__ = [
+    "MultiheadAttention",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "GRU",
     "GRUCell",
     "LSTM",

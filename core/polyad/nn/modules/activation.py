@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ...tensor import Tensor
 from .. import functional as F
+from .attention import MultiheadAttention
 from .module import Module
 
-__all__ = ["GELU", "LogSoftmax", "ReLU", "SiLU", "Sigmoid", "Softmax", "Tanh"]
+__all__ = ["GELU", "LogSoftmax", "MultiheadAttention", "ReLU", "SiLU", "Sigmoid", "Softmax", "Tanh"]
 
 
 class ReLU(Module):

@@ -35,9 +35,10 @@ def _draw(module: Module, hidden_size: int) -> None:
 class RNNBase(Module):
     """What the recurrent layers have in common.
 
-    For each layer ``k`` the parameters weight_ih_l{k} (G, I), weight_hh_l{k} (G, P), bias_ih_l{k} and bias_hh_l{k} (G,),
-    and with a projection weight_hr_l{k} (P, H); those of the other direction end in ``_reverse``. G is H times the number
-    of gates; I is the input's size, or for further layers P times the number of directions; P is H without a projection.
+    For each layer ``k`` the parameters weight_ih_l{k} (G, I), weight_hh_l{k} (G, P), bias_ih_l{k} and bias_hh_l{k}
+    (G,), and with a projection weight_hr_l{k} (P, H); those of the other direction end in ``_reverse``. G is H times
+    the number of gates; I is the input's size, or for further layers P times the number of directions; P is H without a
+    projection.
 
     Args:
         mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``; other arguments as in `LSTM`.
@@ -355,10 +356,10 @@ class LSTM(RNNBase):
     sigmoid, for g through tanh; then ``c = f * c + i * g`` and ``h = o * tanh(c)``, with a projection
     ``h = weight_hr @ (o * tanh(c))``.
 
-    Called as ``layer(input, (h_0, c_0))``; returns the hidden states of all steps, and the pair of last hidden states and
-    cells. Shapes: input (T, N, input_size), or (N, T, input_size) with *batch_first*, or (T, input_size) without a batch;
-    h_0 (layers * directions, N, P), c_0 (layers * directions, N, H), or without N beside an input without a batch; both
-    are zeros by default. The result is (T, N, P * directions). A `PackedSequence` gives a `PackedSequence`.
+    Called as ``layer(input, (h_0, c_0))``; returns the hidden states of all steps, and the pair of last hidden states
+    and cells. Shapes: input (T, N, input_size), or (N, T, input_size) with *batch_first*, or (T, input_size) without a
+    batch; h_0 (layers * directions, N, P), c_0 (layers * directions, N, H), or without N beside an input without a
+    batch; both are zeros by default. The result is (T, N, P * directions). A `PackedSequence` gives a `PackedSequence`.
 
     Parameters start uniform in +-1/sqrt(hidden_size).
 
@@ -406,8 +407,8 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Layers of gated recurrent units over sequences (Cho et al. 2014).
 
-    For each step ``r, z = sigmoid(...)`` of the first two parts of ``weight_ih @ x + bias_ih + weight_hh @ h + bias_hh``,
-    ``n = tanh(weight_in @ x + bias_in + r * (weight_hn @ h + bias_hn))`` and ``h = (1 - z) * n + z * h``.
+    For each step ``r, z = sigmoid(...)`` of the first two parts of ``weight_ih @ x + bias_ih + weight_hh @ h +
+    bias_hh``, ``n = tanh(weight_in @ x + bias_in + r * (weight_hn @ h + bias_hn))`` and ``h = (1 - z) * n + z * h``.
 
     Called as ``layer(input, hx)``; returns the hidden states of all steps, and the last ones. Arguments, shapes, packed
     sequences and errors as in `LSTM`, but for the projection, with hx and the last states (layers * directions, N, H).

@@ -1,8 +1,8 @@
 """A step of a recurrent network.
 
-What a step does beside its products is an op, so that a device computes it in one kernel: `_lstm_gates` and `_gru_gates`
-take what the products gave, and return the new state beside the gates, from which their backward ops compute. Half types
-are computed in float32.
+What a step does beside its products is an op, so that a device computes it in one kernel: `_lstm_gates` and
+`_gru_gates` take what the products gave, and return the new state beside the gates, from which their backward ops
+compute. Half types are computed in float32.
 
 Sources: long short-term memory, Hochreiter and Schmidhuber 1997, with the forget gate of Gers, Schmidhuber and Cummins
 2000; gated recurrent unit, Cho et al. 2014, with the reset gate behind the product.
@@ -303,9 +303,9 @@ def gru_cell(
 ) -> Tensor:
     """A step of a GRU: the new hidden state.
 
-    Shapes: input (N, I) or (I,), *hx* (N, H) or (H,), w_ih (3 H, I), w_hh (3 H, H), b_ih and b_hh (3 H,). The rows of the
-    weights are those of the gates r, z and n: ``h = (1 - z) * n + z * h``, where r weights what w_hh and b_hh bring to n.
-    Floating point.
+    Shapes: input (N, I) or (I,), *hx* (N, H) or (H,), w_ih (3 H, I), w_hh (3 H, H), b_ih and b_hh (3 H,). The rows of
+    the weights are those of the gates r, z and n: ``h = (1 - z) * n + z * h``, where r weights what w_hh and b_hh bring
+    to n. Floating point.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
 

@@ -162,7 +162,8 @@ def _layers(
     for place in range(many):
         of_layer: list[Tensor | None] = [check_tensor(one, mode.op, "params") for one in params[place * each :][:each]]
         projection = of_layer.pop() if projected else None
-        layers.append(_Weights(*of_layer, *() if has_biases else (None, None), projection))  # type: ignore[arg-type, misc]
+        layers.append(_Weights(*of_layer, *() if has_biases else (None, None), projection))  # type: ignore[arg-type,
+        misc]
     return layers
 
 
@@ -200,8 +201,8 @@ def lstm(
     """A network of LSTM layers (Hochreiter and Schmidhuber 1997); see `nn.LSTM`, whose arithmetic this is. Returns the
     results of all steps, the last hidden states and the last cells.
 
-    Shapes: input (T, N, I), or (N, T, I) with *batch_first*; *hx* is (h_0, c_0), each (layers * directions, N, H), where
-    a projection makes it P for h_0. *params* are w_ih, w_hh, with *has_biases* b_ih and b_hh, and w_hr for a
+    Shapes: input (T, N, I), or (N, T, I) with *batch_first*; *hx* is (h_0, c_0), each (layers * directions, N, H),
+    where a projection makes it P for h_0. *params* are w_ih, w_hh, with *has_biases* b_ih and b_hh, and w_hr for a
     projection, of each layer and direction in turn. *dropout* is between layers, and while *train* is true. A second
     form takes packed sequences: ``lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
     bidirectional)``.
@@ -246,8 +247,8 @@ def gru(
     bidirectional: Any,
     batch_first: Any,
 ) -> tuple[Tensor, Tensor]:
-    """A network of GRU layers (Cho et al. 2014); see `nn.GRU`, whose arithmetic this is. Returns the results of all steps
-    and the last hidden states.
+    """A network of GRU layers (Cho et al. 2014); see `nn.GRU`, whose arithmetic this is. Returns the results of all
+    steps and the last hidden states.
 
     Arguments and errors as those of `lstm`, with *hx* h_0 (layers * directions, N, H). The packed form is ``gru(data,
     batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)``.
@@ -275,11 +276,13 @@ def rnn_tanh(
     bidirectional: Any,
     batch_first: Any,
 ) -> tuple[Tensor, Tensor]:
-    """A network of layers of `rnn_tanh_cell` (Elman 1990); see `nn.RNN`. Arguments, results and errors as those of `gru`.
+    """A network of layers of `rnn_tanh_cell` (Elman 1990); see `nn.RNN`. Arguments, results and errors as those of
+    `gru`.
 
     >>> import polyad
     >>> params = [polyad.ones(1, 3), polyad.ones(1, 1)]
-    >>> out, h = polyad.rnn_tanh(polyad.ones(2, 1, 3), polyad.zeros(1, 1, 1), params, False, 1, 0.0, False, False, False)
+    >>> out, h = polyad.rnn_tanh(polyad.ones(2, 1, 3), polyad.zeros(1, 1, 1), params, False, 1, 0.0, False, False,
+    False)
     >>> out.flatten()
     tensor([0.9951, 0.9993])
     """
@@ -304,7 +307,8 @@ def rnn_relu(
 
     >>> import polyad
     >>> params = [polyad.ones(1, 3), polyad.ones(1, 1)]
-    >>> out, h = polyad.rnn_relu(polyad.ones(2, 1, 3), polyad.zeros(1, 1, 1), params, False, 1, 0.0, False, False, False)
+    >>> out, h = polyad.rnn_relu(polyad.ones(2, 1, 3), polyad.zeros(1, 1, 1), params, False, 1, 0.0, False, False,
+    False)
     >>> out.flatten()
     tensor([3., 6.])
     """

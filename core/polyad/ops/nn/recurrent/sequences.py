@@ -1,9 +1,9 @@
 """The steps of a recurrent layer in one direction, as one op a mode; the layer's product with its inputs comes before.
 
-Sequences are packed: the rows of *gates* are those of the first step, then those of the second, and ``batch_sizes`` says
-how many sequences a step has. Longer sequences come first, so a step is of the first sequences. States have a row for
-each sequence; where a sequence has no step, its row stays as it is. This holds in both directions: with *reverse* the
-steps are taken from the last to the first, and a sequence's row waits until its last step is reached.
+Sequences are packed: the rows of *gates* are those of the first step, then those of the second, and ``batch_sizes``
+says how many sequences a step has. Longer sequences come first, so a step is of the first sequences. States have a row
+for each sequence; where a sequence has no step, its row stays as it is. This holds in both directions: with *reverse*
+the steps are taken from the last to the first, and a sequence's row waits until its last step is reached.
 
 Beside the hidden states, the ops return what their backward ops compute from. Where a backward op may itself be
 differentiated, it computes that again, since it depends on the operands. Half types are computed in float32.
