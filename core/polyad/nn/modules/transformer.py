@@ -178,8 +178,8 @@ class TransformerEncoderLayer(_Layer):
         return self.dropout1(out)  # type: ignore[no-any-return]
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))  # type:
-        ignore[no-any-return]
+        inner = self.dropout(self.activation(self.linear1(x)))
+        return self.dropout2(self.linear2(inner))  # type: ignore[no-any-return]
 
 
 class TransformerDecoderLayer(_Layer):
@@ -276,8 +276,8 @@ class TransformerDecoderLayer(_Layer):
         return self.dropout2(out)  # type: ignore[no-any-return]
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))  # type:
-        ignore[no-any-return]
+        inner = self.dropout(self.activation(self.linear1(x)))
+        return self.dropout3(self.linear2(inner))  # type: ignore[no-any-return]
 
 
 def _not_nested(layer: Module) -> str:

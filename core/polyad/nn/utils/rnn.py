@@ -273,7 +273,7 @@ def pad_packed_sequence(
     if total_length is not None:
         if total_length < steps:
             raise ArgumentError(
-                f"pad_packed_sequence: total_length {total_length} is less than the {steps} steps of the longest sequence",
+                f"pad_packed_sequence: total_length {total_length} is less than {steps}, the longest sequence",
                 fix="leave it out, or make it larger",
             )
         steps = total_length

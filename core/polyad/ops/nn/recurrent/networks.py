@@ -6,6 +6,7 @@ All four functions are the same walk: for each layer and direction the product w
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....dispatch.op import function
@@ -19,7 +20,7 @@ from .cells import check_operands, check_shapes
 from .sequences import _gru_sequence, _lstm_sequence, _rnn_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 
 class _Mode(NamedTuple):
@@ -63,7 +64,7 @@ def _sizes(op: str, batch_sizes: Tensor, rows: int) -> tuple[int, ...]:
             fix="use polyad.nn.utils.rnn.pack_padded_sequence",
         )
     sizes = tuple(batch_sizes.tolist())
-    falling = all(first >= second for first, second in zip(sizes, sizes[1:], strict=False))
+    falling = all(first >= second for first, second in pairwise(sizes))
     if not sizes or sizes[-1] < 1 or not falling or sum(sizes) != rows:
         raise ShapeError(
             f"{op}: batch_sizes must be positive, fall, and add up to the {rows} rows of data; they are "
@@ -162,8 +163,9 @@ def _layers(
     for place in range(many):
         of_layer: list[Tensor | None] = [check_tensor(one, mode.op, "params") for one in params[place * each :][:each]]
         projection = of_layer.pop() if projected else None
-        layers.append(_Weights(*of_layer, *() if has_biases else (None, None), projection))  # type: ignore[arg-type,
-        misc]
+        if not has_biases:
+            of_layer += [None, None]
+        layers.append(_Weights(*of_layer, projection))  # type: ignore[arg-type]
     return layers
 
 
