@@ -237,7 +237,9 @@ class RNNBase(Module):
         if self.mode == "LSTM":
             if not isinstance(hx, (tuple, list)) or len(hx) != 2:
                 raise ArgumentTypeError(
-                    f"LSTM: hx is {safe_repr(type(hx).__name__)}, not the pair of h_0 and c_0", fix="pass (h_0, c_0)"
+                    f"LSTM: hx is a {type(hx).__name__}, not the pair of h_0 and c_0",
+                    operands={"input": input, "hx": hx},
+                    fix="pass (h_0, c_0)",
                 )
             given = list(hx)
         else:
@@ -598,7 +600,9 @@ class LSTMCell(RNNCellBase):
         """The new hidden state and cell."""
         if hx is not None and (not isinstance(hx, (tuple, list)) or len(hx) != 2):
             raise ArgumentTypeError(
-                f"LSTMCell: hx is {type(hx).__name__}, not the pair of h and c", operands={"hx": hx}, fix="pass (h, c)"
+                f"LSTMCell: hx is a {type(hx).__name__}, not the pair of h and c",
+                operands={"hx": hx},
+                fix="pass (h, c)",
             )
         hidden, cell = self._states(input, h=hx and hx[0], c=hx and hx[1])
         return functions.lstm_cell(input, (hidden, cell), self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)

@@ -331,7 +331,7 @@ def rnn_sequence(
             _dot(state[: end - start], inner, now)
             _add(now, gates[start:end], now)
             if relu:
-                np.maximum(now, 0, now)
+                np.maximum(now, 0, out=now)
             else:
                 _tanh(now, now)
             if whole:

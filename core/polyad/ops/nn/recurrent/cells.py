@@ -18,7 +18,7 @@ from ....dispatch.op import composite, function, joint_gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import opaque, row_major
 from ....dtypes import FLOATING, bfloat16, float16, float32
-from ....errors import ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType, safe_repr
+from ....errors import ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
 from ...shaping.joining import cat
@@ -284,7 +284,9 @@ def lstm_cell(
     """
     if not isinstance(hx, (tuple, list)) or len(hx) != 2:
         raise ArgumentTypeError(
-            f"lstm_cell: hx is {safe_repr(hx)}, not the pair of hidden state and cell", fix="pass (hidden, cell)"
+            f"lstm_cell: hx is a {type(hx).__name__}, not the pair of hidden state and cell",
+            operands={"hx": hx},
+            fix="pass (hidden, cell)",
         )
     hidden, cell = hx
     _checked("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)

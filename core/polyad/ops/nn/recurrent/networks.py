@@ -92,7 +92,9 @@ def _network(
     states = list(hx) if mode is _LSTM and isinstance(hx, (list, tuple)) else [hx]
     if len(states) != len(mode.states):
         raise ArgumentTypeError(
-            f"{op}: hx is {safe_repr(hx)}, not the pair of hidden state and cell", fix="pass (h_0, c_0)"
+            f"{op}: hx is a {type(hx).__name__}, not the pair of hidden state and cell",
+            operands={"hx": hx},
+            fix="pass (h_0, c_0)",
         )
     if not isinstance(params, (list, tuple)):
         raise ArgumentTypeError(f"{op}: params is {type(params).__name__}, no list of tensors", fix="pass a list")
@@ -119,8 +121,9 @@ def _network(
     directions = 2 if bidirectional else 1
     many = num_layers * directions
     first = layers[0]
-    hidden_size = first.hh._array.shape[0] // mode.gates if first.hh.ndim else 0
-    out_size = hidden_size if first.projection is None else first.projection._array.shape[0]
+    outer = first.hh if first.projection is None else first.projection
+    hidden_size = outer._array.shape[-1] if outer.ndim else 0
+    out_size = hidden_size if first.projection is None else outer._array.shape[0]
     widths = {"h_0": out_size, "c_0": hidden_size}
     check_shapes(op, given, {name: (many, count, widths[name]) for name in mode.states})
 
