@@ -55,8 +55,7 @@ def packed(cls, **settings):
         rnn = torch.nn.utils.rnn
         given = rnn.pack_padded_sequence(x, [2, 4, 1], enforce_sorted=False)
         out, last = layer(given, (h, c) if cls == "LSTM" else h)
-        padded, lengths = rnn.pad_packed_sequence(out)
-        return padded, lengths, last
+        return rnn.pad_packed_sequence(out)[0], last
 
     many = settings.get("num_layers", 1) * (2 if settings.get("bidirectional") else 1)
     return ModuleSample(

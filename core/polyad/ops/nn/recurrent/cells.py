@@ -52,74 +52,81 @@ def results(given: int, kept: int) -> Any:
 
 
 def _lstm_shapes(input_gates: Shape, hidden_gates: Shape, cell: Shape) -> tuple[Shape, ...]:
-    return cell, cell, input_gates
+    return (cell,) * 6
 
 
 @composite(
-    dtype=results(2, 1),
+    dtype=results(2, 4),
     structure=opaque,
     strides=row_major,
     shape=_lstm_shapes,
-    outputs=("hidden", "new_cell", "gates"),
+    outputs=("hidden", "new_cell", "i", "f", "g", "o"),
     method=False,
     grad_name="ThnnFusedLstmCellBackward0",
 )
-def _lstm_gates(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The new hidden state and cell (N, H), and the gates (N, 4 H), from the gates' two products and the cell."""
+def _lstm_gates(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, ...]:
+    """The new hidden state and cell, and the gates i, f, g and o, each (N, H), from the gates' two products (N, 4 H)
+    and the cell (N, H).
+    """
     return lstm_step(input_gates, hidden_gates, cell)
 
 
-def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[Tensor, ...]:
     """What `_lstm_gates` gives, in ops that have gradients of their own."""
     before = (wide(input_gates) + wide(hidden_gates)).chunk(4, -1)
     i, f, g, o = before[0].sigmoid(), before[1].sigmoid(), before[2].tanh(), before[3].sigmoid()
     new = f * wide(cell) + i * g
     dtype = cell.dtype
-    return (o * new.tanh()).to(dtype), new.to(dtype), cat([i, f, g, o], -1)
+    return (o * new.tanh()).to(dtype), new.to(dtype), i, f, g, o
 
 
-def _lstm_gradient_shapes(grad_hidden: Any, grad_cell: Any, gates: Shape, cell: Shape, new: Any) -> tuple[Shape, ...]:
-    return gates, cell
+def _lstm_gradient_shapes(grad_hidden: Any, grad_cell: Any, cell: Shape, *rest: Any) -> tuple[Shape, ...]:
+    return (cell,) * 5
 
 
 @composite(
-    dtype=lambda types, params: Typing((None,) * 5, (types[3].dtype,) * 2),
+    dtype=lambda types, params: Typing((None,) * 8, (types[2].dtype,) * 5),
     structure=opaque,
     strides=row_major,
     shape=_lstm_gradient_shapes,
-    outputs=("grad_gates", "grad_cell"),
+    outputs=("grad_i", "grad_f", "grad_g", "grad_o", "grad_before"),
     method=False,
 )
 def _lstm_gates_backward(
-    grad_hidden: Tensor, grad_cell: Tensor, gates: Tensor, cell: Tensor, new_cell: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The gradients of a step's products (N, 4 H), which are the same for both, and of its cell (N, H)."""
-    i, f, g, o = gates.chunk(4, -1)
+    grad_hidden: Tensor, grad_cell: Tensor, cell: Tensor, new_cell: Tensor, i: Tensor, f: Tensor, g: Tensor, o: Tensor
+) -> tuple[Tensor, ...]:
+    """The gradients of what becomes the gates of a step, and of its cell, each (N, H)."""
     arriving, squashed = wide(grad_hidden), wide(new_cell).tanh()
     of_cell = wide(grad_cell) + arriving * o * (1 - squashed * squashed)
-    before = cat(
-        [
-            of_cell * g * i * (1 - i),
-            of_cell * wide(cell) * f * (1 - f),
-            of_cell * i * (1 - g * g),
-            arriving * squashed * o * (1 - o),
-        ],
-        -1,
+    dtype = cell.dtype
+    return (
+        (of_cell * g * i * (1 - i)).to(dtype),
+        (of_cell * wide(cell) * f * (1 - f)).to(dtype),
+        (of_cell * i * (1 - g * g)).to(dtype),
+        (arriving * squashed * o * (1 - o)).to(dtype),
+        (of_cell * f).to(dtype),
     )
-    return before.to(cell.dtype), (of_cell * f).to(cell.dtype)
 
 
 def _of_lstm_gates(
-    grads: Any, input_gates: Tensor, hidden_gates: Tensor, cell: Tensor, new_cell: Tensor, gates: Tensor
+    grads: Any,
+    input_gates: Tensor,
+    hidden_gates: Tensor,
+    cell: Tensor,
+    new_cell: Tensor,
+    i: Tensor,
+    f: Tensor,
+    g: Tensor,
+    o: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     of_hidden = cell.new_zeros(cell._array.shape) if grads[0] is None else grads[0]
     of_cell = cell.new_zeros(cell._array.shape) if grads[1] is None else grads[1]
+    kept = (new_cell.detach(), i.detach(), f.detach(), g.detach(), o.detach())
     if may_be_differentiated():
-        _, new_cell, gates = lstm_step(input_gates, hidden_gates, cell)
-    else:
-        new_cell, gates = new_cell.detach(), gates.detach()
-    of_gates, of_cell = _lstm_gates_backward(of_hidden, of_cell, gates, cell, new_cell)
-    return of_gates, of_gates, of_cell
+        kept = lstm_step(input_gates, hidden_gates, cell)[1:]  # type: ignore[assignment]
+    *of_gates, of_before = _lstm_gates_backward(of_hidden, of_cell, cell, *kept)
+    whole = cat(of_gates, -1)
+    return whole, whole, of_before
 
 
 joint_gradient(_lstm_gates, "input_gates", "cell", _of_lstm_gates)
@@ -129,70 +136,73 @@ by_body(_lstm_gates)
 # ---------------------------------------------------------------------------------------------------------------- GRU
 
 
-def _gru_shapes(input_gates: Shape, hidden_gates: Shape, hidden: Shape) -> tuple[Shape, Shape]:
-    return hidden, (*hidden[:-1], 4 * hidden[-1])
+def _gru_shapes(input_gates: Shape, hidden_gates: Shape, hidden: Shape) -> tuple[Shape, ...]:
+    return (hidden,) * 4
 
 
 @composite(
-    dtype=results(1, 1),
+    dtype=results(1, 3),
     structure=opaque,
     strides=row_major,
     shape=_gru_shapes,
-    outputs=("new_hidden", "gates"),
+    outputs=("new_hidden", "r", "z", "n"),
     method=False,
     grad_name="ThnnFusedGruCellBackward0",
 )
-def _gru_gates(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """The new hidden state (N, H), and the gates r, z and n with the product that r weights (N, 4 H), from the gates'
-    two products (N, 3 H) and the hidden state.
+def _gru_gates(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, ...]:
+    """The new hidden state, and the gates r, z and n, each (N, H), from the gates' two products (N, 3 H) and the hidden
+    state (N, H).
     """
     return gru_step(input_gates, hidden_gates, hidden)
 
 
-def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple[Tensor, ...]:
     """What `_gru_gates` gives, in ops that have gradients of their own."""
     first, second = wide(input_gates).chunk(3, -1), wide(hidden_gates).chunk(3, -1)
     r, z = (first[0] + second[0]).sigmoid(), (first[1] + second[1]).sigmoid()
     n = (first[2] + r * second[2]).tanh()
-    return ((wide(hidden) - n) * z + n).to(hidden.dtype), cat([r, z, n, second[2]], -1)
+    return ((wide(hidden) - n) * z + n).to(hidden.dtype), r, z, n
 
 
-def _gru_gradient_shapes(grad: Shape, gates: Shape, hidden: Shape) -> tuple[Shape, Shape, Shape]:
-    inner = (*hidden[:-1], 3 * hidden[-1])
-    return inner, inner, hidden
+def _gru_gradient_shapes(grad: Any, hidden: Shape, *rest: Any) -> tuple[Shape, ...]:
+    return (hidden,) * 5
 
 
 @composite(
-    dtype=lambda types, params: Typing((None,) * 3, (types[2].dtype,) * 3),
+    dtype=lambda types, params: Typing((None,) * 6, (types[1].dtype,) * 5),
     structure=opaque,
     strides=row_major,
     shape=_gru_gradient_shapes,
-    outputs=("grad_input_gates", "grad_hidden_gates", "grad_hidden"),
+    outputs=("grad_r", "grad_z", "grad_n", "grad_weighted", "grad_before"),
     method=False,
 )
-def _gru_gates_backward(grad: Tensor, gates: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of a step's products (N, 3 H), and that of the hidden state (N, H) past the products."""
-    r, z, n, product = gates.chunk(4, -1)
+def _gru_gates_backward(
+    grad: Tensor, hidden: Tensor, weighted: Tensor, r: Tensor, z: Tensor, n: Tensor
+) -> tuple[Tensor, ...]:
+    """The gradients of what becomes the gates of a step, of the product *weighted* by r, and, past the products, of the
+    hidden state, each (N, H).
+    """
     arriving = wide(grad)
     of_n = arriving * (1 - z) * (1 - n * n)
-    of_z = arriving * (wide(hidden) - n) * z * (1 - z)
-    of_r = of_n * product * r * (1 - r)
     dtype = hidden.dtype
     return (
-        cat([of_r, of_z, of_n], -1).to(dtype),
-        cat([of_r, of_z, of_n * r], -1).to(dtype),
+        (of_n * wide(weighted) * r * (1 - r)).to(dtype),
+        (arriving * (wide(hidden) - n) * z * (1 - z)).to(dtype),
+        of_n.to(dtype),
+        (of_n * r).to(dtype),
         (arriving * z).to(dtype),
     )
 
 
 def _of_gru_gates(
-    grads: Any, input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor, gates: Tensor
+    grads: Any, input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor, r: Tensor, z: Tensor, n: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
+    kept = (r.detach(), z.detach(), n.detach())
     if may_be_differentiated():
-        _, gates = gru_step(input_gates, hidden_gates, hidden)
-    else:
-        gates = gates.detach()
-    return _gru_gates_backward(grads[0], gates, hidden)
+        kept = gru_step(input_gates, hidden_gates, hidden)[1:]  # type: ignore[assignment]
+    weighted = hidden_gates.chunk(3, -1)[2]
+    of_r, of_z, of_n, of_weighted, of_before = _gru_gates_backward(grads[0], hidden, weighted, *kept)
+    return cat([of_r, of_z, of_n], -1), cat([of_r, of_z, of_weighted], -1), of_before
 
 
 joint_gradient(_gru_gates, "input_gates", "hidden", _of_gru_gates)
@@ -290,7 +300,7 @@ def lstm_cell(
         )
     hidden, cell = hx
     _checked("lstm_cell", 4, input, {"hidden": hidden, "cell": cell}, w_ih, w_hh, b_ih, b_hh)
-    new, new_cell, _ = _lstm_gates(linear(input, w_ih, b_ih), linear(hidden, w_hh, b_hh), cell)
+    new, new_cell, *_ = _lstm_gates(linear(input, w_ih, b_ih), linear(hidden, w_hh, b_hh), cell)
     return new, new_cell
 
 

@@ -140,11 +140,11 @@ def _lstm_run(
     outs, activated, cells = [], [], []
     for start, count in steps_of(batch_sizes, reverse):
         product = mm(_first(hidden, count), inner)
-        now, now_cell, now_gates = step(gates.narrow(0, start, count), product, _first(cell, count))
+        now, now_cell, *now_gates = step(gates.narrow(0, start, count), product, _first(cell, count))
         if outer is not None:
             now = mm(now, outer)
         outs.append(now)
-        activated.append(now_gates)
+        activated.append(cat(now_gates, 1))
         cells.append(now_cell)
         hidden, cell = _renewed(hidden, now), _renewed(cell, now_cell)
     return _joined(outs, reverse), hidden, cell, _joined(activated, reverse), _joined(cells, reverse)
@@ -200,9 +200,10 @@ def _lstm_sequence_backward(
             projected.append(grad)
             grad = mm(grad, outer)
         now = cells.narrow(0, start, count)
-        of_gates, before_cell = _lstm_gates_backward(
-            grad, _first(of_cell, count), activated.narrow(0, start, count), before_cells[place], now
+        *each, before_cell = _lstm_gates_backward(
+            grad, _first(of_cell, count), before_cells[place], now, *activated.narrow(0, start, count).chunk(4, 1)
         )
+        of_gates = cat(each, 1)
         parts.append(of_gates)
         of_hidden, of_cell = _renewed(of_hidden, mm(of_gates, weight)), _renewed(of_cell, before_cell)
     whole = _joined(parts, not reverse)
@@ -277,9 +278,9 @@ def _gru_run(
         product = mm(state, inner)
         if bias is not None:
             product = product + wide(bias)
-        now, now_gates = step(gates.narrow(0, start, count), product, state)
+        now, *now_gates = step(gates.narrow(0, start, count), product, state)
         outs.append(now)
-        activated.append(now_gates)
+        activated.append(cat([*now_gates, product.chunk(3, 1)[2]], 1))
         hidden = _renewed(hidden, now)
     return _joined(outs, reverse), hidden, _joined(activated, reverse)
 
@@ -322,8 +323,10 @@ def _gru_sequence_backward(
     for place in reversed(range(len(steps))):
         start, count = steps[place]
         grad = _first(of_hidden, count) + arriving.narrow(0, start, count)
-        of_gates, of_product, past = _gru_gates_backward(grad, activated.narrow(0, start, count), before[place])
-        parts.append(of_gates)
+        r, z, n, weighted = activated.narrow(0, start, count).chunk(4, 1)
+        of_r, of_z, of_n, of_weighted, past = _gru_gates_backward(grad, before[place], weighted, r, z, n)
+        of_product = cat([of_r, of_z, of_weighted], 1)
+        parts.append(cat([of_r, of_z, of_n], 1))
         products.append(of_product)
         of_hidden = _renewed(of_hidden, past + mm(of_product, weight))
     of_products = _joined(products, not reverse)
