@@ -265,7 +265,8 @@ def pad_packed_sequence(
     """
     if not isinstance(sequence, PackedSequence):
         raise ArgumentTypeError(
-            f"pad_packed_sequence: sequence is {safe_repr(sequence)}, not a PackedSequence",
+            f"pad_packed_sequence: sequence is a {type(sequence).__name__}, not a PackedSequence",
+            operands={"sequence": sequence},
             fix="pass what pack_padded_sequence, pack_sequence or a recurrent layer returned",
         )
     data, sizes = sequence.data, sequence.batch_sizes.tolist()
