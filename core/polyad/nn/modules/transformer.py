@@ -69,7 +69,7 @@ def _is_causal(mask: Tensor | None, given: bool | None, size: int) -> bool:
 
 
 def _steps(input: Tensor, batch_first: bool) -> int:
-    return input.shape[1 if batch_first and input.ndim == 3 else 0]
+    return int(input.shape[1 if batch_first and input.ndim == 3 else 0])
 
 
 def _check_features(layer: Module, name: str, input: Any, size: int) -> None:

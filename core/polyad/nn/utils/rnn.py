@@ -172,7 +172,7 @@ def _lengths(op: str, lengths: Any, count: int, most: int) -> list[int]:
                 operands={"lengths": lengths},
                 fix="pass lengths.cpu(), or a list",
             )
-        given = lengths.tolist()
+        given: list[int] = lengths.tolist()
     else:
         given = list(lengths)
         if not all(isinstance(length, int) for length in given):

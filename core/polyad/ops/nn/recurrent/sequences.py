@@ -217,7 +217,7 @@ def _lstm_sequence_backward(
 
 
 def _of_lstm(
-    grads: Any,
+    grads: list[Any],
     gates: Tensor,
     weight: Tensor,
     projection: Tensor | None,
@@ -229,9 +229,10 @@ def _of_lstm(
     batch_sizes: Sizes,
     reverse: bool,
 ) -> tuple[Tensor | None, ...]:
+    of_out, of_new, of_cell, *_ = grads
     first, second, third, fourth, fifth = _lstm_sequence_backward(
-        *grads[:3], gates, weight, projection, hidden, cell, out.detach(), activated.detach(), cells.detach(),
-        batch_sizes, reverse,
+        of_out, of_new, of_cell, gates, weight, projection, hidden, cell, out.detach(), activated.detach(),
+        cells.detach(), batch_sizes, reverse,
     )  # fmt: skip
     return first, second, None if projection is None else third, fourth, fifth
 
@@ -340,7 +341,7 @@ def _gru_sequence_backward(
 
 
 def _of_gru(
-    grads: Any,
+    grads: list[Any],
     gates: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -350,8 +351,9 @@ def _of_gru(
     batch_sizes: Sizes,
     reverse: bool,
 ) -> tuple[Tensor | None, ...]:
+    of_out, of_new, *_ = grads
     first, second, third, fourth = _gru_sequence_backward(
-        *grads[:2], gates, weight, bias, hidden, out.detach(), activated.detach(), batch_sizes, reverse
+        of_out, of_new, gates, weight, bias, hidden, out.detach(), activated.detach(), batch_sizes, reverse
     )
     return first, second, None if bias is None else third, fourth
 
@@ -441,7 +443,7 @@ def _rnn_sequence_backward(
 
 
 def _of_rnn(
-    grads: Any,
+    grads: list[Any],
     gates: Tensor,
     weight: Tensor,
     hidden: Tensor,
@@ -450,7 +452,8 @@ def _of_rnn(
     reverse: bool,
     relu: bool,
 ) -> tuple[Tensor, ...]:
-    return _rnn_sequence_backward(*grads[:2], gates, weight, hidden, out.detach(), batch_sizes, reverse, relu)
+    of_out, of_new, *_ = grads
+    return _rnn_sequence_backward(of_out, of_new, gates, weight, hidden, out.detach(), batch_sizes, reverse, relu)
 
 
 joint_gradient(_rnn_sequence, "gates", "hidden", _of_rnn)
