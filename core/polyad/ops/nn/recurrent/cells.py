@@ -16,7 +16,7 @@ from ....dispatch.forward import by_body
 from ....dispatch.modes import may_be_differentiated
 from ....dispatch.op import composite, function, joint_gradient
 from ....dispatch.promotion import Typing
-from ....dispatch.structure import opaque, row_major
+from ....dispatch.structure import Last, Pointwise, Rowwise, row_major
 from ....dtypes import FLOATING, bfloat16, float16, float32
 from ....errors import ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
 from ....layout import Shape
@@ -57,7 +57,7 @@ def _lstm_shapes(input_gates: Shape, hidden_gates: Shape, cell: Shape) -> tuple[
 
 @composite(
     dtype=results(2, 4),
-    structure=opaque,
+    structure=Rowwise(Last(1)),
     strides=row_major,
     shape=_lstm_shapes,
     outputs=("hidden", "new_cell", "i", "f", "g", "o"),
@@ -80,15 +80,9 @@ def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[
     return (o * new.tanh()).to(dtype), new.to(dtype), i, f, g, o
 
 
-def _lstm_gradient_shapes(grad_hidden: Any, grad_cell: Any, cell: Shape, *rest: Any) -> tuple[Shape, ...]:
-    return (cell,) * 5
-
-
 @composite(
     dtype=lambda types, params: Typing((None,) * 8, (types[2].dtype,) * 5),
-    structure=opaque,
-    strides=row_major,
-    shape=_lstm_gradient_shapes,
+    structure=Pointwise(broadcasts=False),
     outputs=("grad_i", "grad_f", "grad_g", "grad_o", "grad_before"),
     method=False,
 )
@@ -142,7 +136,7 @@ def _gru_shapes(input_gates: Shape, hidden_gates: Shape, hidden: Shape) -> tuple
 
 @composite(
     dtype=results(1, 3),
-    structure=opaque,
+    structure=Rowwise(Last(1)),
     strides=row_major,
     shape=_gru_shapes,
     outputs=("new_hidden", "r", "z", "n"),
@@ -164,15 +158,9 @@ def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple
     return ((wide(hidden) - n) * z + n).to(hidden.dtype), r, z, n
 
 
-def _gru_gradient_shapes(grad: Any, hidden: Shape, *rest: Any) -> tuple[Shape, ...]:
-    return (hidden,) * 5
-
-
 @composite(
     dtype=lambda types, params: Typing((None,) * 6, (types[1].dtype,) * 5),
-    structure=opaque,
-    strides=row_major,
-    shape=_gru_gradient_shapes,
+    structure=Pointwise(broadcasts=False),
     outputs=("grad_r", "grad_z", "grad_n", "grad_weighted", "grad_before"),
     method=False,
 )

@@ -75,6 +75,14 @@ def _sizes(op: str, batch_sizes: Tensor, rows: int) -> tuple[int, ...]:
     return sizes
 
 
+def _not_a(op: str, name: str, value: Any, wanted: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"{op}: {name} is {safe_repr(value)}, not {wanted}",
+        operands={name: value},
+        fix="the order is hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first",
+    )
+
+
 def _network(
     mode: _Mode,
     input: Tensor,
@@ -98,7 +106,18 @@ def _network(
         )
     if not isinstance(params, (list, tuple)):
         raise ArgumentTypeError(f"{op}: params is {type(params).__name__}, no list of tensors", fix="pass a list")
+    for name, flag in (
+        ("has_biases", has_biases), ("train", train), ("bidirectional", bidirectional), ("batch_first", batch_first),
+    ):  # fmt: skip
+        if not isinstance(flag, bool):
+            raise _not_a(op, name, flag, "a bool")
+    if isinstance(num_layers, bool) or not isinstance(num_layers, int):
+        raise _not_a(op, "num_layers", num_layers, "an int")
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)):
+        raise _not_a(op, "dropout", dropout, "a number")
     layers = _layers(mode, list(params), has_biases, num_layers, bidirectional)
+    for name, state in zip(mode.states, states, strict=True):
+        check_tensor(state, op, name)
     given = check_operands(op, {"input": input, **dict(zip(mode.states, states, strict=True))})
     wanted = 3 if batch_sizes is None else 2
     if input.ndim != wanted:
