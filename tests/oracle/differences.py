@@ -200,7 +200,7 @@ ROW_MAJOR = {
     "families": (
         "linalg", "fft", "view_scatter", "products.mm", "products.dot", "products.outer", "products.cross",
         "products.addmm", "products.einsum", "unravel_index", "convolution", "random", "dropout", "losses",
-        "special.polynomials",
+        "recurrent", "special.polynomials",
     ),
     "functions": (
         "bilinear", "tril_indices", "triu_indices", "put", "rot90", "lp_pool1d", "__getitem__",

@@ -98,7 +98,12 @@ def cell(cls, name="", *, batch=(2,), wrong=(), **settings):
         function = {"LSTMCell": polyad.lstm_cell, "GRUCell": polyad.gru_cell, "RNNCell": polyad.rnn_tanh_cell}[cls]
         if settings.get("nonlinearity") == "relu":
             function = polyad.rnn_relu_cell
-        return function(x, hx, layer.weight_ih, layer.weight_hh, layer.bias_ih, layer.bias_hh)
+        if not batch:
+            x, hx = x.unsqueeze(0), [one.unsqueeze(0) for one in hx] if cls == "LSTMCell" else hx.unsqueeze(0)
+        result = function(x, hx, layer.weight_ih, layer.weight_hh, layer.bias_ih, layer.bias_hh)
+        if batch:
+            return result
+        return [one.squeeze(0) for one in result] if cls == "LSTMCell" else result.squeeze(0)
 
     return ModuleSample(
         layer=cls,

@@ -478,6 +478,14 @@ class RNNCellBase(Module):
         """Draw all parameters anew, uniform in +-1/sqrt(hidden_size)."""
         _draw(self, self.hidden_size)
 
+    def _stepped(self, step: Any, input: Tensor, hx: Tensor) -> Any:
+        """What *step* gives, a function of a batch."""
+        single = input.ndim == 1
+        if single:
+            input, hx = input.unsqueeze(0), hx.unsqueeze(0)
+        result = step(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return result.squeeze(0) if single else result
+
     def _states(self, input: Any, **states: Any) -> list[Tensor]:
         """The states, zeros for None. Raises unless they and *input* fit."""
         name = self._get_name()
@@ -571,7 +579,7 @@ class RNNCell(RNNCellBase):
             )
         (state,) = self._states(input, hx=hx)
         step = functions.rnn_tanh_cell if self.nonlinearity == "tanh" else functions.rnn_relu_cell
-        return step(input, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return self._stepped(step, input, state)
 
 
 class LSTMCell(RNNCellBase):
@@ -605,7 +613,11 @@ class LSTMCell(RNNCellBase):
                 fix="pass (h, c)",
             )
         hidden, cell = self._states(input, h=hx and hx[0], c=hx and hx[1])
-        return functions.lstm_cell(input, (hidden, cell), self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        parameters = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        if input.ndim == 2:
+            return functions.lstm_cell(input, (hidden, cell), *parameters)
+        hidden, cell = functions.lstm_cell(input.unsqueeze(0), (hidden.unsqueeze(0), cell.unsqueeze(0)), *parameters)
+        return hidden.squeeze(0), cell.squeeze(0)
 
 
 class GRUCell(RNNCellBase):
@@ -630,4 +642,4 @@ class GRUCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The new hidden state."""
         (state,) = self._states(input, hx=hx)
-        return functions.gru_cell(input, state, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return self._stepped(functions.gru_cell, input, state)

@@ -41,7 +41,7 @@ def _steps(batch_sizes: tuple[int, ...], reverse: bool) -> list[tuple[int, int]]
 
 def _before(state: Any, after: Any, steps: list[tuple[int, int]]) -> Any:
     """The rows of a state that each step begins with, where *after* has those it ends with."""
-    before, state = np.empty_like(after), state.copy()
+    before, state = np.empty(after.shape, after.dtype), state.copy()
     for start, end in steps:
         before[start:end] = state[: end - start]
         state[: end - start] = after[start:end]
@@ -49,7 +49,7 @@ def _before(state: Any, after: Any, steps: list[tuple[int, int]]) -> Any:
 
 
 def _arriving(grad: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    return np.zeros(shape, dtype) if grad is None else np.array(grad, dtype)
+    return np.zeros(shape, dtype) if grad is None else np.array(grad, dtype, order="C")
 
 
 def _halves(size: int, places: tuple[slice, ...], dtype: Any) -> tuple[Any, Any]:
@@ -292,7 +292,7 @@ def gru_sequence_backward(
     spread(factors, rows, cost=8 * of_products.size)
     of_hidden = _arriving(grad_new_hidden, hidden.shape, dtype)
     flat = of_products.reshape(rows, 3 * size)
-    spare = np.empty_like(hidden)
+    spare = np.empty(hidden.shape, dtype)
 
     def run() -> None:
         for start, end in reversed(steps):

@@ -18,7 +18,7 @@ from ....dispatch.op import composite, function, joint_gradient
 from ....dispatch.promotion import Typing
 from ....dispatch.structure import Last, Pointwise, Rowwise, row_major
 from ....dtypes import FLOATING, bfloat16, float16, float32
-from ....errors import ArgumentTypeError, DTypeError, ShapeError, UnsupportedDType
+from ....errors import ArgumentTypeError, DTypeError, IndexOutOfRange, ShapeError, UnsupportedDType
 from ....layout import Shape
 from ....tensor import Tensor, check_tensor
 from ...shaping.joining import cat
@@ -200,12 +200,12 @@ by_body(_gru_gates)
 # -------------------------------------------------------------------------------------------------------- public cells
 
 
-def check_operands(op: str, operands: Mapping[str, Tensor | None]) -> dict[str, Tensor]:
-    """Those of *operands* that are given. Raises unless they are floating point tensors of one dtype."""
+def check_operands(op: str, operands: Mapping[str, Tensor | None], floating: bool = True) -> dict[str, Tensor]:
+    """Those of *operands* that are given. Raises unless they are tensors of one dtype, *floating* point."""
     given = {name: check_tensor(tensor, op, name) for name, tensor in operands.items() if tensor is not None}
     name, first = next(iter(given.items()))
     dtype = first._type.dtype
-    if dtype.category != FLOATING:
+    if floating and dtype.category != FLOATING:
         raise UnsupportedDType(
             f"{op}: {name} is {dtype.name}, not floating point", operands=given, fix=f"convert it: {name}.float()"
         )
@@ -239,22 +239,29 @@ def _checked(
     b_hh: Tensor | None,
 ) -> None:
     operands = {"input": input, **states, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}
-    given = check_operands(op, operands)
-    if input.ndim not in (1, 2):
-        raise ShapeError(f"{op}: input has {input.ndim} dimensions, not 1 or 2", operands=given, fix="give (N, I)")
-    lead, features = input._array.shape[:-1], input._array.shape[-1]
+    given = check_operands(op, operands, floating=gates > 1)
+    if input.ndim < 2:
+        raise IndexOutOfRange(f"{op}: input has {input.ndim} dimensions, not 2", operands=given, fix="give (N, I)")
+    if input.ndim > 2:
+        raise ShapeError(f"{op}: input has {input.ndim} dimensions, not 2", operands=given, fix="give (N, I)")
+    count, features = input._array.shape
     size = w_hh._array.shape[-1] if w_hh.ndim else 0
-    wide_ = gates * size
+    rows = gates * size
+    biases = {} if gates == 1 else {"b_ih": (rows,), "b_hh": (rows,)}
     check_shapes(
-        op,
-        given,
-        {
-            "w_hh": (wide_, size),
-            "w_ih": (wide_, features),
-            **dict.fromkeys(states, (*lead, size)),
-            "b_ih": (wide_,),
-            "b_hh": (wide_,),
-        },
+        op, given, {"w_hh": (rows, size), "w_ih": (rows, features), **dict.fromkeys(states, (count, size)), **biases}
+    )
+    for name in ("b_ih", "b_hh"):
+        # The network without gates adds its biases as they broadcast.
+        if name in given and not _broadcasts(given[name]._array.shape, (count, rows)):
+            raise ShapeError(
+                f"{op}: {name} {tuple(given[name].shape)} is not {(rows,)}", operands=given, fix=f"make it {(rows,)}"
+            )
+
+
+def _broadcasts(shape: Shape, target: Shape) -> bool:
+    return len(shape) <= len(target) and all(
+        size in (1, wanted) for size, wanted in zip(shape[::-1], target[::-1], strict=False)
     )
 
 
@@ -269,7 +276,7 @@ def lstm_cell(
 ) -> tuple[Tensor, Tensor]:
     """A step of an LSTM: the new hidden state and cell.
 
-    Shapes: input (N, I) or (I,), *hx* the hidden state and the cell, each (N, H) or (H,), w_ih (4 H, I), w_hh (4 H, H),
+    Shapes: input (N, I), *hx* the hidden state and the cell, each (N, H), w_ih (4 H, I), w_hh (4 H, H),
     b_ih and b_hh (4 H,). The rows of the weights are those of the gates i, f, g and o:
     ``c = f * c + i * g``, ``h = o * tanh(c)``. Floating point.
 
@@ -303,7 +310,7 @@ def gru_cell(
 ) -> Tensor:
     """A step of a GRU: the new hidden state.
 
-    Shapes: input (N, I) or (I,), *hx* (N, H) or (H,), w_ih (3 H, I), w_hh (3 H, H), b_ih and b_hh (3 H,). The rows of
+    Shapes: input (N, I), *hx* (N, H), w_ih (3 H, I), w_hh (3 H, H), b_ih and b_hh (3 H,). The rows of
     the weights are those of the gates r, z and n: ``h = (1 - z) * n + z * h``, where r weights what w_hh and b_hh bring
     to n. Floating point.
 
@@ -328,7 +335,7 @@ def rnn_tanh_cell(
 ) -> Tensor:
     """A step of a recurrent network (Elman 1990): ``tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)``.
 
-    Shapes: input (N, I) or (I,), *hx* (N, H) or (H,), w_ih (H, I), w_hh (H, H), b_ih and b_hh (H,). Floating point.
+    Shapes: input (N, I), *hx* (N, H), w_ih (H, I), w_hh (H, H), b_ih and b_hh (H,). Floating point.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
 
