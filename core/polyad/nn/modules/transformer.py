@@ -88,6 +88,7 @@ class _Layer(Module):
     """What encoder and decoder layers have in common."""
 
     self_attn: MultiheadAttention
+    activation: Callable[[Tensor], Tensor]
 
     def _feed_forward(
         self, d_model: int, dim_feedforward: int, dropout: float, bias: bool, device: Any, dtype: DType | None
@@ -95,6 +96,11 @@ class _Layer(Module):
         self.linear1 = Linear(d_model, dim_feedforward, bias, device, dtype)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, device, dtype)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 if the activation is relu, 2 if it is gelu, else 0."""
+        return 1 if self.activation is F.relu else 2 if self.activation is F.gelu else 0
 
     def _describe(self) -> str:
         return f"{self._get_name()} {self.self_attn.embed_dim}, {self.self_attn.num_heads} heads"
@@ -289,7 +295,7 @@ def _not_nested(layer: Module) -> str:
         "norm_first is True": layer.norm_first,
         "batch_first is not True": not attention.batch_first,
         "there are no biases": attention.in_proj_bias is None,
-        "activation is neither relu nor gelu": layer.activation not in (F.relu, F.gelu),
+        "activation is neither relu nor gelu": not layer.activation_relu_or_gelu,
         "the normalisations differ in eps": layer.norm1.eps != layer.norm2.eps,
         "the number of heads is odd": attention.num_heads % 2 == 1,
     }
