@@ -226,8 +226,9 @@ def test_a_packed_sequence_moves_and_casts():
         "cpu",
         "meta",
     )
-    data, sizes, first, second = packed
-    assert rnn.PackedSequence(data, sizes, first, second) == packed or data is packed.data
+    twin = copy.deepcopy(packed)
+    assert type(twin) is rnn.PackedSequence
+    assert all(one is not other and one.equal(other) for one, other in zip(twin, packed, strict=True))
 
 
 def test_padding_on_either_side():

@@ -478,12 +478,12 @@ class RNNCellBase(Module):
         """Draw all parameters anew, uniform in +-1/sqrt(hidden_size)."""
         _draw(self, self.hidden_size)
 
-    def _stepped(self, step: Any, input: Tensor, hx: Tensor) -> Any:
+    def _stepped(self, step: Any, input: Tensor, hx: Tensor) -> Tensor:
         """What *step* gives, a function of a batch."""
         single = input.ndim == 1
         if single:
             input, hx = input.unsqueeze(0), hx.unsqueeze(0)
-        result = step(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        result: Tensor = step(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return result.squeeze(0) if single else result
 
     def _states(self, input: Any, **states: Any) -> list[Tensor]:
