@@ -33,7 +33,8 @@ def lstm_gates(input_gates: Any, hidden_gates: Any, cell: Any) -> tuple[Any, ...
     new += i * g
     hidden = np.tanh(new)
     hidden *= o
-    return hidden.astype(cell.dtype, copy=False), new.astype(cell.dtype, copy=False), i, f, g, o
+    outer = (hidden.astype(cell.dtype, copy=False), new.astype(cell.dtype, copy=False))
+    return tuple(np.ascontiguousarray(result) for result in (*outer, i, f, g, o))
 
 
 @quiet
@@ -53,7 +54,7 @@ def lstm_gates_backward(
         arriving * squashed * o * (1 - o),
         of_cell * f,
     )
-    return tuple(result.astype(cell.dtype, copy=False) for result in results)
+    return tuple(result.astype(cell.dtype, "C", copy=False) for result in results)
 
 
 @quiet
@@ -66,7 +67,7 @@ def gru_gates(input_gates: Any, hidden_gates: Any, hidden: Any) -> tuple[Any, ..
     new = _wide(hidden) - n
     new *= z
     new += n
-    return new.astype(hidden.dtype, copy=False), r, z, n
+    return tuple(np.ascontiguousarray(result) for result in (new.astype(hidden.dtype, copy=False), r, z, n))
 
 
 @quiet
@@ -80,7 +81,7 @@ def gru_gates_backward(grad: Any, hidden: Any, weighted: Any, r: Any, z: Any, n:
         of_n * r,
         arriving * z,
     )
-    return tuple(result.astype(hidden.dtype, copy=False) for result in results)
+    return tuple(result.astype(hidden.dtype, "C", copy=False) for result in results)
 
 
 KERNELS = {

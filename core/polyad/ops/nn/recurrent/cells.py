@@ -83,6 +83,7 @@ def lstm_step(input_gates: Tensor, hidden_gates: Tensor, cell: Tensor) -> tuple[
 @composite(
     dtype=lambda types, params: Typing((None,) * 8, (types[2].dtype,) * 5),
     structure=Pointwise(broadcasts=False),
+    strides=row_major,
     outputs=("grad_i", "grad_f", "grad_g", "grad_o", "grad_before"),
     method=False,
 )
@@ -161,6 +162,7 @@ def gru_step(input_gates: Tensor, hidden_gates: Tensor, hidden: Tensor) -> tuple
 @composite(
     dtype=lambda types, params: Typing((None,) * 6, (types[1].dtype,) * 5),
     structure=Pointwise(broadcasts=False),
+    strides=row_major,
     outputs=("grad_r", "grad_z", "grad_n", "grad_weighted", "grad_before"),
     method=False,
 )

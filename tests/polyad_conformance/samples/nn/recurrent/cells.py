@@ -70,7 +70,39 @@ def sample(op, name, *, count=3, biases=True, dtypes=REAL_FLOATS):
     )
 
 
+def lstm_slopes(of_h, of_c, before, c, i, f, g, o):
+    of_c = of_c + of_h * o * (1 - np.tanh(c) ** 2)
+    return (
+        of_c * g * i * (1 - i),
+        of_c * before * f * (1 - f),
+        of_c * i * (1 - g * g),
+        of_h * np.tanh(c) * o * (1 - o),
+        of_c * f,
+    )
+
+
+def gru_slopes(grad, before, weighted, r, z, n):
+    of_n = grad * (1 - z) * (1 - n * n)
+    return of_n * weighted * r * (1 - r), grad * (before - n) * z * (1 - z), of_n, of_n * r, grad * z
+
+
+def slopes(op, count, reference):
+    """The gradient of a step's gates, from numbers that gates can be."""
+    return Sample(
+        op=op,
+        inputs=lambda make: tuple(make((3, 4), -1, 1) for _ in range(count)),
+        reference=reference,
+        dtypes=(float32, float64),
+        result=(lambda dtype: dtype,) * 5,
+        gradient=True,
+        steps=12,
+        magnitude=lambda *given: 4.0,
+    )
+
+
 SAMPLES = [
+    slopes("_lstm_gates_backward", 8, lstm_slopes),
+    slopes("_gru_gates_backward", 6, gru_slopes),
     *(sample(op, "a batch") for op in CELLS),
     *(sample(op, "no biases", count=2, biases=False, dtypes=(float32, float64)) for op in CELLS),
 ]
