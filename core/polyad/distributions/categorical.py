@@ -62,7 +62,7 @@ class Categorical(Distribution):
 
     @property
     def _param(self) -> Tensor:
-        return getattr(self, self._given)  # type: ignore[no-any-return]
+        return getattr(self, self._given)
 
     @property
     def param_shape(self) -> Size:
@@ -78,7 +78,7 @@ class Categorical(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        return self.probs.argmax(-1)  # type: ignore[no-any-return]
+        return self.probs.argmax(-1)
 
     @property
     def variance(self) -> Tensor:
@@ -100,7 +100,7 @@ class Categorical(Distribution):
 
     def entropy(self) -> Tensor:
         logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
-        return -(logits * self.probs).sum(-1)  # type: ignore[no-any-return]
+        return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return self._along_batch(F.arange(self._num_events, dtype=int64, device=self._param.device), expand)
@@ -114,11 +114,11 @@ class OverCategorical(Distribution):
 
     @property
     def probs(self) -> Tensor:
-        return self._categorical.probs  # type: ignore[no-any-return]
+        return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
-        return self._categorical.logits  # type: ignore[no-any-return]
+        return self._categorical.logits
 
     @property
     def _param(self) -> Tensor:

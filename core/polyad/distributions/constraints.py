@@ -7,7 +7,7 @@ value are one event. To add a constraint, derive a class, and say in constraint_
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from .. import functions as F, linalg
 from ..dtypes import bool_, finfo
@@ -80,11 +80,11 @@ class _Dependent(Constraint):
 
     @property
     def is_discrete(self) -> bool:  # type: ignore[override]
-        return self._known("is_discrete")  # type: ignore[no-any-return]
+        return self._known("is_discrete")
 
     @property
     def event_dim(self) -> int:  # type: ignore[override]
-        return self._known("event_dim")  # type: ignore[no-any-return]
+        return self._known("event_dim")
 
     def _known(self, name: str) -> Any:
         value = getattr(self, "_" + name)
@@ -127,6 +127,10 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
+@overload
+def dependent_property(fn: Callable[[Any], Any]) -> Any: ...
+@overload
+def dependent_property(*, is_discrete: bool = ..., event_dim: int = ...) -> Callable[[Callable[[Any], Any]], Any]: ...
 def dependent_property(fn: Callable[[Any], Any] | None = None, **known: Any) -> Any:
     """Decorates a method that gives a constraint which depends on the instance: ``@dependent_property`` or
     ``@dependent_property(is_discrete=False, event_dim=0)``.

@@ -189,7 +189,7 @@ class Distribution:
                 new.__dict__[name] = value
         new._batch_shape = batch_shape
         new._validate_args = self._validate_args
-        return new  # type: ignore[no-any-return]
+        return new
 
     # ---------------------------------------------------------------------------------------- what subclasses say
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..autograd import grad
 from ..history.grad_mode import enable_grad
 from ..tensor import Tensor
@@ -35,7 +37,7 @@ class ExponentialFamily(Distribution):
         with enable_grad():
             params = tuple(p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params)
             normalizer = self._log_normalizer(*params)
-            slopes = grad(normalizer.sum(), params, create_graph=True)
+            slopes: Any = grad(normalizer.sum(), params, create_graph=True)
         return params, normalizer, slopes
 
     def entropy(self) -> Tensor:

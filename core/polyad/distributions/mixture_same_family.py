@@ -94,7 +94,7 @@ class MixtureSameFamily(Distribution):
     def _weights(self) -> Tensor:
         """The probabilities of the components, with a dimension for each of the event."""
         probs = self._mixture_distribution.probs
-        return probs.reshape(*probs.shape, *[1] * self._event_ndims)  # type: ignore[no-any-return]
+        return probs.reshape(*probs.shape, *[1] * self._event_ndims)
 
     @property
     def mean(self) -> Tensor:

@@ -55,12 +55,12 @@ def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
     if name == "scale_tril":
         return matrix
     if name == "covariance_matrix":
-        return linalg.cholesky(matrix)  # type: ignore[no-any-return]
+        return linalg.cholesky(matrix)
     # The factor of the reversed inverse, reversed, is the inverse of the factor.
     reversed_factor: Tensor = linalg.cholesky(matrix.flip(-2, -1))
     inverse = reversed_factor.flip(-2, -1).mT
     identity = F.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-    return linalg.solve_triangular(inverse, identity.expand(inverse.shape), upper=False)  # type: ignore[no-any-return]
+    return linalg.solve_triangular(inverse, identity.expand(inverse.shape), upper=False)
 
 
 class OfMatrix(Distribution):

@@ -37,7 +37,7 @@ class Odds(Distribution):
 
     @property
     def _param(self) -> Tensor:
-        return getattr(self, self._given)  # type: ignore[no-any-return]
+        return getattr(self, self._given)
 
     @property
     def param_shape(self) -> Size:

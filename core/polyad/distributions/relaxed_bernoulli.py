@@ -26,6 +26,7 @@ class LogitRelaxedBernoulli(Odds):
 
     arg_constraints = BINARY
     support = constraints.real
+    has_rsample = True
 
     def __init__(
         self,
@@ -83,8 +84,8 @@ class RelaxedBernoulli(TransformedDistribution):
 
     @property
     def logits(self) -> Tensor:
-        return self.base_dist.logits  # type: ignore[no-any-return]
+        return self.base_dist.logits
 
     @property
     def probs(self) -> Tensor:
-        return self.base_dist.probs  # type: ignore[no-any-return]
+        return self.base_dist.probs

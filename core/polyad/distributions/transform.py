@@ -58,7 +58,7 @@ class Transform:
                 f"{self.codomain.event_dim} after",
                 fix="ask for domain.event_dim or codomain.event_dim",
             )
-        return self.domain.event_dim  # type: ignore[no-any-return]
+        return self.domain.event_dim
 
     @property
     def inv(self) -> Transform:
@@ -76,7 +76,8 @@ class Transform:
         if self._cache_size == cache_size:
             return self
         if type(self).__init__ is Transform.__init__ or self.arguments:
-            return type(self)(*(getattr(self, name) for name in self.arguments), cache_size=cache_size)
+            make: Any = type(self)
+            return make(*(getattr(self, name) for name in self.arguments), cache_size=cache_size)
         raise NotImplementedError(f"{type(self).__name__} does not define with_cache")
 
     def __eq__(self, other: object) -> bool:
@@ -90,7 +91,7 @@ class Transform:
 
     def __call__(self, x: Tensor) -> Tensor:
         if self._cache_size and x is self._cached_x_y[0]:
-            return self._cached_x_y[1]  # type: ignore[no-any-return]
+            return self._cached_x_y[1]
         y = self._call(x)
         if self._cache_size:
             self._cached_x_y = (x, y)
@@ -98,7 +99,7 @@ class Transform:
 
     def _inv_call(self, y: Tensor) -> Tensor:
         if self._cache_size and y is self._cached_x_y[1]:
-            return self._cached_x_y[0]  # type: ignore[no-any-return]
+            return self._cached_x_y[0]
         x = self._inverse(y)
         if self._cache_size:
             self._cached_x_y = (x, y)

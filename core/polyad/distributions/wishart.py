@@ -73,7 +73,7 @@ class Wishart(OfMatrix, ExponentialFamily):
         self._unbroadcasted_scale_tril = scale_tril_of(name, matrix)
 
     @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:  # type: ignore[override]
+    def arg_constraints(self) -> Mapping[str, Constraint]:
         return {**COVARIANCES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     def _per_matrix(self, value: Tensor) -> Tensor:
@@ -81,19 +81,19 @@ class Wishart(OfMatrix, ExponentialFamily):
 
     @property
     def mean(self) -> Tensor:
-        return self._per_matrix(self.df) * self.covariance_matrix  # type: ignore[no-any-return]
+        return self._per_matrix(self.df) * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
         factor = self.df - self._event_shape[-1] - 1
-        return self._per_matrix(F.where(factor > 0, factor, math.nan)) * self.covariance_matrix  # type: ignore[no-any-return]
+        return self._per_matrix(F.where(factor > 0, factor, math.nan)) * self.covariance_matrix
 
     @property
     def variance(self) -> Tensor:
         v = self.covariance_matrix
         diagonal = v.diagonal(dim1=-2, dim2=-1)
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
-        return self._per_matrix(self.df) * (v.pow(2) + products)  # type: ignore[no-any-return]
+        return self._per_matrix(self.df) * (v.pow(2) + products)
 
     def _bartlett(self, sample_shape: Sequence[int]) -> Tensor:
         """Samples by Bartlett's decomposition: chi-distributed numbers on the diagonal, normal ones below."""

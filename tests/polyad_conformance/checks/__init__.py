@@ -18,6 +18,7 @@
     accounts.py    tier 0: what is declared, the allocator's account, memory that is not there
     guards.py      memory beside a call's results
     devices.py     mixed devices
+    distributions.py  samples, densities and gradients of distributions against those of the host
     training.py    a small training run against the same run in NumPy
 
 A check is ``check(sample, dtype, target)`` or ``check(target)``: `polyad_conformance.calls.Target` is the device under
