@@ -97,13 +97,17 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
             self._validate_sample(value)
         stable, p = self._stable()
         inside = (p.pow(value) * (1 - p).pow(1 - value) + p - 1) / (2 * p - 1)
-        return F.where(stable, inside, value).clamp(0, 1)
+        z, zx = self.logits, self.logits * value
+        near = value * (1 + zx / 2 + zx.pow(2) / 6) / (1 + z / 2 + z.pow(2) / 6)
+        return F.where(stable, inside, near).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
         stable, p = self._stable()
         failing = (-p).log1p()
         inside = ((-p + value * (2 * p - 1)).log1p() - failing) / (p.log() - failing)
-        return F.where(stable, inside, value)
+        z, spread = self.logits, value * (1 - value)
+        near = value + z * spread * (0.5 + z * (1 - 2 * value) / 6)
+        return F.where(stable, inside, near)
 
     def entropy(self) -> Tensor:
         failing = (-self.probs).log1p()

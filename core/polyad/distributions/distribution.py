@@ -98,7 +98,7 @@ class Distribution:
         if anywhere(~valid):
             notes = {} if state.modes else {"found": _found(name, value, valid)}
             raise ArgumentError(
-                f"{type(self).__name__}: {role} {name} must satisfy {constraint!r}",
+                f"{type(self).__name__}: {role} {name} must satisfy {_shown(constraint)}",
                 operands={name: value},
                 notes=notes,
                 fix=f"pass a {name} that does" + ("" if role == "parameter" else ", or validate_args=False"),
@@ -277,6 +277,11 @@ class Distribution:
             + ", ".join(f"{name}: {value if value.numel() == 1 else value.size()}" for name, value in shown)
             + ")"
         )
+
+
+def _shown(constraint: Constraint) -> str:
+    text = " ".join(repr(constraint).split())
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def _found(name: str, value: Tensor, valid: Tensor) -> str:

@@ -33,12 +33,15 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def _normalizer_with_slopes(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
-        """The natural parameters, the log normalizer there and its derivatives, which keep their history."""
+        """The natural parameters, the log normalizer there and its derivatives, with history if the parameters have."""
+        given = self._natural_params
         with enable_grad():
-            params = tuple(p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params)
+            params = tuple(p if p.requires_grad else p.detach().requires_grad_() for p in given)
             normalizer = self._log_normalizer(*params)
             slopes: Any = grad(normalizer.sum(), params, create_graph=True)
-        return params, normalizer, slopes
+        if any(p.requires_grad for p in given):
+            return params, normalizer, slopes
+        return given, normalizer.detach(), tuple(slope.detach() for slope in slopes)
 
     def entropy(self) -> Tensor:
         params, normalizer, slopes = self._normalizer_with_slopes()

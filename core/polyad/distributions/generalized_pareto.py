@@ -49,7 +49,7 @@ class GeneralizedPareto(Distribution):
         return constraints.interval(self.loc, F.where(bounded, upper, math.inf))
 
     def _tail(self) -> tuple[Tensor, Tensor]:
-        """Where the concentration is 0, nearly; and a concentration that is not."""
+        """Where the concentration is 0, nearly, and two terms of a series in it are exact; and one that is not."""
         zero = F.isclose(self.concentration, F.zeros_like(self.concentration))
         return zero, F.where(zero, 1.0, self.concentration)
 
@@ -79,7 +79,8 @@ class GeneralizedPareto(Distribution):
         zero, c = self._tail()
         power = 1 / c + 1
         falling = F.where(power == 0, 0.0, power * (c * z).log1p())
-        return -self.scale.log() - F.where(zero, z, falling)
+        near = z + self.concentration * (z - z.pow(2) / 2)
+        return -self.scale.log() - F.where(zero, near, falling)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of a sample above *value*."""
@@ -87,7 +88,7 @@ class GeneralizedPareto(Distribution):
             self._validate_sample(value)
         z = (value - self.loc) / self.scale
         zero, c = self._tail()
-        return F.where(zero, -z, -(c * z).log1p() / c)
+        return -F.where(zero, z - self.concentration * z.pow(2) / 2, (c * z).log1p() / c)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of `cdf`."""
@@ -98,8 +99,9 @@ class GeneralizedPareto(Distribution):
 
     def icdf(self, value: Tensor) -> Tensor:
         zero, c = self._tail()
-        log_survival = (-value).log1p()
-        return self.loc + self.scale * F.where(zero, -log_survival, (-c * log_survival).expm1() / c)
+        y = -(-value).log1p()
+        near = y + self.concentration * y.pow(2) / 2
+        return self.loc + self.scale * F.where(zero, near, (c * y).expm1() / c)
 
     def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1
