@@ -30,9 +30,7 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = finfo(self.loc.dtype)
-        base = Uniform(
-            F.full_like(self.loc, limits.tiny), F.full_like(self.loc, 1 - limits.eps), validate_args=validate_args
-        )
+        base = Uniform(F.full_like(self.loc, limits.tiny), F.full_like(self.loc, 1 - limits.eps), validate_args=False)
         logarithm = ExpTransform().inv
         steps = [logarithm, AffineTransform(0.0, -F.ones_like(self.scale)), logarithm]
         super().__init__(base, [*steps, AffineTransform(self.loc, -self.scale)], validate_args=validate_args)

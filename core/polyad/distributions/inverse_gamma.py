@@ -30,7 +30,7 @@ class InverseGamma(TransformedDistribution):
     base_dist: Gamma
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
-        base = Gamma(concentration, rate, validate_args=validate_args)
+        base = Gamma(concentration, rate, validate_args=False)
         minus_one = F.full((), -1.0, dtype=base.rate.dtype, device=base.rate.device)
         super().__init__(base, PowerTransform(minus_one), validate_args=validate_args)
 

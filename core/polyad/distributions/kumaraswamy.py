@@ -34,7 +34,7 @@ class Kumaraswamy(TransformedDistribution):
     ) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
         zeros = F.zeros_like(self.concentration0)
-        base = Uniform(zeros, zeros + 1, validate_args=validate_args)
+        base = Uniform(zeros, zeros + 1, validate_args=False)
         super().__init__(
             base,
             [

@@ -27,7 +27,7 @@ class LogNormal(TransformedDistribution):
     base_dist: Normal
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
+        super().__init__(Normal(loc, scale, validate_args=False), ExpTransform(), validate_args=validate_args)
 
     @property
     def loc(self) -> Tensor:

@@ -30,7 +30,7 @@ class LogisticNormal(TransformedDistribution):
     base_dist: Any
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
-        base = Normal(loc, scale, validate_args=validate_args)
+        base = Normal(loc, scale, validate_args=False)
         if not base.batch_shape:
             base = base.expand((1,))
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)

@@ -45,7 +45,7 @@ class Multinomial(OverCategorical):
                 fix="make a distribution for each number of draws",
             )
         self.total_count = total_count
-        self._over(Categorical(probs, logits), validate_args)
+        self._over(Categorical(probs, logits, validate_args=False), validate_args)
 
     @dependent_property(is_discrete=True, event_dim=1)
     def support(self) -> Any:

@@ -29,7 +29,7 @@ class OneHotCategorical(OverCategorical):
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._over(Categorical(probs, logits), validate_args)
+        self._over(Categorical(probs, logits, validate_args=False), validate_args)
 
     @property
     def mean(self) -> Tensor:

@@ -75,7 +75,7 @@ class RelaxedBernoulli(TransformedDistribution):
         logits: Tensor | Number | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args=validate_args)
+        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args=False)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
     @property

@@ -38,7 +38,7 @@ class ExpRelaxedCategorical(OverCategorical):
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
-        self._over(Categorical(probs, logits), validate_args)
+        self._over(Categorical(probs, logits, validate_args=False), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         u = clamp_probs(standard_uniform(self._extended_shape(sample_shape), self.logits))
@@ -76,7 +76,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     @property

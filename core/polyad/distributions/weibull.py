@@ -28,7 +28,7 @@ class Weibull(TransformedDistribution):
 
     def __init__(self, scale: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        base = Exponential(F.ones_like(self.scale), validate_args=validate_args)
+        base = Exponential(F.ones_like(self.scale), validate_args=False)
         steps = [PowerTransform(self.concentration_reciprocal), AffineTransform(0.0, self.scale)]
         super().__init__(base, steps, validate_args=validate_args)
 
