@@ -108,9 +108,7 @@ class Adafactor(Optimizer):
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
         least, smallest = group["eps"]
-        for param in group["params"]:
-            if param._grad is None:
-                continue
+        for param, _ in self._rows(group):
             state = self.state[param]
             if not state:
                 state.update(self._new_state(param, group))
