@@ -5,6 +5,7 @@
 
     samples/       what is tested: an op, inputs for it, a reference in wide NumPy arithmetic, error cases;
                    one file a family
+    modules/       which layers are tested, with what settings and inputs; one file a family
     sample.py      the form of a sample
     patterns.py    samples that many ops share, such as the shapes of an elementwise op
     tolerance.py   how far a result may be off, and why

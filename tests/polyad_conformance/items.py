@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from polyad.dtypes import DType
+from polyad.dtypes import DType, float32
 
+from .modules import ModuleSample, module_samples
 from .sample import Sample
 from .samples import CHECK_FAMILIES
 
@@ -67,6 +68,18 @@ def over_errors(test: Any) -> Any:
         return ("case",), [(case,) for case in cases], [case.label for case in cases]
 
     return _mark(test, over, 1, "", False)
+
+
+def over_modules(wanted: Callable[[ModuleSample], bool] = lambda sample: True) -> Callable[[Any], Any]:
+    """Run the test for each layer of `polyad_conformance.modules`, as argument *module*, that is *wanted*."""
+
+    def over(families: Any, declared: list[DType], keep: Keep) -> Parameters:
+        if float32 not in declared:  # in which layers start
+            return ("module",), [], []
+        kept = [sample for sample in module_samples() if wanted(sample) and keep(sample.label)]
+        return ("module",), [(sample,) for sample in kept], [sample.label for sample in kept]
+
+    return lambda test: _mark(test, over, 1, "modules", False)
 
 
 def over_checks(

@@ -319,7 +319,7 @@ def explaining(function: F) -> F:
                 arguments = signature.bind(*args, **kwargs).arguments
             except TypeError:  # Python has said what is wrong with their number or names
                 raise error from None
-            name = function.__qualname__.removesuffix(".__init__")
+            name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__qualname__
             problem = explained(name, signature, arguments, error)
             if problem is error:
                 raise

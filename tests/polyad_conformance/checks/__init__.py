@@ -19,6 +19,7 @@
     guards.py      memory beside a call's results
     devices.py     mixed devices
     distributions.py  samples, densities and gradients of distributions against those of the host
+    modules.py     layers: results, gradients, modes, state, moves, refused shapes
     training.py    a small training run against the same run in NumPy
 
 A check is ``check(sample, dtype, target)`` or ``check(target)``: `polyad_conformance.calls.Target` is the device under

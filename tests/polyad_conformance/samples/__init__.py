@@ -67,7 +67,7 @@ from ..sample import ErrorCase, Sample
 
 Listed = tuple[list[Sample], list[ErrorCase]]
 
-CHECK_FAMILIES = ("storage", "whole", "large", "promotion", "nearest")
+CHECK_FAMILIES = ("storage", "whole", "large", "promotion", "nearest", "modules")
 """What score cards call the tests that run over checks rather than samples. None is the last part of a sample family's
 name, so that either can be chosen."""
 

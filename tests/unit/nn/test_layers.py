@@ -274,7 +274,6 @@ def test_repr(layer, text):
         (lambda: nn.Dropout(1.2), ValueError, "p is a probability"),
         (lambda: nn.Dropout("x"), TypeError, "p must be a number"),
         (lambda: nn.Embedding(3, 4, padding_idx=5), ValueError, "padding_idx"),
-        (lambda: nn.Embedding(3, 4, sparse=True), NotImplementedError, "sparse"),
         (lambda: nn.Embedding.from_pretrained(polyad.zeros(2)), RuntimeError, "2-d"),
         (lambda: nn.BatchNorm2d(3)(polyad.ones(2, 3)), ValueError, "input must be 4-d, not 2-d"),
         (lambda: nn.BatchNorm1d(3)(polyad.ones(2, 3, 4, 5)), ValueError, "2-d or 3-d"),

@@ -1,29 +1,32 @@
-"""Batch normalisation (Ioffe and Szegedy 2015).
+"""Batch normalisation (Ioffe and Szegedy 2015), in one process and over several.
 
 To add a dimensionality, derive from `BatchNorm` with the numbers of dimensions that its input may have.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...device import Device
 from ...dtypes import DType, int64
 from ...errors import ArgumentError
+from ...functions import cat
+from ...history.grad_mode import no_grad
 from ...ops.creation.factories import ones, tensor, zeros
 from ...tensor import Tensor, has_data
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
 
-__all__ = ["BatchNorm", "BatchNorm1d", "BatchNorm2d"]
+__all__ = ["BatchNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Norm", "SyncBatchNorm"]
 
 
-class BatchNorm(Module):
-    """What the batch normalisation layers have in common.
+class Norm(Module):
+    """What batch and instance normalisation have in common.
 
     Parameters weight and bias (num_features,), buffers running_mean and running_var (num_features,) and
-    num_batches_tracked ().
+    num_batches_tracked (); each is None where the settings do without it.
     """
 
     _version = 2  # 1 had no num_batches_tracked
@@ -43,14 +46,13 @@ class BatchNorm(Module):
     def __init__(
         self,
         num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        device: Device | str | None,
+        dtype: DType | None,
+        bias: bool,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -95,30 +97,6 @@ class BatchNorm(Module):
                 fix="reshape the input, or use the layer for its rank",
             )
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Normalise *input* (N, num_features, ...) over all but the features; in training, track mean and variance."""
-        self._check_input(input)
-        track = self.training and self.track_running_stats
-        momentum = 0.0 if self.momentum is None else self.momentum
-        if track and self.momentum is None and self.num_batches_tracked is not None:
-            so_far = self.num_batches_tracked.item() if has_data(self.num_batches_tracked) else 0
-            momentum = 1.0 / (so_far + 1)  # a plain mean of all batches so far
-        from_batch = self.training or (self.running_mean is None and self.running_var is None)
-        keep = not self.training or self.track_running_stats
-        result = F.batch_norm(
-            input,
-            self.running_mean if keep else None,
-            self.running_var if keep else None,
-            self.weight,
-            self.bias,
-            from_batch,
-            momentum,
-            self.eps,
-        )
-        if track and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)  # last, so that a refused batch does not count
-        return result
-
     def _load_from_state_dict(
         self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
     ) -> None:
@@ -136,6 +114,51 @@ class BatchNorm(Module):
 
     def _describe(self) -> str:
         return f"{self._get_name()} {self.num_features}"
+
+
+class BatchNorm(Norm):
+    """What the batch normalisation layers have in common."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise *input* (N, num_features, ...) over all but the features; in training, track mean and variance."""
+        self._check_input(input)
+        track = self.training and self.track_running_stats
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if track and self.momentum is None and self.num_batches_tracked is not None:
+            so_far = self.num_batches_tracked.item() if has_data(self.num_batches_tracked) else 0
+            momentum = 1.0 / (so_far + 1)  # a plain mean of all batches so far
+        from_batch = self.training or (self.running_mean is None and self.running_var is None)
+        keep = not self.training or self.track_running_stats
+        result = self._normalize(input, from_batch, keep, momentum)
+        if track and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)  # last, so that a refused batch does not count
+        return result
+
+    def _normalize(self, input: Tensor, from_batch: bool, keep: bool, momentum: float) -> Tensor:
+        return F.batch_norm(
+            input,
+            self.running_mean if keep else None,
+            self.running_var if keep else None,
+            self.weight,
+            self.bias,
+            from_batch,
+            momentum,
+            self.eps,
+        )
 
 
 class BatchNorm1d(BatchNorm):
@@ -176,3 +199,117 @@ class BatchNorm2d(BatchNorm):
     """
 
     input_dims = (4,)
+
+
+class BatchNorm3d(BatchNorm):
+    """Normalises each channel of (N, C, D, H, W) over batch and volume, then scales and shifts it.
+
+    Arguments and modes as in `BatchNorm1d`.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.BatchNorm3d(3)(polyad.zeros(4, 3, 2, 5, 5)).shape
+    polyad.Size([4, 3, 2, 5, 5])
+    """
+
+    input_dims = (5,)
+
+
+class SyncBatchNorm(BatchNorm):
+    """Batch normalisation over the batches of all processes of a group.
+
+    In a single process it is `BatchNorm1d`, `BatchNorm2d` or `BatchNorm3d`, by the input (N, C, *). What processes tell
+    each other goes through `exchange`.
+
+    Args:
+        num_features: C.
+        eps, momentum, affine, track_running_stats, bias: as in `BatchNorm1d`.
+        process_group: the processes that normalise together.
+
+    Raises:
+        ValueError: the input has fewer than 2 dimensions.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.SyncBatchNorm(2)(polyad.tensor([[1.0, 4.0], [3.0, 4.0]])).round(decimals=3).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+
+    exchange: ClassVar[Callable[[Any, Tensor], Tensor] | None] = None
+    """``exchange(process_group, sums)`` gives the sums of all processes, with gradients; None while there is a single
+    process. A package that runs several processes assigns it."""
+
+    process_group: Any
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ArgumentError(
+                f"{self._get_name()}: input must be at least 2-d, not {input.ndim}-d",
+                operands={"input": input},
+                fix="add a dimension for the batch",
+            )
+
+    def _normalize(self, input: Tensor, from_batch: bool, keep: bool, momentum: float) -> Tensor:
+        exchange = type(self).exchange
+        if exchange is None or not from_batch:
+            return super()._normalize(input, from_batch, keep, momentum)
+        axes = [0, *range(2, input.ndim)]
+        here = input.new_full((1,), input.numel() // input.shape[1])
+        sums = exchange(self.process_group, cat([here, input.sum(axes), input.square().sum(axes)]))
+        count, mean, squares = sums[:1], sums[1 : 1 + self.num_features], sums[1 + self.num_features :]
+        mean = mean / count
+        variance = squares / count - mean.square()
+        if keep and self.running_mean is not None and self.running_var is not None:
+            with no_grad():
+                self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
+                unbiased = variance * (count / (count - 1))
+                self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum)
+        shape = (1, -1, *(1,) * (input.ndim - 2))
+        result = (input - mean.view(shape)) * (variance + self.eps).rsqrt().view(shape)
+        if self.weight is not None:
+            result = result * self.weight.view(shape)
+        return result if self.bias is None else result + self.bias.view(shape)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """*module* with each batch normalisation in it replaced by a `SyncBatchNorm` that has the same parameters,
+        buffers and settings. A module that is none itself is changed in place and returned.
+
+        >>> from polyad import nn
+        >>> nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(2)))[0].num_features
+        2
+        """
+        result = module
+        if isinstance(module, BatchNorm):
+            result = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for role in ("_parameters", "_buffers"):
+                for name, value in getattr(module, role).items():
+                    getattr(result, role)[name] = value
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result

@@ -17,7 +17,16 @@ from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
 
-__all__ = ["Conv2d", "ConvNd"]
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvNd",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "ConvTransposeNd",
+]
 
 _PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular"}
 
@@ -29,6 +38,7 @@ class ConvNd(Module):
     """
 
     spatial_dims: ClassVar[int]
+    transposed: ClassVar[bool] = False
 
     in_channels: int
     out_channels: int
@@ -38,6 +48,7 @@ class ConvNd(Module):
     dilation: tuple[int, ...]
     groups: int
     padding_mode: str
+    output_padding: tuple[int, ...]
     weight: Parameter
     bias: Parameter | None
 
@@ -89,6 +100,7 @@ class ConvNd(Module):
             self.padding = padding
         else:
             self.padding = self._sizes("padding", padding, least=0)
+        self.output_padding = (0,) * self.spatial_dims
         self.groups = groups
         self.padding_mode = padding_mode
         # Before and after each spatial dimension, the last dimension first: what `pad` takes.
@@ -103,12 +115,15 @@ class ConvNd(Module):
                 self._pad += [total // 2, total - total // 2]
             else:
                 self._pad += [amount, amount]
-        self.weight = uninitialized((out_channels, in_channels // groups, *self.kernel_size), device, dtype)
+        self.weight = uninitialized(self._weight_shape(), device, dtype)
         if bias:
             self.bias = uninitialized((out_channels,), device, dtype)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
 
     def _sizes(self, argument: str, value: int | Sequence[int], least: int = 1) -> tuple[int, ...]:
         """One number a spatial dimension; a single number stands for all."""
@@ -140,6 +155,8 @@ class ConvNd(Module):
             text += f", padding={self.padding}"
         if any(step != 1 for step in self.dilation):
             text += f", dilation={self.dilation}"
+        if any(self.output_padding):
+            text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"
         if self.bias is None:
@@ -152,19 +169,56 @@ class ConvNd(Module):
         return f"{self._get_name()} {self.in_channels} -> {self.out_channels}, kernel {self.kernel_size}"
 
 
+class Conv1d(ConvNd):
+    """Convolves sequences: each result channel is a sum over input channels of the correlation with a learnt kernel.
+
+    Shapes: input (N, in_channels, L) or (in_channels, L) -> the same with out_channels and
+    L_out = (L + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1.
+    weight (out_channels, in_channels / groups, *kernel_size), bias (out_channels,).
+
+    Args:
+        in_channels: channels of the input; divisible by *groups*.
+        out_channels: channels of the result; divisible by *groups*.
+        kernel_size: a number; so are *stride*, *padding* and *dilation*.
+        stride: step of the kernel.
+        padding: places around the input, or ``"same"`` (the result has the input's size), ``"valid"`` (none).
+        dilation: distance between the kernel's elements.
+        groups: split the channels into this many independent convolutions.
+        bias: whether to add a learnt number to each result channel.
+        padding_mode: what the padding holds: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+
+    Raises:
+        ValueError: a setting is outside its range, or channels are not divisible by groups.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.Conv1d(1, 6, kernel_size=5, padding="same")(polyad.zeros(2, 1, 28)).shape
+    polyad.Size([2, 6, 28])
+    """
+
+    spatial_dims = 1
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Convolve *input* (N, in_channels, L) or (in_channels, L)."""
+        if self.padding_mode != "zeros":
+            padded = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode])
+            return F.conv1d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
+        return F.conv1d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+
 class Conv2d(ConvNd):
     """Convolves images: each result channel is a sum over input channels of the correlation with a learnt kernel.
 
     Shapes: input (N, in_channels, H, W) or (in_channels, H, W) -> the same with out_channels and
     H_out = (H + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; W likewise.
-    weight (out_channels, in_channels / groups, kernel height, kernel width), bias (out_channels,).
+    weight (out_channels, in_channels / groups, *kernel_size), bias (out_channels,).
 
     Args:
         in_channels: channels of the input; divisible by *groups*.
         out_channels: channels of the result; divisible by *groups*.
         kernel_size: a number, or (height, width); so are *stride*, *padding* and *dilation*.
         stride: step of the kernel.
-        padding: rows and columns around the image, or ``"same"`` (the result has the input's size), ``"valid"`` (none).
+        padding: places around the input, or ``"same"`` (the result has the input's size), ``"valid"`` (none).
         dilation: distance between the kernel's elements.
         groups: split the channels into this many independent convolutions.
         bias: whether to add a learnt number to each result channel.
@@ -187,3 +241,242 @@ class Conv2d(ConvNd):
             padded = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode])
             return F.conv2d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
         return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+
+class Conv3d(ConvNd):
+    """Convolves volumes: each result channel is a sum over input channels of the correlation with a learnt kernel.
+
+    Shapes: input (N, in_channels, D, H, W) or (in_channels, D, H, W) -> the same with out_channels and
+    D_out = (D + 2 * padding - dilation * (kernel_size - 1) - 1) // stride + 1; H and W likewise.
+    weight (out_channels, in_channels / groups, *kernel_size), bias (out_channels,).
+
+    Args:
+        in_channels: channels of the input; divisible by *groups*.
+        out_channels: channels of the result; divisible by *groups*.
+        kernel_size: a number, or (depth, height, width); so are *stride*, *padding* and *dilation*.
+        stride: step of the kernel.
+        padding: places around the input, or ``"same"`` (the result has the input's size), ``"valid"`` (none).
+        dilation: distance between the kernel's elements.
+        groups: split the channels into this many independent convolutions.
+        bias: whether to add a learnt number to each result channel.
+        padding_mode: what the padding holds: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+
+    Raises:
+        ValueError: a setting is outside its range, or channels are not divisible by groups.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.Conv3d(1, 2, kernel_size=3, padding="same")(polyad.zeros(1, 1, 4, 5, 6)).shape
+    polyad.Size([1, 2, 4, 5, 6])
+    """
+
+    spatial_dims = 3
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Convolve *input* (N, in_channels, D, H, W) or (in_channels, D, H, W)."""
+        if self.padding_mode != "zeros":
+            padded = F.pad(input, self._pad, mode=_PADDING_MODES[self.padding_mode])
+            return F.conv3d(padded, self.weight, self.bias, self.stride, 0, self.dilation, self.groups)
+        return F.conv3d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+
+class ConvTransposeNd(ConvNd):
+    """What the transposed convolution layers have in common.
+
+    weight (in_channels, out_channels / groups, *kernel_size) and bias (out_channels,).
+    """
+
+    transposed = True
+    padding: tuple[int, ...]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        name = type(self).__name__
+        if padding_mode != "zeros":
+            raise ArgumentError(
+                f"{name}: padding makes a transposed convolution's result smaller; padding_mode must be 'zeros'",
+                operands={"padding_mode": padding_mode},
+                fix="leave padding_mode out",
+            )
+        if isinstance(padding, str):
+            raise ArgumentTypeError(
+                f"{name}: padding must be a number or {self.spatial_dims} of them",
+                operands={"padding": padding},
+                fix="give the padding as numbers",
+            )
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+        self.output_padding = self._sizes("output_padding", output_padding, least=0)
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        return (self.in_channels, self.out_channels // self.groups, *self.kernel_size)
+
+    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
+        """What the result must be made larger by at the end, so that it has *output_size*."""
+        if output_size is None:
+            return self.output_padding
+        name, spatial = self._get_name(), input.shape[-self.spatial_dims :]
+        if input.ndim not in (self.spatial_dims + 1, self.spatial_dims + 2):
+            raise ArgumentError(
+                f"{name}: input must be {self.spatial_dims + 1}-d or {self.spatial_dims + 2}-d, not {input.ndim}-d",
+                operands={"input": input},
+                fix="reshape the input",
+            )
+        wanted = tuple(output_size)
+        if len(wanted) == input.ndim:
+            wanted = wanted[-self.spatial_dims :]
+        if len(wanted) != self.spatial_dims:
+            raise ArgumentError(
+                f"{name}: output_size must have {self.spatial_dims} or {input.ndim} numbers, not {len(wanted)}",
+                operands={"output_size": output_size, "input": input},
+                fix="give the size of the last dimensions",
+            )
+        least = [
+            (size - 1) * step - 2 * around + dilated * (kernel - 1) + 1
+            for size, step, around, dilated, kernel in zip(
+                spatial, self.stride, self.padding, self.dilation, self.kernel_size
+            )
+        ]
+        most = [size + step - 1 for size, step in zip(least, self.stride)]
+        if not all(low <= size <= high for low, size, high in zip(least, wanted, most)):
+            raise ArgumentError(
+                f"{name}: output_size {wanted} cannot be had from this input: it must be between {tuple(least)} and "
+                f"{tuple(most)}",
+                operands={"input": input},
+                fix="choose a size between these",
+            )
+        return tuple(size - low for size, low in zip(wanted, least))
+
+
+class ConvTranspose1d(ConvTransposeNd):
+    """The gradient of `Conv1d` as a layer: it makes sequences larger, and is also called deconvolution.
+
+    Shapes: input (N, in_channels, L) or (in_channels, L) -> the same with out_channels and
+    L_out = (L - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1.
+    weight (in_channels, out_channels / groups, *kernel_size), bias (out_channels,).
+
+    Args:
+        in_channels: channels of the input; divisible by *groups*.
+        out_channels: channels of the result; divisible by *groups*.
+        kernel_size: a number; so are *stride*, *padding*, *output_padding* and *dilation*.
+        stride: distance of the input's elements in the result.
+        padding: places that the result loses at each side.
+        output_padding: places that the result has more at the end; less than the stride or the dilation.
+        groups: split the channels into this many independent convolutions.
+        bias: whether to add a learnt number to each result channel.
+        dilation: distance between the kernel's elements.
+        padding_mode: ``"zeros"``.
+
+    ``forward`` takes *output_size* besides: the result's size, from which the output padding follows.
+
+    Raises:
+        ValueError: a setting is outside its range, or channels are not divisible by groups.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.ConvTranspose1d(16, 8, 3, stride=2, padding=1)(polyad.zeros(2, 16, 6), output_size=(12,)).shape
+    polyad.Size([2, 8, 12])
+    """
+
+    spatial_dims = 1
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Convolve *input*, to *output_size* if it is given."""
+        more = self._output_padding(input, output_size)
+        return F.conv_transpose1d(
+            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
+        )
+
+
+class ConvTranspose2d(ConvTransposeNd):
+    """The gradient of `Conv2d` as a layer: it makes images larger, and is also called deconvolution.
+
+    Shapes: input (N, in_channels, H, W) or (in_channels, H, W) -> the same with out_channels and
+    H_out = (H - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1; W likewise.
+    weight (in_channels, out_channels / groups, *kernel_size), bias (out_channels,).
+
+    Args:
+        in_channels: channels of the input; divisible by *groups*.
+        out_channels: channels of the result; divisible by *groups*.
+        kernel_size: a number, or (height, width); so are *stride*, *padding*, *output_padding* and *dilation*.
+        stride: distance of the input's elements in the result.
+        padding: places that the result loses at each side.
+        output_padding: places that the result has more at the end; less than the stride or the dilation.
+        groups: split the channels into this many independent convolutions.
+        bias: whether to add a learnt number to each result channel.
+        dilation: distance between the kernel's elements.
+        padding_mode: ``"zeros"``.
+
+    ``forward`` takes *output_size* besides: the result's size, from which the output padding follows.
+
+    Raises:
+        ValueError: a setting is outside its range, or channels are not divisible by groups.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)(polyad.zeros(2, 16, 6, 6), output_size=(12, 12)).shape
+    polyad.Size([2, 8, 12, 12])
+    """
+
+    spatial_dims = 2
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Convolve *input*, to *output_size* if it is given."""
+        more = self._output_padding(input, output_size)
+        return F.conv_transpose2d(
+            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
+        )
+
+
+class ConvTranspose3d(ConvTransposeNd):
+    """The gradient of `Conv3d` as a layer: it makes volumes larger, and is also called deconvolution.
+
+    Shapes: input (N, in_channels, D, H, W) or (in_channels, D, H, W) -> the same with out_channels and
+    D_out = (D - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1; H and W likewise.
+    weight (in_channels, out_channels / groups, *kernel_size), bias (out_channels,).
+
+    Args:
+        in_channels: channels of the input; divisible by *groups*.
+        out_channels: channels of the result; divisible by *groups*.
+        kernel_size: a number, or (depth, height, width); so are *stride*, *padding*, *output_padding* and *dilation*.
+        stride: distance of the input's elements in the result.
+        padding: places that the result loses at each side.
+        output_padding: places that the result has more at the end; less than the stride or the dilation.
+        groups: split the channels into this many independent convolutions.
+        bias: whether to add a learnt number to each result channel.
+        dilation: distance between the kernel's elements.
+        padding_mode: ``"zeros"``.
+
+    ``forward`` takes *output_size* besides: the result's size, from which the output padding follows.
+
+    Raises:
+        ValueError: a setting is outside its range, or channels are not divisible by groups.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.ConvTranspose3d(16, 8, 3, stride=2, padding=1)(polyad.zeros(1, 16, 2, 2, 3), output_size=(4, 4, 6)).shape
+    polyad.Size([1, 8, 4, 4, 6])
+    """
+
+    spatial_dims = 3
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """Convolve *input*, to *output_size* if it is given."""
+        more = self._output_padding(input, output_size)
+        return F.conv_transpose3d(
+            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
+        )

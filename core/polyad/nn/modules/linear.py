@@ -7,12 +7,13 @@ from typing import Any
 
 from ...device import Device
 from ...dtypes import DType
+from ...errors import ArgumentError
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
 
-__all__ = ["Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
@@ -87,3 +88,62 @@ class Linear(Module):
 
     def _describe(self) -> str:
         return f"{self._get_name()} {self.in_features} -> {self.out_features}"
+
+
+class Bilinear(Module):
+    """Bilinear map of two inputs: ``input1 @ weight[k] @ input2 + bias[k]`` for each result feature k.
+
+    Shapes: input1 (*, in1_features), input2 (*, in2_features) -> (*, out_features); weight (out_features, in1_features,
+    in2_features); bias (out_features,). Both start uniform in +-1/sqrt(in1_features).
+
+    Raises:
+        ValueError: *in1_features* is not positive.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.Bilinear(2, 3, 4)(polyad.zeros(5, 2), polyad.zeros(5, 3)).shape
+    polyad.Size([5, 4])
+    """
+
+    in1_features: int
+    in2_features: int
+    out_features: int
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ArgumentError(
+                "Bilinear: in1_features must be positive", operands={"in1_features": in1_features}, fix="pass 1 or more"
+            )
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = uninitialized((out_features, in1_features, in2_features), device, dtype)
+        self.register_parameter("bias", uninitialized((out_features,), device, dtype) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

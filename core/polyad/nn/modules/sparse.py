@@ -1,19 +1,96 @@
-"""Lookup tables of vectors."""
+"""Lookup tables of vectors. Gradients of tables are dense: ``sparse=True`` is taken and changes nothing."""
 
 from __future__ import annotations
 
 from ...device import Device
 from ...dtypes import DType
-from ...errors import ArgumentError, NotSupported, ShapeError
+from ...errors import ArgumentError, ShapeError
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "EmbeddingBag"]
 
 
-class Embedding(Module):
+class _Table(Module):
+    """What the lookup tables have in common."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+    max_norm: float | None
+    norm_type: float
+    scale_grad_by_freq: bool
+    sparse: bool
+    weight: Parameter
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None,
+        max_norm: float | None,
+        norm_type: float,
+        scale_grad_by_freq: bool,
+        sparse: bool,
+        weight: Tensor | None,
+        freeze: bool,
+        device: Device | str | None,
+        dtype: DType | None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise ArgumentError(
+                f"{name}: padding_idx must be in [-{num_embeddings}, {num_embeddings})",
+                operands={"padding_idx": padding_idx},
+                fix="name a row of the weight, or None",
+            )
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        if weight is None:
+            self.weight = uninitialized((num_embeddings, embedding_dim), device, dtype)
+            self.weight.requires_grad_(not freeze)
+            self.reset_parameters()
+        else:
+            if tuple(weight.shape) != (num_embeddings, embedding_dim):
+                raise ShapeError(
+                    f"{name}: weight must be ({num_embeddings}, {embedding_dim})",
+                    operands={"weight": weight},
+                    fix="reshape it, or give its own sizes",
+                )
+            self.weight = Parameter(weight, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the vectors anew from the standard normal distribution; the padding's is zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            init.zeros_(self.weight.detach()[self.padding_idx])
+
+    def _shown(self, **others: tuple[object, object]) -> str:
+        """The sizes, and those of *others* (value, default) that are not the default."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        return text + "".join(f", {name}={value!r}" for name, (value, default) in others.items() if value != default)
+
+
+def _sizes(name: str, embeddings: Tensor) -> tuple[int, int]:
+    if embeddings.ndim != 2:
+        raise ShapeError(
+            f"{name}.from_pretrained: embeddings must be 2-d",
+            operands={"embeddings": embeddings},
+            fix="pass a matrix with a row for each entry",
+        )
+    rows, columns = embeddings.shape
+    return rows, columns
+
+
+class Embedding(_Table):
     """A learnt vector for each of a number of symbols.
 
     Shapes: input (*) of integers in [0, num_embeddings) -> (*, embedding_dim); weight (num_embeddings, embedding_dim).
@@ -22,21 +99,19 @@ class Embedding(Module):
         num_embeddings: how many symbols there are.
         embedding_dim: size of a vector.
         padding_idx: a symbol whose vector starts at zero and is not trained; negative numbers count from the end.
+        max_norm: vectors that are looked up and are longer are shortened to it first, in the weight itself.
+        norm_type: the norm's exponent.
+        scale_grad_by_freq: divide a vector's gradient by how often it is looked up.
+        sparse: changes nothing: gradients are dense.
 
     Raises:
         ValueError: *padding_idx* is no symbol.
-        NotImplementedError: max_norm, scale_grad_by_freq or sparse is asked for.
 
     >>> import polyad
     >>> from polyad import nn
     >>> nn.Embedding(10, 3)(polyad.tensor([[1, 2], [4, 5]])).shape
     polyad.Size([2, 2, 3])
     """
-
-    num_embeddings: int
-    embedding_dim: int
-    padding_idx: int | None
-    weight: Parameter
 
     def __init__(
         self,
@@ -52,35 +127,19 @@ class Embedding(Module):
         device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:
-        super().__init__()
-        for name, value in (("max_norm", max_norm), ("scale_grad_by_freq", scale_grad_by_freq), ("sparse", sparse)):
-            if value:
-                raise NotSupported(f"Embedding: {name} is not supported", operands={name: value}, fix="leave it out")
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ArgumentError(
-                f"Embedding: padding_idx must be in [-{num_embeddings}, {num_embeddings})",
-                operands={"padding_idx": padding_idx},
-                fix="name a row of the weight, or None",
-            )
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.sparse = sparse
-        if _weight is None:
-            self.weight = uninitialized((num_embeddings, embedding_dim), device, dtype)
-            self.weight.requires_grad_(not _freeze)
-            self.reset_parameters()
-        else:
-            if tuple(_weight.shape) != (num_embeddings, embedding_dim):
-                raise ShapeError(
-                    f"Embedding: weight must be ({num_embeddings}, {embedding_dim})",
-                    operands={"weight": _weight},
-                    fix="reshape it, or give its own sizes",
-                )
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            _freeze,
+            device,
+            dtype,
+        )
 
     @classmethod
     def from_pretrained(
@@ -94,16 +153,8 @@ class Embedding(Module):
         sparse: bool = False,
     ) -> Embedding:
         """An embedding of the given vectors (num_embeddings, embedding_dim), not trained unless *freeze* is False."""
-        if embeddings.ndim != 2:
-            raise ShapeError(
-                "Embedding.from_pretrained: embeddings must be 2-d",
-                operands={"embeddings": embeddings},
-                fix="pass a matrix with a row for each entry",
-            )
-        rows, columns = embeddings.shape
         return cls(
-            rows,
-            columns,
+            *_sizes("Embedding", embeddings),
             padding_idx,
             max_norm,
             norm_type,
@@ -113,16 +164,130 @@ class Embedding(Module):
             _freeze=freeze,
         )
 
-    def reset_parameters(self) -> None:
-        """Draw the vectors anew from the standard normal distribution; the padding's is zero."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            init.zeros_(self.weight.detach()[self.padding_idx])
-
     def forward(self, input: Tensor) -> Tensor:
         """Look up the vectors of *input*."""
-        return F.embedding(input, self.weight, self.padding_idx)
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+        return self._shown(
+            padding_idx=(self.padding_idx, None),
+            max_norm=(self.max_norm, None),
+            norm_type=(self.norm_type, 2),
+            scale_grad_by_freq=(self.scale_grad_by_freq, False),
+            sparse=(self.sparse, False),
+        )
+
+
+class EmbeddingBag(_Table):
+    """The sum, mean or maximum of the learnt vectors of each bag of symbols.
+
+    Shapes: input (B, N), B bags of N symbols, or (N) with *offsets* (B), where the bags begin -> (B, embedding_dim);
+    weight (num_embeddings, embedding_dim).
+
+    Args:
+        num_embeddings: how many symbols there are.
+        embedding_dim: size of a vector.
+        max_norm, norm_type, scale_grad_by_freq, sparse: as in `Embedding`.
+        mode: ``"sum"``, ``"mean"`` or ``"max"``.
+        include_last_offset: whether *offsets* ends with the input's length.
+        padding_idx: a symbol that counts nothing; its vector starts at zero and is not trained.
+
+    ``forward`` takes *per_sample_weights* besides, a factor for each symbol, with ``mode="sum"``.
+
+    Raises:
+        ValueError: *padding_idx* is no symbol.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.EmbeddingBag(10, 3)(polyad.tensor([1, 2, 4, 5]), polyad.tensor([0, 3])).shape
+    polyad.Size([2, 3])
+    """
+
+    mode: str
+    include_last_offset: bool
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight,
+            False,
+            device,
+            dtype,
+        )
+        self.mode = mode
+        self.include_last_offset = include_last_offset
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """Bags of the given vectors (num_embeddings, embedding_dim), not trained unless *freeze* is False."""
+        bag = cls(
+            *_sizes("EmbeddingBag", embeddings),
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
+        bag.weight.requires_grad_(not freeze)
+        return bag
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """Look up the bags of *input*."""
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        return self._shown(
+            max_norm=(self.max_norm, None),
+            norm_type=(self.norm_type, 2),
+            scale_grad_by_freq=(self.scale_grad_by_freq, False),
+            mode=(self.mode, object()),
+            padding_idx=(self.padding_idx, None),
+        )
