@@ -66,7 +66,7 @@ def test_attributes(name) -> None:
         assert repr(ours) == repr(theirs).replace("torch.Size", "polyad.Size")
     for attribute in ("batch_shape", "event_shape", "has_rsample", "has_enumerate_support"):
         assert getattr(ours, attribute) == getattr(theirs, attribute), attribute
-    assert repr(type(ours).support) != "" and list(ours.arg_constraints) == list(theirs.arg_constraints)
+    assert list(ours.arg_constraints) == list(theirs.arg_constraints)
     assert (ours.support.event_dim, ours.support.is_discrete) == (theirs.support.event_dim, theirs.support.is_discrete)
     for method in WITHOUT_SAMPLES:
         results = [
@@ -74,7 +74,8 @@ def test_attributes(name) -> None:
             for d in (ours, theirs)
         ]
         if (kind, method) in DIFFERENT:
-            assert np.isfinite(results[0]).any() and np.isnan(results[1]).any()
+            assert np.isfinite(results[0]).any()
+            assert np.isnan(results[1]).any()
         else:
             check(*results)
 
@@ -148,7 +149,8 @@ def test_divergences() -> None:
             expected = outcome(lambda p=p_theirs, q=q_theirs: THEIRS.kl_divergence(p, q))
             found = outcome(lambda p=p, q=q: OURS.kl_divergence(p, q))
         if (name, other) in EDGES:
-            assert np.isinf(expected).any() and np.isfinite(found).any()
+            assert np.isinf(expected).any()
+            assert np.isfinite(found).any()
             continue
         try:
             check(found, expected)

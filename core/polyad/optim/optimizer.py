@@ -248,8 +248,8 @@ class Optimizer:
                 names = group.get("param_names")
                 where = f"{place} of group {next(n for n, g in enumerate(self.param_groups) if g is group)}"
                 warn_user(
-                    f"{type(self).__name__}: parameter {names[place] if names else where}, {describe(params[place])}, is "
-                    "held by this optimizer alone, so that it is not trained; was its module replaced after the "
+                    f"{type(self).__name__}: parameter {names[place] if names else where}, {describe(params[place])}, "
+                    "is held by this optimizer alone, so that it is not trained; was its module replaced after the "
                     "optimizer was made? Make the optimizer after that, or add the new parameters by add_param_group",
                     UserWarning,
                 )

@@ -94,15 +94,14 @@ def test_every_class_has_an_invalid_call():
 @pytest.mark.parametrize("name", INVALID)
 def test_refused(name):
     named, call = INVALID[name]
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match=named) as raised:
         call()
     message = str(raised.value)
-    assert named in message
     assert len(message.splitlines()[0]) < 250
 
 
 def test_the_value_is_shown():
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match="Normal") as raised:
         D.Normal(torch.zeros(2, 2), torch.tensor([[1.0, 2.0], [-3.0, 1.0]]))
     assert str(raised.value).splitlines() == [
         "Normal: parameter scale must satisfy GreaterThan(lower_bound=0.0)",

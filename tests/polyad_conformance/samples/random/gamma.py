@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import mpmath
 import numpy as np
 
+import polyad
 from polyad.dtypes import float64
 from polyad.interop.numpy import numpy_dtype
 from polyad.random import Generator
 
 from ...precise import precise
 from ...sample import ErrorCase, OnlyShape, Sample
+from .sampling import source as repeating
 
 
 def source():
@@ -19,7 +23,7 @@ def source():
 
 def distributed(shape):
     """Asserts that the mean and the mean square are where those of so many draws are but for one time in a million."""
-    mean, variance, third, fourth = (float(mpmath.polygamma(n, shape)) for n in range(4))
+    mean, variance, fourth = (float(mpmath.polygamma(n, shape)) for n in (0, 1, 3))
 
     def holds(out, *inputs, **kwargs):
         rest = out.astype(np.float64) - mean
@@ -45,6 +49,24 @@ def around(make):
     return a.astype(numpy_dtype(make.dtype)), np.log(x).astype(numpy_dtype(make.dtype))
 
 
+AT = np.array([0.3, 0.8, 1.0, 2.5, 20.0])
+
+
+@cache
+def drawn_at():
+    """What the host draws of the shape parameters AT, and the derivatives there."""
+    from polyad.ops.random.gamma import _log_gamma
+
+    drawn = _log_gamma(polyad.tensor(AT), repeating()).numpy()
+    return drawn, slope(AT, drawn)
+
+
+def following(a, generator):
+    """What is drawn of shape parameters near AT, to first order."""
+    drawn, slopes = drawn_at()
+    return drawn + slopes * (a - AT)
+
+
 SAMPLES = [
     *(
         Sample(
@@ -65,6 +87,18 @@ SAMPLES = [
         reference=lambda a, generator: a,
         kwargs={"generator": source()},
         dtypes=(float64,),
+    ),
+    Sample(
+        op="_log_gamma",
+        name="gradient",
+        inputs=lambda make: (AT.astype(numpy_dtype(make.dtype)),),
+        reference=following,
+        kwargs={"generator": repeating()},
+        dtypes=(float64,),
+        gradient=True,
+        second_gradient=False,
+        steps=500,
+        expand=False,
     ),
     Sample(
         op="_log_gamma_slope",
