@@ -229,7 +229,7 @@ class Optimizer:
                 row = (*row, *[state[name] for name in names])
             rows.append(tuple(map(_real, row)) if param._type.dtype.is_complex else row)
         if len(rows) != len(group["params"]):
-            param = row = ()  # type: ignore[assignment]  # which would count as holders
+            param = row = ()  # which would count as holders
             self._look_for_orphans(group, len(group["params"]) - len(rows))
         return rows
 
