@@ -250,6 +250,9 @@ gemm vector_product
     "products.mm": """
 bmm mm mv
 """,
+    "random.gamma": """
+log_gamma log_gamma_slope
+""",
     "random.poisson": """
 binomial poisson
 """,
