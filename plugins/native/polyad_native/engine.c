@@ -34,7 +34,7 @@ extern void *PyLong_AsVoidPtr(Object *);
 extern double PyFloat_AsDouble(Object *);
 extern char *PyBytes_AsString(Object *);
 extern intptr_t PyBytes_Size(Object *), PyTuple_Size(Object *), PySequence_Size(Object *);
-extern Object *PyTuple_GetItem(Object *, intptr_t), *PyList_GetItem(Object *, intptr_t);
+extern Object *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
 extern Object *PyErr_Occurred(void);
 extern void PyErr_SetString(Object *, const char *);
 extern void *PyEval_SaveThread(void);
@@ -217,7 +217,11 @@ static Object *launch(Object *self, Object *const *args, intptr_t count)
         return NULL;
     }
     for (intptr_t n = 0; n < held; ++n) arrays[n] = ((Array *)PyTuple_GetItem(args[0], n))->data;
-    for (intptr_t n = 0; n < given; ++n) numbers[n] = PyBytes_AsString(PyList_GetItem(args[1], n));
+    for (intptr_t n = 0; n < given; ++n) {
+        Object *number = PySequence_GetItem(args[1], n);
+        if (!number || !(numbers[n] = PyBytes_AsString(number))) return NULL;
+        Py_DecRef(number); /* the sequence holds it */
+    }
     Call call = {launch, arrays, numbers};
     void *thread = PyEval_SaveThread();
     polyad_parallel(run_launch, &call, launch->instances);
