@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from .state import line_of
 
 if TYPE_CHECKING:
-    from .state import Place
     from .backend.interface import Backend
+    from .state import Place
 
 T = TypeVar("T")
 
