@@ -74,6 +74,21 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             [3, 5]]), tensor([[2, 0],
             [5, 3]]))
     """
+    index_class = index.__class__
+    if index_class is int:
+        shape = self._array.shape
+        if shape and -shape[0] <= index < shape[0]:
+            if index < 0:
+                index += shape[0]
+            if self._node is None and not state.modes:
+                # Rows are what programs take most: the view without an op in between.
+                first, *rest = self._array.strides
+                size, place = self._type.dtype.itemsize, self._view
+                offset = index * first // size if place is None else place.offset + index * first // size
+                return alias(self, shape[1:], tuple([stride // size for stride in rest]), offset)
+            return _select(self, 0, index)
+    elif index_class is slice and self._array.shape:
+        return _slice(self, 0, *_range(index, self._array.shape[0], self, 0))
     seen, indices = _read(self, index)
     return seen if indices is None else _index(seen, indices)
 
@@ -100,7 +115,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = tensor(value, dtype=self.dtype, device=self.device)
     if index is False:
         return  # nothing is named, so PyTorch does not even ask whether the value fits
-    target, indices = _read(self, index)
+    one_view = index.__class__ in (int, slice)  # which reading has a short way for
+    target, indices = (getitem(self, index), None) if one_view else _read(self, index)
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)
@@ -203,20 +219,6 @@ def _read(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]
     are none.
     """
     shape = self._array.shape
-    index_class = index.__class__
-    if index_class is int:
-        if shape and -shape[0] <= index < shape[0]:
-            if index < 0:
-                index += shape[0]
-            if self._node is None and not state.modes:
-                # Rows are what programs take most: the view without an op in between.
-                first, *rest = self._array.strides
-                size, place = self._type.dtype.itemsize, self._view
-                offset = index * first // size if place is None else place.offset + index * first // size
-                return alias(self, shape[1:], tuple([stride // size for stride in rest]), offset), None
-            return _select(self, 0, index), None
-    elif index_class is slice and shape:
-        return _slice(self, 0, *_range(index, shape[0], self, 0)), None
     if index.__class__ is list and any(item is None or item is Ellipsis or isinstance(item, slice) for item in index):
         warn_user("index: a list of several indices is deprecated; use a tuple: x[tuple(indices)]", UserWarning)
         index = tuple(index)
