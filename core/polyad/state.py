@@ -71,18 +71,24 @@ class ThreadState(threading.local):
 
 state = ThreadState()
 
-_PACKAGE = __name__.partition(".")[0] + "."
+_packages = {__name__.partition(".")[0]}
 
 
 class _Ours(dict[str, bool]):
     """Whether a module is polyad's, by name; filled as frames are met, since every write in place asks for its line."""
 
     def __missing__(self, name: str) -> bool:
-        ours = self[name] = (name + ".").startswith(_PACKAGE)
+        ours = self[name] = name.partition(".")[0] in _packages
         return ours
 
 
 _ours = _Ours()
+
+
+def count_in(package: str) -> None:
+    """Take frames of *package*, which plugs in, for polyad's: a warning there names the line of its user."""
+    _packages.add(package)
+    _ours.clear()
 
 
 def is_ours(module: str) -> bool:

@@ -39,3 +39,8 @@ def polyad_create_backend() -> Backend:  # type: ignore[empty-body]
 @hookspec
 def polyad_kernels() -> Iterable[KernelSupply]:  # type: ignore[empty-body]
     """Kernels for devices that the plug-in does not own. Called once, on the first use of any device."""
+
+
+@hookspec
+def polyad_notes() -> Iterable[str]:  # type: ignore[empty-body]
+    """What the user of `polyad doctor` should know of the plug-in: what it found, or what it lacks and how to mend it."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import ArgumentTypeError
-from ..state import warn_user
+from ..state import count_in, warn_user
 from . import registry
 from .entry_points import PLUGIN_GROUP, declared, hooks
 from .families import warn_of_unknown_kernels
@@ -71,6 +71,7 @@ def _load_all() -> dict[tuple[str, str], list[KernelSupply]]:
         except (Exception, SystemExit) as error:
             _broken[name] = f"{type(error).__name__}: {error}"
             continue
+        count_in(declared(PLUGIN_GROUP)[name][0].module.partition(".")[0])
         warn_of_unknown_kernels(f"plug-in {name!r}", {supply.op for supply in _supplies[name]})
         for supply in _supplies[name]:
             by_op.setdefault((supply.device_type, supply.op), []).append(supply)
@@ -98,6 +99,11 @@ def supplies() -> dict[str, list[KernelSupply]]:
     """What each working plug-in brings."""
     _load()
     return {name: list(brought) for name, brought in _supplies.items()}
+
+
+def notes_of(name: str) -> list[str]:
+    """What a working plug-in says of itself."""
+    return [str(note) for batch in hooks(PLUGIN_GROUP, name).polyad_notes() for note in batch]
 
 
 def candidate_kernels(backend: Backend, op: str) -> list[Kernel]:

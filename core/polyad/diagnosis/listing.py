@@ -74,13 +74,14 @@ class BackendReport:
 
 @dataclass(frozen=True, slots=True)
 class PluginReport:
-    """One plug-in: the kernels it brings as (device type, op, priority), or what is wrong with it."""
+    """One plug-in: the kernels it brings as (device type, op, priority) and its notes, or what is wrong with it."""
 
     name: str
     package: str
     kernels: tuple[tuple[str, str, int], ...] = ()
     problem: str = ""
     fix: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +226,8 @@ def _plugins() -> Iterator[PluginReport]:
         kernels = tuple((supply.device_type, supply.op, supply.priority) for supply in supplies.get(name, ()))
         unknown = unknown_kernels({op for _, op, _ in kernels})
         problem = f"it has kernels for ops that do not exist here: {listed_unknown(unknown)}" if unknown else ""
-        yield PluginReport(
-            name, package, kernels, problem, "upgrade it, or polyad, so that both know the same ops" if unknown else ""
-        )
+        fix = "upgrade it, or polyad, so that both know the same ops" if unknown else ""
+        yield PluginReport(name, package, kernels, problem, fix, tuple(plugins.notes_of(name)))
 
 
 # ------------------------------------------------------------------------------------------------------------ as text
@@ -292,7 +292,8 @@ def plugin_fields(plugin: PluginReport) -> list[tuple[str, str]]:
     by_device: dict[str, list[str]] = {}
     for device, op, priority in plugin.kernels:
         by_device.setdefault(device, []).append(f"{op} (priority {priority})")
-    return [(device, ", ".join(sorted(ops))) for device, ops in sorted(by_device.items())] + _trouble(plugin)
+    listed = [(device, ", ".join(sorted(ops))) for device, ops in sorted(by_device.items())]
+    return listed + [("note", note) for note in plugin.notes] + _trouble(plugin)
 
 
 def _trouble(report: BackendReport | PluginReport) -> list[tuple[str, str]]:

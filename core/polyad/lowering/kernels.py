@@ -79,26 +79,38 @@ class LoweredKernel:
     the same form for *any_layout*; other bodies are lowered anew for each combination of layouts, and compile anew only
     where something else is to be computed.
 
-    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise.
+    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise. *composed* serves the calls
+    that cannot be lowered, unless told otherwise the body itself.
     """
 
     def __init__(
-        self, op: Op, types: Signature, runtime: Runtime, any_layout: bool = True, build: Build | None = None
+        self,
+        op: Op,
+        types: Signature,
+        runtime: Runtime,
+        any_layout: bool = True,
+        build: Build | None = None,
+        composed: Callable[..., Any] | None = None,
     ) -> None:
         self._op = op
         self._types = types
         self._runtime = runtime
-        self._any_layout = any_layout
+        self.any_layout = any_layout
         self._build = build or (_pointwise if any_layout else _steps)
         self._arrays = [position for position, entry in enumerate(types) if isinstance(entry, TensorType)]
         self._single = not op.outputs
-        self._composed = body_kernel(op, types, runtime.backend)
+        self._composed = composed or body_kernel(op, types, runtime.backend)
         self._variants: dict[Any, list[Variant]] = {}
+
+    @property
+    def forms(self) -> int:
+        """For how many settings of its options, and combinations of layouts, the body has been lowered."""
+        return len(self._variants)
 
     @property
     def always(self) -> Callable[..., Any] | None:
         """The kernel of an op whose operands are tensors and which has no parameters; None for another."""
-        if len(self._arrays) != len(self._types) or self._op.params or not self._any_layout:
+        if len(self._arrays) != len(self._types) or self._op.params or not self.any_layout:
             return None
         run, single = self._variants[()][0][2], self._single
 
@@ -114,7 +126,7 @@ class LoweredKernel:
     def add_variant(self, args: Sequence[Any], outs: Sequence[Any] | None = None) -> Variant:
         """The form of the body for calls like that of *args*, kept. Raises `NotLowered`."""
         runtime, layouts, given = self._runtime, None, None
-        if not self._any_layout:
+        if not self.any_layout:
             layouts = [runtime.layout(args[position]) for position in self._arrays]
             given = outs and [runtime.layout(out) for out in outs]
         lowered = lower(self._op, self._types, args, layouts)
@@ -133,7 +145,7 @@ class LoweredKernel:
     def _options(self, args: Sequence[Any], outs: Sequence[Any] | None) -> tuple[Any, ...]:
         """What of a call is no number that a form can take as it comes."""
         given = tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
-        if self._any_layout:
+        if self.any_layout:
             return given
         key = self._runtime.key([args[position] for position in self._arrays])
         return (*given, key, None if outs is None else self._runtime.key(outs))

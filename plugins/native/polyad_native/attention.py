@@ -1,0 +1,85 @@
+"""Attention and its gradient, in the engine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from polyad.backend.interface import Signature
+from polyad.dtypes import bfloat16, float16, float32, float64
+
+from .choosing import Call, NotNative
+from .engine import engine
+
+_NAMES = {float32: "float", float16: "float", bfloat16: "float", float64: "double"}
+
+
+def _of(types: Signature, function: str) -> Any:
+    name = _NAMES.get(types[0].dtype)
+    return None if name is None else getattr(engine(), f"{function}_{name}")
+
+
+def _wide(array: Any) -> Any:
+    return array.astype(np.float32) if array.itemsize == 2 else array
+
+
+def _operands(query: Any, key: Any, value: Any, mask: Any) -> tuple[Any, ...]:
+    """The operands with the dimensions of all batches, elements of a row side by side; the mask as what is added."""
+    if min(query.ndim, key.ndim, value.ndim) < 2 or not (query.size and key.size and value.size):
+        raise NotNative
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise NotNative
+    try:
+        lead = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    except ValueError:
+        raise NotNative from None
+    found = []
+    for array in (query, key, value):
+        array = _rows(_wide(array))
+        found.append(array if array.shape[:-2] == lead else np.broadcast_to(array, lead + array.shape[-2:]))
+    if mask is not None:
+        if mask.dtype == bool:
+            mask = np.where(mask, found[0].dtype.type(0), found[0].dtype.type(-np.inf))
+        try:
+            mask = np.broadcast_to(_wide(mask), (*lead, query.shape[-2], key.shape[-2]))
+        except ValueError:
+            raise NotNative from None
+    return (*found, mask)
+
+
+def _rows(array: Any) -> Any:
+    """*array* with elements of a row side by side, and rows apart by whole elements."""
+    return array if array.strides[-1] == array.itemsize and not array.strides[-2] % array.itemsize else array.copy()
+
+
+def attention(types: Signature) -> Call | None:
+    attend = _of(types, "attend")
+
+    def call(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
+        q, k, v, added = _operands(query, key, value, mask)
+        out = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
+        sums = np.empty(q.shape[:-1], q.dtype)
+        attend(q, k, v, added, int(causal), float(scale), out, sums)
+        return out.astype(query.dtype, copy=False), sums
+
+    return None if attend is None else call
+
+
+def attention_backward(types: Signature) -> Call | None:
+    attend = _of(types, "attend_back")
+
+    def call(
+        grad: Any, query: Any, key: Any, value: Any, mask: Any, sums: Any, causal: bool, scale: float
+    ) -> Any:
+        q, k, v, added = _operands(query, key, value, mask)
+        if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
+            raise NotNative
+        results = [np.empty(operand.shape, q.dtype) for operand in (q, k, v)]
+        attend(q, k, v, added, int(causal), float(scale), _rows(_wide(grad)), np.ascontiguousarray(sums), *results)
+        return tuple(
+            result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value))
+        )
+
+    return None if attend is None else call

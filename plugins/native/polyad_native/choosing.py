@@ -1,0 +1,140 @@
+"""An op's kernel of two: what it outranks for small tensors, C for others.
+
+Which of them computes follows from the operands' sizes, so a program gets the same bits in every run. A kernel that
+cannot be compiled is told once, and what it outranks serves from then on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+from polyad.backend.preparation import prepare
+from polyad.backend.registry import get
+from polyad.errors import CompilerFailure
+from polyad.state import warn_user
+
+from .engine import engine
+
+Call = Callable[..., Any]
+
+LEAST = "POLYAD_NATIVE_LEAST"
+"""The environment variable that says from how many elements on native kernels run, for tests of the kernels."""
+
+
+@cache
+def least(usual: int) -> int:
+    """From how many elements on a native kernel runs that is faster from *usual* on."""
+    told = os.environ.get(LEAST, "")
+    return int(told) if told.isdigit() else usual
+
+
+class NotNative(Exception):
+    """A call that the native kernel leaves to the kernel that it outranks; *always*: and all others of the signature."""
+
+    def __init__(self, always: bool = False) -> None:
+        self.always = always
+
+
+def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int, *, out: bool = True) -> Kernel:
+    """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
+
+    *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``.
+    """
+    limit = least(from_elements)
+
+    def specialize(types: Signature) -> Call | None:
+        own = get("cpu").as_kernel(op)
+        outranked = own and prepare(own, types)
+        if own is None or outranked is None:
+            return None
+        entries = [entry for entry in types if isinstance(entry, TensorType)]
+        # Complex numbers are NumPy's: its functions are right where parts of them overflow.
+        if any(entry.dtype.is_complex for entry in entries) or _engine() is None:
+            return None
+        tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
+        if not tensors:
+            return None
+        return _either(op, types, make, tensors, limit, _taking_out(outranked, own.out), out)
+
+    return Kernel(_unspecialized, out=True, specialize=specialize)
+
+
+def _either(
+    op: str, types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int,
+    outranked: Call, out: bool,
+) -> Call:  # fmt: skip
+    native: list[Call | None] = []
+
+    def large(*args: Any, **given: Any) -> Any:
+        if not native:
+            native.append(_made(op, types, make))
+        kernel = native[0]
+        if kernel is None or (given and not out):
+            return outranked(*args, **given)
+        try:
+            return kernel(*args, **given)
+        except NotNative as reason:
+            if reason.always:
+                native[0] = None
+        except CompilerFailure as failure:
+            native[0] = None
+            _tell(failure)
+        return outranked(*args, **given)
+
+    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors))
+
+
+@cache
+def _engine() -> Any:
+    """The engine; None where it cannot be had, which is told."""
+    try:
+        return engine()
+    except CompilerFailure as failure:
+        _tell(failure)
+        return None
+
+
+def _made(op: str, types: Signature, make: Callable[[Signature], Call | None]) -> Call | None:
+    try:
+        return make(types)
+    except CompilerFailure as failure:
+        _tell(failure)
+        return None
+
+
+_told: set[str] = set()
+
+
+def _tell(failure: CompilerFailure) -> None:
+    from polyad.dispatch.plan import CompilerWarning
+
+    words = failure.message.partition(": ")[2]
+    if words not in _told:
+        _told.add(words)
+        warn_user(f"{failure}\nNumPy's kernels compute in its place", CompilerWarning)
+
+
+def _taking_out(kernel: Call, takes: bool) -> Call:
+    if takes:
+        return kernel
+
+    def copying(*args: Any, out: Any = None) -> Any:
+        result = kernel(*args)
+        if out is None:
+            return result
+        backend = get("cpu")
+        for target, array in zip(out, result) if isinstance(out, tuple) else ((out, result),):
+            backend.copy(target, array)
+        return out
+
+    return copying
+
+
+def _unspecialized(*operands: Any) -> Any:
+    raise AssertionError("written for each signature")

@@ -1,0 +1,375 @@
+
+/* ------------------------------------------------------------------------------------------ convolutions
+
+   Of images with any number of channels and up to two dimensions, a row of which is turned into panels as it is needed:
+   no patches are ever written out. First an image is laid into a frame of zeros, wide enough for what reaches over its
+   edges. A negative padding leaves elements out. */
+
+typedef struct { /* filled in by Python, in this order */
+    int64_t images, channels, height, width, out_channels, kernel_height, kernel_width, out_height, out_width;
+    int64_t stride_y, stride_x, pad_y, pad_x, dilation_y, dilation_x, groups;
+} NAME(Geometry);
+
+typedef struct {
+    NAME(Geometry) g;
+    const REAL *input, *weight, *bias;
+    REAL *out, *packed, *sums, *frames, *turned;
+    long frame_height, frame_width, depth, each, out_each, positions, bias_step, stretch, weight_row, weight_column;
+    long *taps; /* where in the frame of a channel group each row of the patches begins */
+    int failed;
+} NAME(Convolution);
+
+/* The elements of *image* in their frame. */
+static void NAME(frame)(const NAME(Convolution) *c, const REAL *image, REAL *frame)
+{
+    const NAME(Geometry) *g = &c->g;
+    memset(frame, 0, sizeof(REAL) * (size_t)(g->channels * c->frame_height * c->frame_width));
+    for (long channel = 0; channel < g->channels; ++channel)
+        for (long y = 0; y < g->height; ++y) {
+            const long at = y + g->pad_y;
+            if (at < 0 || at >= c->frame_height) continue;
+            REAL *to = frame + (channel * c->frame_height + at) * c->frame_width + g->pad_x;
+            const REAL *from = image + (channel * g->height + y) * g->width;
+            const long begin = g->pad_x < 0 ? -g->pad_x : 0, end = least(g->width, c->frame_width - g->pad_x);
+            if (begin < end) memcpy(to + begin, from + begin, sizeof(REAL) * (size_t)(end - begin));
+        }
+}
+
+static void NAME(set_up)(NAME(Convolution) *c, long *taps)
+{
+    const NAME(Geometry) *g = &c->g;
+    c->each = g->channels / g->groups;
+    c->out_each = g->out_channels / g->groups;
+    c->depth = c->each * g->kernel_height * g->kernel_width;
+    c->positions = g->out_height * g->out_width;
+    c->frame_height = (g->out_height - 1) * g->stride_y + (g->kernel_height - 1) * g->dilation_y + 1;
+    c->frame_width = (g->out_width - 1) * g->stride_x + (g->kernel_width - 1) * g->dilation_x + 1;
+    c->taps = taps;
+    for (long channel = 0, row = 0; channel < c->each; ++channel)
+        for (long y = 0; y < g->kernel_height; ++y)
+            for (long x = 0; x < g->kernel_width; ++x, ++row)
+                taps[row] = (channel * c->frame_height + y * g->dilation_y) * c->frame_width + x * g->dilation_x;
+}
+
+/* A panel: COLUMNS positions from *at* on, of each row of the patches from *begin* to *end*. */
+static void NAME(patches)(const NAME(Convolution) *c, const REAL *frame, long at, long begin, long end, REAL *to)
+{
+    enum { C = NAME(COLUMNS) };
+    const NAME(Geometry) *g = &c->g;
+    long places[C];
+    const long there = least(C, c->positions - at);
+    for (long j = 0; j < C; ++j) {
+        const long position = at + (j < there ? j : there - 1);
+        places[j] = position / g->out_width * g->stride_y * c->frame_width + position % g->out_width * g->stride_x;
+    }
+    long run = there == C && g->stride_x == 1 ? C : 1;
+    for (; run > 1; run /= 2) {
+        long j = 0;
+        while (j < C && places[j] + run - 1 == places[j + run - 1]) j += run;
+        if (j >= C) break;
+    }
+    for (long k = begin; k < end; ++k, to += C) {
+        const REAL *from = frame + c->taps[k];
+        if (run == C) memcpy(to, from + places[0], sizeof(REAL) * C);
+        else if (run == 16) for (long j = 0; j < C; j += 16) memcpy(to + j, from + places[j], sizeof(REAL) * 16);
+        else if (run == 8) for (long j = 0; j < C; j += 8) memcpy(to + j, from + places[j], sizeof(REAL) * 8);
+        else if (run == 4) for (long j = 0; j < C; j += 4) memcpy(to + j, from + places[j], sizeof(REAL) * 4);
+        else for (long j = 0; j < C; ++j) to[j] = from[places[j]];
+    }
+}
+
+static void NAME(convolve_images)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    const long size = c->frame_height * c->frame_width, panels = up(c->out_each, ROWS);
+    REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
+    REAL *panel = scratch(1, sizeof(REAL) * (size_t)(c->stretch * NAME(COLUMNS)));
+    if (!frame || !panel) { c->failed = 1; return; }
+    for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
+        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, frame);
+        for (long group = 0; group < g->groups; ++group) {
+            const long first = (image * g->out_channels + group * c->out_each) * c->positions;
+            const REAL *own = frame + group * c->each * size, *weight = c->packed + group * panels * ROWS * c->depth;
+            for (long at = 0; at < c->positions; at += NAME(COLUMNS)) {
+                const int columns = (int)least(NAME(COLUMNS), c->positions - at);
+                for (long begin = 0; begin < c->depth; begin += c->stretch) {
+                    const long depth = least(c->stretch, c->depth - begin);
+                    NAME(patches)(c, own, at, begin, begin + depth, panel);
+                    for (long i = 0; i < panels; ++i) {
+                        const int rows = (int)least(ROWS, c->out_each - i * ROWS);
+                        REAL *out = c->out + first + i * ROWS * c->positions + at;
+                        if (c->bias && !begin)
+                            for (int r = 0; r < rows; ++r)
+                                for (int n = 0; n < columns; ++n)
+                                    out[r * c->positions + n] =
+                                        c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step];
+                        NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, ROWS, panel, depth, out, c->positions,
+                                              rows, columns, begin > 0 || c->bias != NULL);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* The weight in panels of ROWS channels: [group][panel][depth][ROWS]. */
+static void NAME(pack_weight)(void *context, long part, long parts)
+{
+    const NAME(Convolution) *c = context;
+    const long panels = up(c->out_each, ROWS), units = c->g.groups * panels;
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
+        REAL *to = c->packed + unit * ROWS * c->depth;
+        const long first = unit % panels * ROWS, rows = least(ROWS, c->out_each - first);
+        const REAL *from = c->weight + (unit / panels * c->out_each + first) * c->weight_row;
+        for (long k = 0; k < c->depth; ) {
+            const int four = rows == ROWS && ROWS % 4 == 0 && c->weight_column == 1 && k + 4 <= c->depth;
+            if (four) for (long r = 0; r < ROWS; r += 4)
+                NAME(turn)(from + r * c->weight_row + k, c->weight_row, to + k * ROWS + r, ROWS);
+            else for (long r = 0; r < ROWS; ++r)
+                to[k * ROWS + r] = r < rows ? from[r * c->weight_row + k * c->weight_column] : 0;
+            k += four ? 4 : 1;
+        }
+    }
+}
+
+/* Channels that have nobody in their group: every tap adds a row to a row. */
+static void NAME(convolve_alone)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    const long size = c->frame_height * c->frame_width;
+    REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
+    if (!frame) { c->failed = 1; return; }
+    for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
+        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, frame);
+        for (long channel = 0; channel < g->out_channels; ++channel) {
+            const REAL *own = frame + channel / c->out_each * size, *weight = c->weight + channel * c->weight_row;
+            const REAL start = c->bias ? c->bias[channel * c->bias_step] : 0;
+            REAL *out = c->out + (image * g->out_channels + channel) * c->positions;
+            for (long y = 0; y < g->out_height; ++y, out += g->out_width) {
+                const REAL *row = own + y * g->stride_y * c->frame_width;
+                for (long x = 0; x < g->out_width; ++x) out[x] = start;
+                for (long k = 0; k < c->depth; ++k) {
+                    const REAL by = weight[k * c->weight_column], *from = row + c->taps[k];
+                    if (g->stride_x == 1) for (long x = 0; x < g->out_width; ++x) out[x] += by * from[x];
+                    else for (long x = 0; x < g->out_width; ++x) out[x] += by * from[x * g->stride_x];
+                }
+            }
+        }
+    }
+}
+
+/* How many parts the images are shared out in, whatever threads there are. */
+enum { NAME(PARTS) = 16 };
+
+/* From how many elements of a weight on its rows are shared out, not the images: sums of each part would be large. */
+enum { NAME(LARGE) = 1 << 15, NAME(ROOM) = 1 << 26 };
+
+/* convolve(out, input, weight, bias, geometry): *input* and *out* are row-major; *weight* is (out channels, channels of
+   a group * kernel), in two dimensions with any strides; *geometry* is a Geometry. */
+static Object *NAME(convolve)(Object *self, Object *const *args, intptr_t count)
+{
+    const Array *weight = (Array *)args[2], *bias = (Array *)args[3];
+    NAME(Convolution) c = {.input = (const REAL *)((Array *)args[1])->data, .out = (REAL *)((Array *)args[0])->data};
+    if (PyBytes_Size(args[4]) != sizeof c.g) return NULL;
+    memcpy(&c.g, PyBytes_AsString(args[4]), sizeof c.g);
+    if ((Object *)bias != &_Py_NoneStruct) {
+        c.bias = (const REAL *)bias->data;
+        c.bias_step = bias->strides[0] / (long)sizeof(REAL);
+    }
+    const long rows = c.g.channels / c.g.groups * c.g.kernel_height * c.g.kernel_width;
+    const long panels = up(c.g.out_channels / c.g.groups, ROWS);
+    void *thread = PyEval_SaveThread();
+    long *taps = scratch(2, sizeof(long) * (size_t)rows);
+    if (taps) {
+        NAME(set_up)(&c, taps);
+        c.stretch = up(c.depth, up(c.depth, 2 * DEPTH));
+        c.packed = scratch(3, sizeof(REAL) * (size_t)(c.g.groups * panels * ROWS * c.depth));
+    }
+    if (!taps || !c.packed) c.failed = 1;
+    else {
+        c.weight = (const REAL *)weight->data;
+        c.weight_row = weight->strides[0] / (long)sizeof(REAL);
+        c.weight_column = weight->strides[1] / (long)sizeof(REAL);
+        const long parts = least(c.g.images, NAME(PARTS));
+        if (c.each == 1 && c.out_each <= 2) polyad_parallel(NAME(convolve_alone), &c, parts);
+        else {
+            polyad_parallel(NAME(pack_weight), &c, least(c.g.groups * panels, NAME(PARTS)));
+            polyad_parallel(NAME(convolve_images), &c, parts);
+        }
+    }
+    PyEval_RestoreThread(thread);
+    if (c.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for a convolution's operands"); return NULL; }
+    return none();
+}
+
+/* ------------------------------------------------------------------------------------------ gradients to weights */
+
+/* ROWS rows of the patches times COLUMNS channels of the gradient, summed over an image's positions. */
+__attribute__((noinline)) static void NAME(correlate)(
+    const NAME(Convolution) *c, const REAL *frame, const long *taps, const REAL *grad, REAL *sums, int add)
+{
+    const NAME(Geometry) *g = &c->g;
+    const REAL *at[ROWS];
+    NAME(vector) s[ROWS][2] = {};
+    for (int i = 0; i < ROWS; ++i) at[i] = frame + taps[i];
+    const long step = g->stride_x;
+    for (long y = 0; y < g->out_height; ++y) {
+        for (long x = 0; x < g->out_width; ++x, grad += NAME(COLUMNS)) {
+            const NAME(vector) first = *(const NAME(vector) *)grad;
+            const NAME(vector) second = *(const NAME(vector) *)(grad + NAME(LANES));
+            _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
+                const REAL value = at[i][x * step];
+                s[i][0] += value * first;
+                s[i][1] += value * second;
+            }
+        }
+        for (int i = 0; i < ROWS; ++i) at[i] += g->stride_y * c->frame_width;
+    }
+    NAME(put)(s, sums, NAME(COLUMNS), ROWS, NAME(COLUMNS), add);
+}
+
+/* A part's images: sums of [group][panel of channels][row of the patches][COLUMNS]. */
+static void NAME(correlate_images)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    enum { C = NAME(COLUMNS) };
+    const long size = c->frame_height * c->frame_width, panels = up(c->out_each, C), rows = up(c->depth, ROWS) * ROWS;
+    REAL *frame = scratch(0, sizeof(REAL) * (size_t)(g->channels * size + VECTOR));
+    REAL *turned = scratch(1, sizeof(REAL) * (size_t)(c->positions * C));
+    REAL *sums = c->sums + part * g->groups * panels * rows * C;
+    if (!frame || !turned) { c->failed = 1; return; }
+    const long from = g->images * part / parts, to = g->images * (part + 1) / parts;
+    for (long image = from; image < to; ++image) {
+        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, frame);
+        for (long group = 0; group < g->groups; ++group)
+            for (long panel = 0; panel < panels; ++panel) {
+                const long first = (image * g->out_channels + group * c->out_each + panel * C) * c->positions;
+                NAME(pack_panel)(c->out + first, 1, c->positions, c->positions, least(C, c->out_each - panel * C), turned);
+                for (long row = 0; row < rows; row += ROWS)
+                    NAME(correlate)(c, frame + group * c->each * size, c->taps + row, turned,
+                                    sums + ((group * panels + panel) * rows + row) * C, image > from);
+            }
+    }
+}
+
+/* Frames and turned gradients of a part's images, for all to use. */
+static void NAME(lay_out)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    enum { C = NAME(COLUMNS) };
+    const long size = g->channels * c->frame_height * c->frame_width, panels = up(c->out_each, C);
+    for (long image = g->images * part / parts; image < g->images * (part + 1) / parts; ++image) {
+        NAME(frame)(c, c->input + image * g->channels * g->height * g->width, c->frames + image * size);
+        if (c->each == 1 && c->out_each <= 2) continue;
+        for (long unit = 0; unit < g->groups * panels; ++unit) {
+            const long channel = unit / panels * c->out_each + unit % panels * C;
+            NAME(pack_panel)(c->out + (image * g->out_channels + channel) * c->positions, 1, c->positions, c->positions,
+                             least(C, c->out_each - unit % panels * C),
+                             c->turned + (image * g->groups * panels + unit) * c->positions * C);
+        }
+    }
+}
+
+/* Some rows of the patches with all images: nothing is left to add up. */
+static void NAME(correlate_rows)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    enum { C = NAME(COLUMNS) };
+    const long size = c->frame_height * c->frame_width, panels = up(c->out_each, C), blocks = up(c->depth, ROWS);
+    const long units = g->groups * panels * blocks;
+    REAL sums[ROWS * C];
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
+        const long panel = unit / blocks, row = unit % blocks * ROWS, group = panel / panels;
+        for (long image = 0; image < g->images; ++image)
+            NAME(correlate)(c, c->frames + (image * g->channels + group * c->each) * size, c->taps + row,
+                            c->turned + (image * g->groups * panels + panel) * c->positions * C, sums, image > 0);
+        const long first = panel % panels * C;
+        for (long j = 0; j < least(C, c->out_each - first); ++j)
+            for (long i = 0; i < least(ROWS, c->depth - row); ++i)
+                c->packed[(group * c->out_each + first + j) * c->depth + row + i] = sums[i * C + j];
+    }
+}
+
+/* The weight's gradient of channels that have nobody in their group. */
+static void NAME(correlate_alone)(void *context, long part, long parts)
+{
+    NAME(Convolution) *c = context;
+    const NAME(Geometry) *g = &c->g;
+    const long size = c->frame_height * c->frame_width;
+    for (long channel = g->out_channels * part / parts; channel < g->out_channels * (part + 1) / parts; ++channel)
+        for (long k = 0; k < c->depth; ++k) {
+            REAL total = 0;
+            for (long image = 0; image < g->images; ++image) {
+                const REAL *own = c->frames + (image * g->channels + channel / c->out_each) * size + c->taps[k];
+                const REAL *grad = c->out + (image * g->out_channels + channel) * c->positions;
+                REAL sum = 0;
+                for (long y = 0; y < g->out_height; ++y, grad += g->out_width) {
+                    const REAL *from = own + y * g->stride_y * c->frame_width;
+                    REAL row = 0;
+                    if (g->stride_x == 1) {
+                        _Pragma("omp simd reduction(+ : row)")
+                        for (long x = 0; x < g->out_width; ++x) row += from[x] * grad[x];
+                    } else
+                        for (long x = 0; x < g->out_width; ++x) row += from[x * g->stride_x] * grad[x];
+                    sum += row;
+                }
+                total += sum;
+            }
+            c->packed[channel * c->depth + k] = total;
+        }
+}
+
+/* convolve_weight(out, grad, input, geometry): *out* is (out channels, channels of a group * kernel), row-major. */
+static Object *NAME(convolve_weight)(Object *self, Object *const *args, intptr_t count)
+{
+    enum { C = NAME(COLUMNS) };
+    NAME(Convolution) c = {.input = (const REAL *)((Array *)args[2])->data, .out = (REAL *)((Array *)args[1])->data};
+    if (PyBytes_Size(args[3]) != sizeof c.g) return NULL;
+    memcpy(&c.g, PyBytes_AsString(args[3]), sizeof c.g);
+    REAL *out = (REAL *)((Array *)args[0])->data;
+    const long depth = c.g.channels / c.g.groups * c.g.kernel_height * c.g.kernel_width, rows = up(depth, ROWS) * ROWS;
+    const long panels = up(c.g.out_channels / c.g.groups, C), parts = least(c.g.images, NAME(PARTS) / 2);
+    const long whole = c.g.groups * panels * rows * C;
+    void *thread = PyEval_SaveThread();
+    long *taps = scratch(2, sizeof(long) * (size_t)rows);
+    if (!taps) c.failed = 1;
+    else {
+        NAME(set_up)(&c, taps);
+        for (long row = depth; row < rows; ++row) taps[row] = taps[0];
+        c.packed = out;
+        const long frames = c.g.images * c.g.channels * c.frame_height * c.frame_width;
+        const long turned = c.g.images * c.g.groups * panels * c.positions * C;
+        const int alone = c.each == 1 && c.out_each <= 2;
+        if (alone || (whole > NAME(LARGE) && frames + turned < NAME(ROOM))) {
+            c.frames = scratch(3, sizeof(REAL) * (size_t)(frames + VECTOR + (alone ? 0 : turned)));
+            c.turned = c.frames + (frames + VECTOR - 1) / VECTOR * VECTOR;
+            if (!c.frames) c.failed = 1;
+            else {
+                polyad_parallel(NAME(lay_out), &c, least(c.g.images, NAME(PARTS)));
+                if (alone) polyad_parallel(NAME(correlate_alone), &c, least(c.g.out_channels, NAME(PARTS)));
+                else polyad_parallel(NAME(correlate_rows), &c, least(c.g.groups * panels * rows / ROWS, 2 * NAME(PARTS)));
+            }
+        } else {
+            c.sums = scratch(3, sizeof(REAL) * (size_t)(parts * whole));
+            if (!c.sums) c.failed = 1;
+            else polyad_parallel(NAME(correlate_images), &c, parts);
+            for (long channel = 0; !c.failed && channel < c.g.out_channels; ++channel) {
+                const long group = channel / c.out_each, inside = channel % c.out_each;
+                const REAL *sums = c.sums + (group * panels + inside / C) * rows * C + inside % C;
+                for (long k = 0; k < depth; ++k) {
+                    REAL total = 0;
+                    for (long part = 0; part < parts; ++part) total += sums[part * whole + k * C];
+                    out[channel * depth + k] = total;
+                }
+            }
+        }
+    }
+    PyEval_RestoreThread(thread);
+    if (c.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for a convolution's gradient"); return NULL; }
+    return none();
+}

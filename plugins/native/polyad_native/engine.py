@@ -1,0 +1,87 @@
+"""Loading the engine: compiled once for this machine, checked against NumPy, and given its threads and BLAS."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.machinery
+import importlib.util
+import struct
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyad.errors import CompilerFailure
+from polyad_numpy import workers
+
+from .compiler import compiled, vector_math
+
+_NAME = "polyad_native_engine"
+_FILES = ("engine", "arithmetic", "convolution", "attention")
+_REALS = {"float": "int", "double": "long long"}
+"""What products and convolutions are compiled for, and a whole number of the same size."""
+
+
+@cache
+def engine() -> Any:
+    """The extension. Raises CompilerFailure if it cannot be had; in that case nothing of it is used."""
+    module = _imported(compiled(source(), "the native engine", vector_math()))
+    sample = np.zeros((3, 5))[:, 1:]
+    if struct.unpack("4q", module.layout(sample)) != (sample.ctypes.data, 2, 3, sample.strides[0]):
+        raise CompilerFailure(
+            "the native engine: arrays of this NumPy are laid out in a way that it does not know",
+            notes={"NumPy": np.__version__},
+            fix="upgrade polyad, or set POLYAD_NATIVE=0",
+        )
+    module.set_threads(workers.num_threads())
+    workers.on_change(module.set_threads)
+    return module
+
+
+def source() -> str:
+    """The engine's source, its arithmetic written out for each dtype."""
+    engine, *parts = [Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8") for name in _FILES]
+    body = "".join(parts)
+    written = [
+        f"#define REAL {real}\n#define WORD {word}\n#define NAME(name) name##_{real}\n{body}"
+        "\n#undef REAL\n#undef WORD\n#undef NAME\n#undef ACCUMULATE\n"
+        for real, word in _REALS.items()
+    ]
+    return engine.replace("<arithmetic>\n", "".join(written))
+
+
+def _imported(library: bytes) -> Any:
+    """The extension module, from the bytes that were checked."""
+    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
+        path = Path(folder, f"{_NAME}.so")
+        path.write_bytes(library)
+        loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
+        spec = importlib.util.spec_from_loader(_NAME, loader)
+        assert spec is not None
+        try:
+            module = importlib.util.module_from_spec(spec)
+            loader.exec_module(module)
+        except ImportError as error:
+            raise _unloadable("the native engine", error) from error
+    return module
+
+
+def _unloadable(what: str, error: Exception) -> CompilerFailure:
+    return CompilerFailure(
+        f"{what}: what the C compiler made cannot be loaded: {error}",
+        fix="set CC to another C compiler, or POLYAD_NATIVE=0 to do without",
+    )
+
+
+def entry(library: bytes, name: str) -> int:
+    """The address of function *name* of a compiled library, which stays loaded."""
+    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
+        path = Path(folder, "kernel.so")
+        path.write_bytes(library)
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise _unloadable("a native kernel", error) from error
+    return ctypes.cast(loaded[name], ctypes.c_void_p).value or 0

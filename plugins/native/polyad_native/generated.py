@@ -1,0 +1,105 @@
+"""Kernels that core generates: primitives by their formulas, composites by their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from polyad.backend import Kernel, TensorType
+from polyad.backend.interface import Signature
+
+from .choosing import Call, NotNative
+
+PRIMITIVES = (
+    "add sub mul div neg abs sign exp expm1 log log1p maximum minimum pow sqrt floor ceil trunc round sin cos tan asin "
+    "acos atan atan2 sinh cosh tanh asinh acosh atanh where eq lt le ne gt ge exp2 log2 log10 isnan isinf isfinite fmax "
+    "fmin hypot erf erfc remainder fmod floor_divide logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
+    "sum amax amin any all mean max_all min_all cast"
+).split()
+"""Ops with a formula."""
+
+BODIES = (
+    "hardtanh hardtanh_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardshrink "
+    "hardshrink_backward softshrink relu relu_backward threshold threshold_backward leaky_relu leaky_relu_backward elu "
+    "elu_backward gelu gelu_backward silu silu_backward softplus softplus_backward log_sigmoid mish mish_backward glu "
+    "binary_cross_entropy gaussian_nll sgd_step sgd_momentum_step adam_step amsgrad_step lerp addcmul addcdiv clamp "
+    "clamp_backward sigmoid sigmoid_backward square rsqrt reciprocal tanh_backward logaddexp nan_to_num "
+    "softmax softmax_backward log_softmax log_softmax_backward layer_norm layer_norm_backward rms_norm rms_norm_backward "
+    "batch_norm batch_norm_backward batch_norm_by norm2 var"
+).split()
+"""Composites whose bodies are few kernels."""
+
+
+def generated() -> Iterator[tuple[str, Callable[[Signature], Call | None], int]]:
+    """Each op, what makes its kernel for a signature, and from how many elements on that is worth it."""
+    for op in PRIMITIVES:
+        yield op, _by_formula(op), LEAST.get(op, 1 << 14)
+    for op in BODIES:
+        yield op, _by_body(op), LEAST.get(op, 1 << 12)
+
+
+LEAST: dict[str, int] = {
+    "add": 1 << 16, "sub": 1 << 16, "mul": 1 << 16, "div": 1 << 16, "maximum": 1 << 16, "minimum": 1 << 16,
+    "neg": 1 << 16, "abs": 1 << 16, "sqrt": 1 << 16, "cast": 1 << 16, "relu": 1 << 15, "relu_backward": 1 << 14,
+}  # fmt: skip
+"""From how many elements on, where NumPy's own loops are good."""
+
+
+@cache
+def _table() -> dict[str, Kernel]:
+    from polyad.codegen.kernels import generated_kernels
+
+    from .runtime import runtime
+
+    return generated_kernels(lambda device: runtime())
+
+
+def _by_formula(op: str) -> Callable[[Signature], Call | None]:
+    def make(types: Signature) -> Call | None:
+        specialize = _table()[op].specialize
+        assert specialize is not None
+        return specialize(types)
+
+    return make
+
+
+def _by_body(name: str) -> Callable[[Signature], Call | None]:
+    def make(types: Signature) -> Call | None:
+        from polyad.dispatch.catalogue import OPS
+        from polyad.dispatch.structure import Pointwise
+        from polyad.lowering.kernels import LoweredKernel
+
+        from .runtime import runtime
+
+        op = OPS[name]
+        pointwise = isinstance(op.structure, Pointwise)
+        kernels = [LoweredKernel(op, types, runtime(), pointwise, composed=_outranked)]
+        places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
+        step = name.endswith("_step")
+        one_shape = pointwise and not op.structure.broadcasts  # type: ignore[union-attr]
+
+        def call(*args: Any, **out: Any) -> Any:
+            if step and not out:  # new arrays, which are laid out as each operand is
+                raise NotNative
+            if one_shape:
+                shape = args[places[0]].shape
+                for place in places:
+                    if args[place].shape != shape:
+                        raise NotNative
+            try:
+                return kernels[0](*args, **out)
+            except NotNative:
+                if not kernels[0].any_layout:
+                    raise NotNative(always=not kernels[0].forms) from None
+            # Some bodies can be lowered only for layouts that are known.
+            kernels[0] = LoweredKernel(op, types, runtime(), any_layout=False, composed=_outranked)
+            return call(*args, **out)
+
+        return call
+
+    return make
+
+
+def _outranked(*args: Any, out: Any = None) -> Any:
+    raise NotNative

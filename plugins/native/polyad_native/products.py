@@ -1,0 +1,73 @@
+"""Products of matrices, in the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.backend.interface import Signature
+from polyad.dtypes import float32, float64
+
+from .choosing import Call, NotNative
+from .engine import engine
+
+_NAMES = {float32: "product_float", float64: "product_double"}
+
+
+def _of(types: Signature) -> Any:
+    name = _NAMES.get(types[0].dtype)
+    return None if name is None else getattr(engine(), name)
+
+
+def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2] or not (a.size and b.size):
+        raise NotNative
+    lead = a.shape[:-2]
+    if b.ndim != 2 and b.shape[:-2] != lead:
+        lead = np.broadcast_shapes(lead, b.shape[:-2])
+    out = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
+    if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous:  # rows of one matrix
+        run(out.reshape(-1, out.shape[-1]), a.reshape(-1, a.shape[-1]), b, bias)
+    elif not run(out, a, b, bias):
+        raise NotNative
+    return out
+
+
+def gemm(types: Signature) -> Call | None:
+    run = _of(types)
+
+    def call(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+        return _multiplied(run, a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
+
+    return None if run is None else call
+
+
+def _of_rank(rank: int, types: Signature) -> Call | None:
+    run = _of(types)
+
+    def call(a: Any, b: Any) -> Any:
+        if a.ndim != rank or b.ndim != rank or a.shape[:-2] != b.shape[:-2]:
+            raise NotNative
+        return _multiplied(run, a, b)
+
+    return None if run is None else call
+
+
+def mm(types: Signature) -> Call | None:
+    return _of_rank(2, types)
+
+
+def bmm(types: Signature) -> Call | None:
+    return _of_rank(3, types)
+
+
+def linear(types: Signature) -> Call | None:
+    run = _of(types)
+
+    def call(a: Any, weight: Any, bias: Any) -> Any:
+        if weight.ndim != 2 or (bias is not None and bias.shape != weight.shape[:1]):
+            raise NotNative
+        return _multiplied(run, a, weight.T, bias)
+
+    return None if run is None else call

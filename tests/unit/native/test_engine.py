@@ -1,0 +1,188 @@
+"""The pool of threads, and kernels of the engine on sizes that no conformance sample has."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import polyad
+from polyad.nn import functional
+from polyad_native import compiler
+
+pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
+
+
+def seeded(*shape):
+    return polyad.tensor(np.random.default_rng(math.prod(shape)).standard_normal(shape).astype(np.float32))
+
+
+def trained(kernel, *shapes):
+    """The result of a function and the gradients of its operands."""
+    operands = [seeded(*shape).requires_grad_() for shape in shapes]
+    result = kernel(*operands)
+    result.backward(seeded(*result.shape))
+    return [result.detach(), *[operand.grad for operand in operands]]
+
+
+WORK = {
+    "product": (lambda a, b: a @ b, (190, 700), (700, 333)),
+    "products": (lambda a, b: a @ b, (9, 65, 70), (9, 70, 33)),
+    "linear": (functional.linear, (7, 130, 90), (300, 90), (300,)),
+    "convolution": (lambda x, w: functional.conv2d(x, w, padding=1), (9, 16, 20, 20), (40, 16, 3, 3)),
+    "deep convolution": (lambda x, w: functional.conv2d(x, w, stride=2), (3, 96, 9, 9), (100, 96, 3, 3)),
+    "grouped convolution": (lambda x, w: functional.conv2d(x, w, padding=2, groups=24), (5, 24, 17, 17), (24, 1, 3, 3)),
+    "attention": (
+        lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, is_causal=True),
+        (2, 3, 130, 24), (2, 3, 130, 24), (2, 3, 130, 40),
+    ),
+    "softmax": (lambda x: x.softmax(-1), (300, 1000)),
+    "layer norm": (lambda x, w: functional.layer_norm(x, (400,), w), (500, 400), (400,)),
+    "gelu": (functional.gelu, (500, 400)),
+    "sums": (lambda x: x.sum(0) * x.sum(), (1000, 300)),
+}  # fmt: skip
+
+
+@pytest.fixture
+def threads():
+    before = polyad.get_num_threads()
+    yield polyad.set_num_threads
+    polyad.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_results_do_not_depend_on_the_number_of_threads(threads, name) -> None:
+    kernel, *shapes = WORK[name]
+    found = []
+    for number in (1, 2, 5):
+        threads(number)
+        found.append(trained(kernel, *shapes))
+    for others in found[1:]:
+        for first, other in zip(found[0], others, strict=True):
+            assert polyad.equal(first, other)
+
+
+def test_large_kernels_are_native() -> None:
+    origins = {backend.name: backend for backend in polyad.backends.list_backends().plugins}
+    ops = {op for device, op, _ in origins["native"].kernels if device == "cpu"}
+    assert {"gemm", "linear", "convolution", "gelu", "adam_step", "softmax", "attention"} <= ops
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_right_for_any_layout(dtype) -> None:
+    random = np.random.default_rng(3)
+    for _ in range(60):
+        rows, inner, columns = (int(size) for size in random.integers(1, 150, 3))
+        lead = tuple(int(size) for size in random.integers(1, 4, random.integers(0, 3)))
+
+        def matrix(down, right, lead=lead):
+            step = int(random.integers(1, 3))
+            held = random.standard_normal((*lead, down * step, right)).astype(dtype)[..., ::step, :]
+            turned = np.ascontiguousarray(held.swapaxes(-1, -2)).swapaxes(-1, -2)
+            return held if random.random() < 0.5 else turned
+
+        a, b = matrix(rows, inner), matrix(inner, columns)
+        found = (polyad.from_numpy(a) @ polyad.from_numpy(b)).numpy()
+        wide = np.longdouble
+        bound = (np.abs(a).astype(wide) @ np.abs(b).astype(wide)) * np.finfo(dtype).eps * (inner + 1)
+        assert (np.abs(found - a.astype(wide) @ b.astype(wide)) <= bound).all()
+
+
+def test_nan_and_infinity_stay_where_they_belong() -> None:
+    x = polyad.zeros(4, 8, 40, 40)
+    x[1, 2, 3, 4] = math.inf
+    x[2, 0, 39, 39] = math.nan
+    result = functional.conv2d(x, polyad.ones(16, 8, 3, 3), padding=1)
+    assert not result[0].any()
+    assert result[1].isinf().sum() == 9 * 16
+    assert result[2].isnan().sum() == 4 * 16
+    scores = polyad.zeros(2, 64, 16)
+    scores[0, 5] = math.nan
+    seen = functional.scaled_dot_product_attention(scores, polyad.ones(2, 64, 16), polyad.ones(2, 64, 16))
+    assert seen.isnan().any(-1).nonzero().tolist() == [[0, 5]]
+
+
+def run(text):
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120)
+
+
+def test_forked_processes_compute_and_end() -> None:
+    done = run(
+        """
+        import os, random, signal, time
+        import polyad
+        polyad.set_num_threads(3)
+        a = polyad.ones(300, 300)
+        a @ a
+        for turn in range(12):
+            child = os.fork()
+            if not child:
+                polyad.nn.functional.gelu(a @ a).sum()
+                os._exit(7 if ((a @ a) == 300).all() else 1)
+            if turn % 3 == 2:
+                os.kill(child, signal.SIGKILL)
+            a @ a
+            ended, status = os.waitpid(child, 0)
+            assert turn % 3 == 2 or os.waitstatus_to_exitcode(status) == 7, status
+        print("done")
+        """
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+def test_threads_of_a_program_share_the_pool() -> None:
+    done = run(
+        """
+        import threading, polyad
+        a = polyad.ones(300, 300)
+        def work():
+            for _ in range(20):
+                assert ((a @ a) == 300).all() and (polyad.exp(a * 0) == 1).all()
+            ends.append(1)
+        ends = []
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        print(len(ends))
+        """
+    )
+    assert (done.stdout, done.stderr) == ("4\n", "")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers")
+def test_idle_threads_sleep() -> None:
+    done = run(
+        """
+        import time, polyad
+        a = polyad.ones(500, 500)
+        a @ a
+        time.sleep(0.2)
+        before = time.process_time()
+        time.sleep(1)
+        print(time.process_time() - before < 0.1)
+        """
+    )
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.skipif(not os.environ.get("POLYAD_MANY_RUNS"), reason="takes minutes: set POLYAD_MANY_RUNS=200")
+def test_many_runs_leave_nothing_behind() -> None:
+    import random
+    import time
+
+    for _ in range(int(os.environ["POLYAD_MANY_RUNS"])):
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                "import os, polyad; a = polyad.ones(400, 400); a @ a; os.fork(); [a @ a for _ in range(20)]",
+            ]
+        )
+        if random.random() < 0.3:
+            time.sleep(random.random())
+            process.kill()
+        assert process.wait(60) in (0, -signal.SIGKILL)
