@@ -287,11 +287,11 @@ static void *scratch(int purpose, size_t bytes)
     return kept[purpose].at;
 }
 
+<functions>
 #ifdef POLYAD_VECTOR_MATH /* the library has it for vectors */
-__attribute__((simd("notinbranch"))) float expf(float);
 __attribute__((simd("notinbranch"))) double exp(double);
 #endif
-static inline float exp_float(float x) { return expf(x); }
+static inline float exp_float(float x) { return polyad_exp(x); }
 static inline double exp_double(double x) { return exp(x); }
 
 #if defined(__AVX512F__)
@@ -310,6 +310,7 @@ static inline long least(long a, long b) { return a < b ? a : b; }
 static inline long up(long a, long b) { return (a + b - 1) / b; }
 
 <arithmetic>
+<elements>
 /* ---------------------------------------------------------------------------------------------- the extension */
 
 /* layout(array): address, rank, first size and stride as seen here, to be compared with what NumPy says. */
@@ -334,6 +335,16 @@ static Method methods[] = {
     {"convolve_double", convolve_double, FASTCALL, "convolve_double(out, input, weight, bias, geometry)"},
     {"convolve_weight_float", convolve_weight_float, FASTCALL, "convolve_weight_float(out, grad, input, geometry)"},
     {"convolve_weight_double", convolve_weight_double, FASTCALL, "convolve_weight_double(out, grad, input, geometry)"},
+    {"max_pool_backward_float", max_pool_backward_float, FASTCALL, ""},
+    {"max_pool_backward_double", max_pool_backward_double, FASTCALL, ""},
+    {"add_at_float", add_at_float, FASTCALL, ""},
+    {"add_at_double", add_at_double, FASTCALL, ""},
+    {"running_sum_float", running_sum_float, FASTCALL, ""},
+    {"running_sum_double", running_sum_double, FASTCALL, ""},
+    {"cross_entropy_float", cross_entropy_float, FASTCALL, ""},
+    {"cross_entropy_double", cross_entropy_double, FASTCALL, ""},
+    {"copy", copy, FASTCALL, "copy(out, in, size)"},
+    {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
     {"set_threads", set_threads, FASTCALL, "set_threads(number)"},
     {NULL, NULL, 0, NULL},
 };

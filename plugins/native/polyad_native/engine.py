@@ -19,7 +19,7 @@ from polyad_numpy import workers
 from .compiler import compiled, vector_math
 
 _NAME = "polyad_native_engine"
-_FILES = ("engine", "arithmetic", "convolution", "attention")
+_FILES = ("engine", "arithmetic", "convolution", "attention", "pooling", "rows")
 _REALS = {"float": "int", "double": "long long"}
 """What products and convolutions are compiled for, and a whole number of the same size."""
 
@@ -42,14 +42,22 @@ def engine() -> Any:
 
 def source() -> str:
     """The engine's source, its arithmetic written out for each dtype."""
-    engine, *parts = [Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8") for name in _FILES]
+    engine, *parts = [text(name) for name in _FILES]
     body = "".join(parts)
     written = [
         f"#define REAL {real}\n#define WORD {word}\n#define NAME(name) name##_{real}\n{body}"
         "\n#undef REAL\n#undef WORD\n#undef NAME\n#undef ACCUMULATE\n"
         for real, word in _REALS.items()
     ]
-    return engine.replace("<arithmetic>\n", "".join(written))
+    parts = {"functions": text("functions"), "elements": text("elements"), "arithmetic": "".join(written)}
+    for name, part in parts.items():
+        engine = engine.replace(f"<{name}>\n", part)
+    return engine
+
+
+def text(name: str) -> str:
+    """The source file *name*."""
+    return Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8")
 
 
 def _imported(library: bytes) -> Any:
