@@ -234,6 +234,15 @@ def bench(session: nox.Session) -> None:
     session.run("asv", "run", "--quick", "--python=same", "--dry-run", "--show-stderr", *session.posargs)
 
 
+@nox.session(default=False)
+def compare(session: nox.Session) -> None:
+    """Time training steps beside PyTorch, quiet and busy; arguments after -- go to benchmarks/peers/compare.py."""
+    install(session)
+    session.install(ORACLE)
+    for options in [session.posargs] if session.posargs else [[], ["--busy"]]:
+        session.run("python", "benchmarks/peers/compare.py", *options)
+
+
 @nox.session
 def package(session: nox.Session) -> None:
     """Build sdist and wheel, install the wheel where nothing else is, and do with it what a newcomer does."""

@@ -190,13 +190,89 @@ def _training_step(
     return step
 
 
-WORKLOADS = {
-    f.__name__: f
-    for f in (
-        add, add_recording, chain, perceptron, small_convnet, convnet, residual, gpt, bag, convolution, add_large,
-        softmax,
+def lstm(torch: Any) -> Step:
+    """Training step of a two-layer LSTM with 128 hidden units on 32 sequences of 64 steps of 32 features, SGD."""
+    nn = torch.nn
+
+    class Tagger(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm, self.head = nn.LSTM(32, 128, 2, batch_first=True), nn.Linear(128, 10)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.lstm(x)[0][:, -1])
+
+    model = Tagger()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return _training_step(torch, model, torch.randn(32, 64, 32), optimizer, torch.randint(0, 10, (32,)))
+
+
+def _op(name: str, size: int) -> Callable[[Any], Step]:
+    def workload(torch: Any) -> Step:
+        functional = torch.nn.functional
+        x, y, rows = torch.randn(size), torch.randn(size), torch.randn(max(1, size // 1024), min(size, 1024))
+        side = int(size**0.5)
+        square = torch.randn(side, side)
+        steps: dict[str, Step] = {
+            "add": lambda: x + y,
+            "exp": lambda: x.exp(),
+            "tanh": lambda: x.tanh(),
+            "gelu": lambda: functional.gelu(x),
+            "softmax": lambda: rows.softmax(-1),
+            "layer_norm": lambda: functional.layer_norm(rows, rows.shape[1:]),
+            "sum": lambda: x.sum(),
+            "product": lambda: square @ square,
+            "transpose": lambda: square.t().contiguous(),
+            "cast": lambda: x.to(torch.bfloat16),
+            "where": lambda: torch.where(x > 0, x, y),
+            "cumsum": lambda: x.cumsum(0),
+            "sort": lambda: x.sort(),
+        }
+        return steps[name]
+
+    return workload
+
+
+def _convolution_of(channels: int, side: int, images: int = 8) -> Callable[[Any], Step]:
+    def workload(torch: Any) -> Step:
+        x, weight = torch.randn(images, channels, side, side), torch.randn(channels, channels, 3, 3)
+        return lambda: torch.nn.functional.conv2d(x, weight, padding=1)
+
+    return workload
+
+
+def _optimizer(name: str, count: int, size: int) -> Callable[[Any], Step]:
+    def workload(torch: Any) -> Step:
+        parameters = [torch.nn.Parameter(torch.randn(size)) for _ in range(count)]
+        for parameter in parameters:
+            parameter.grad = torch.randn(size)
+        options = {"momentum": 0.9} if name == "SGD" else {}
+        return getattr(torch.optim, name)(parameters, lr=1e-4, **options).step
+
+    return workload
+
+
+TRAINING = {f.__name__: f for f in (chain, perceptron, small_convnet, convnet, residual, gpt, lstm, bag)}
+"""Whole steps, over which the geometric mean is taken."""
+
+OPS = {
+    f"{name} 2^{power}": _op(name, 1 << power)
+    for name in (
+        "add", "exp", "tanh", "gelu", "softmax", "layer_norm", "sum", "product", "transpose", "cast", "where", "cumsum",
+        "sort",
     )
+    for power in (0, 6, 12, 16, 20, 22)
 }  # fmt: skip
+OPS |= {f"conv {c}x{side}x{side}": _convolution_of(c, side) for c, side in ((64, 56), (128, 28), (256, 14), (512, 7))}
+
+OPTIMIZERS = {
+    f"{name} {count}x{size}": _optimizer(name, count, size)
+    for name in ("SGD", "Adam", "AdamW")
+    for count, size in ((200, 1_000), (10, 1_000_000))
+}
+
+WORKLOADS = TRAINING | {f.__name__: f for f in (add, add_recording, convolution, add_large, softmax)} | OPS | OPTIMIZERS
+GROUPS = {"training": TRAINING, "ops": OPS, "optimizers": OPTIMIZERS}
 
 
 def median_time(step: Step, seconds: float) -> float:
@@ -216,6 +292,13 @@ def median_time(step: Step, seconds: float) -> float:
     return sorted(times)[len(times) // 2] * 1e6
 
 
+def peak_memory() -> float:
+    """The most megabytes that this process has had in memory."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
 def serve(library: str) -> None:
     """Answer workload names on standard input with times."""
     torch = importlib.import_module(library)
@@ -223,11 +306,11 @@ def serve(library: str) -> None:
     steps: dict[str, Step] = {}
     print(torch.__version__, flush=True)
     for line in sys.stdin:
-        name, seconds = line.split()
+        name, seconds = line.rsplit(maxsplit=1)
         if name not in steps:
             steps[name] = WORKLOADS[name](torch)
             median_time(steps[name], 0.2)
-        print(median_time(steps[name], float(seconds)), flush=True)
+        print(median_time(steps[name], float(seconds)), peak_memory(), flush=True)
 
 
 if __name__ == "__main__":
