@@ -14,9 +14,13 @@ static void *scratch(int purpose, size_t bytes)
 <functions>
 #ifdef POLYAD_VECTOR_MATH /* the library has it for vectors */
 __attribute__((simd("notinbranch"))) double exp(double);
+__attribute__((simd("notinbranch"))) float logf(float);
+__attribute__((simd("notinbranch"))) double log(double);
 #endif
 static inline float exp_float(float x) { return polyad_exp(x); }
 static inline double exp_double(double x) { return exp(x); }
+static inline float log_float(float x) { return logf(x); }
+static inline double log_double(double x) { return log(x); }
 
 #if defined(__AVX512F__)
 enum { VECTOR = 64, ROWS = 12 };

@@ -13,14 +13,6 @@ typedef struct {
     int failed;
 } NAME(Pooling);
 
-/* Which windows along a dimension have tap number *tap* inside the image: from *begin* to *end*. */
-static inline void NAME(inside)(long tap, long dilation, long pad, long stride, long size, long count, long *begin, long *end)
-{
-    const long at = tap * dilation - pad;
-    *begin = at < 0 ? up(-at, stride) : 0;
-    *end = at >= size ? 0 : least(count, (size - 1 - at) / stride + 1);
-}
-
 /* Where the largest element of a window with nan in it is taken from: from its last nan. Less than 0 if it has none. */
 static long NAME(place_of_nan)(const NAME(Windows) *w, const REAL *image, long y, long x)
 {
@@ -35,20 +27,53 @@ static long NAME(place_of_nan)(const NAME(Windows) *w, const REAL *image, long y
     return found;
 }
 
+/* Windows of 2 x 2 that do not overlap: each writes its four places. Whether there was no nan. */
+static int NAME(back_of_four)(const REAL *restrict image, const REAL *restrict largest, const REAL *restrict grad,
+                              REAL *restrict out, long width, long count)
+{
+    const REAL *below = image + width;
+    REAL *out_below = out + width;
+    int nan = 0;
+    for (long x = 0; x < count; ++x) {
+        const REAL most = largest[x], by = grad[x];
+        const int a = image[2 * x] == most, b = image[2 * x + 1] == most, c = below[2 * x] == most;
+        nan |= most != most;
+        out[2 * x] = a ? by : 0;
+        out[2 * x + 1] = b & !a ? by : 0;
+        out_below[2 * x] = c & !(a | b) ? by : 0;
+        out_below[2 * x + 1] = a | b | c ? 0 : by;
+    }
+    return !nan;
+}
+
 /* A row of windows at a time: first which tap has the largest element, the first one if several have, then the sums. */
 static void NAME(max_pool_back)(void *context, long part, long parts)
 {
     NAME(Pooling) *p = context;
     const NAME(Windows) *w = &p->w;
     WORD *places = scratch(0, sizeof(WORD) * (size_t)w->out_width);
-    if (!places) { p->failed = 1; return; }
+    long *begins = scratch(1, 2 * sizeof(long) * (size_t)w->kernel_x), *ends = begins + w->kernel_x;
+    if (!places || !begins) { p->failed = 1; return; }
+    for (long j = 0; j < w->kernel_x; ++j) { /* which windows of a row have this tap inside the image */
+        const long at = j * w->dilation_x - w->pad_x;
+        begins[j] = at < 0 ? up(-at, w->stride_x) : 0;
+        ends[j] = at >= w->width ? 0 : least(w->out_width, (w->width - 1 - at) / w->stride_x + 1);
+    }
+    const int four = w->kernel_y == 2 && w->kernel_x == 2 && w->stride_y == 2 && w->stride_x == 2 && !w->pad_y && !w->pad_x
+        && w->dilation_y == 1 && w->dilation_x == 1 && w->out_height * 2 <= w->height && w->out_width * 2 <= w->width;
     for (long plane = w->planes * part / parts; plane < w->planes * (part + 1) / parts; ++plane) {
         const REAL *image = p->input + plane * w->height * w->width;
         REAL *out = p->out + plane * w->height * w->width;
-        memset(out, 0, sizeof(REAL) * (size_t)(w->height * w->width));
+        if (!four || w->out_height * 2 < w->height || w->out_width * 2 < w->width)
+            memset(out, 0, sizeof(REAL) * (size_t)(w->height * w->width));
         for (long y = 0; y < w->out_height; ++y) {
             const REAL *largest = p->largest + (plane * w->out_height + y) * w->out_width;
             const REAL *grad = p->grad + (plane * w->out_height + y) * w->out_width;
+            const long top = 2 * y * w->width;
+            if (four) {
+                if (NAME(back_of_four)(image + top, largest, grad, out + top, w->width, w->out_width)) continue;
+                memset(out + top, 0, 2 * sizeof(REAL) * (size_t)w->width);
+            }
             for (long x = 0; x < w->out_width; ++x) places[x] = -1;
             for (long i = w->kernel_y - 1; i >= 0; --i) {
                 const long row = y * w->stride_y - w->pad_y + i * w->dilation_y;
@@ -56,8 +81,7 @@ static void NAME(max_pool_back)(void *context, long part, long parts)
                 for (long j = w->kernel_x - 1; j >= 0; --j) {
                     const long at = row * w->width + j * w->dilation_x - w->pad_x;
                     const WORD step = (WORD)w->stride_x, from = (WORD)at;
-                    long begin, end;
-                    NAME(inside)(j, w->dilation_x, w->pad_x, w->stride_x, w->width, w->out_width, &begin, &end);
+                    const long begin = begins[j], end = ends[j];
                     if (step == 2)
                         for (long x = begin; x < end; ++x)
                             places[x] = image[at + x * 2] == largest[x] ? from + (WORD)x * 2 : places[x];

@@ -127,45 +127,63 @@ typedef struct {
     const int64_t *target;
     long count, classes, ignored, grad_step;
     REAL scale;
+    int failed;
 } NAME(Entropy);
 
-static inline REAL NAME(most)(const REAL *row, long classes)
+enum { NAME(ABREAST) = 64 / sizeof(REAL), NAME(TOGETHER) = 64 };
+
+/* The largest score, and the sum of exp(score - largest), which *powers* are: they and the scores are *whole* many, all
+   vectors full. */
+static inline REAL NAME(powers)(const REAL *row, REAL *powers, long whole, REAL *largest)
 {
-    REAL most = row[0];
-    _Pragma("omp simd reduction(max : most)") for (long k = 0; k < classes; ++k) most = row[k] > most ? row[k] : most;
-    return most;
+    enum { ABREAST = NAME(ABREAST) };
+    REAL most[ABREAST], sums[ABREAST] = {};
+    for (int j = 0; j < ABREAST; ++j) most[j] = row[j];
+    for (long k = ABREAST; k < whole; k += ABREAST)
+        for (int j = 0; j < ABREAST; ++j) most[j] = row[k + j] > most[j] ? row[k + j] : most[j];
+    for (int half = ABREAST / 2; half; half /= 2)
+        for (int j = 0; j < half; ++j) most[j] = most[j + half] > most[j] ? most[j + half] : most[j];
+    const REAL at_most = *largest = most[0];
+    for (long k = 0; k < whole; k += ABREAST)
+        for (int j = 0; j < ABREAST; ++j) {
+            const REAL power = NAME(exp)(row[k + j] - at_most);
+            powers[k + j] = power;
+            sums[j] += power;
+        }
+    for (int half = ABREAST / 2; half; half /= 2)
+        for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
+    return sums[0];
 }
 
 static void NAME(entropy)(void *context, long part, long parts)
 {
-    const NAME(Entropy) *e = context;
-    for (long i = e->count * part / parts; i < e->count * (part + 1) / parts; ++i) {
-        const REAL *row = e->scores + i * e->classes;
-        if (e->target[i] == e->ignored) { e->out[i] = 0; continue; }
-        const REAL most = NAME(most)(row, e->classes);
-        REAL sum = 0;
-        _Pragma("omp simd reduction(+ : sum)") for (long k = 0; k < e->classes; ++k) sum += NAME(exp)(row[k] - most);
-        e->out[i] = (REAL)log((double)sum) - (row[e->target[i]] - most);
-    }
-}
-
-static void NAME(entropy_back)(void *context, long part, long parts)
-{
-    const NAME(Entropy) *e = context;
-    for (long i = e->count * part / parts; i < e->count * (part + 1) / parts; ++i) {
-        const REAL *row = e->scores + i * e->classes;
-        REAL *out = e->out + i * e->classes;
-        if (e->target[i] == e->ignored) { memset(out, 0, sizeof(REAL) * (size_t)e->classes); continue; }
-        const REAL most = NAME(most)(row, e->classes), scale = e->grad[i * e->grad_step] * e->scale;
-        REAL sum = 0;
-        _Pragma("omp simd reduction(+ : sum)") for (long k = 0; k < e->classes; ++k) {
-            const REAL power = NAME(exp)(row[k] - most);
-            out[k] = power;
-            sum += power;
+    NAME(Entropy) *e = context;
+    const long whole = up(e->classes, NAME(ABREAST)) * NAME(ABREAST);
+    REAL *row = scratch(0, sizeof(REAL) * (size_t)whole), *powers = scratch(1, sizeof(REAL) * (size_t)whole);
+    if (!row || !powers) { e->failed = 1; return; }
+    for (long k = e->classes; k < whole; ++k) row[k] = -(REAL)INFINITY;
+    const long end = e->count * (part + 1) / parts;
+    for (long i = e->count * part / parts; i < end; ) {
+        REAL sums[NAME(TOGETHER)], picked[NAME(TOGETHER)];
+        const long many = least(NAME(TOGETHER), end - i);
+        for (long n = 0; n < many; ++n, ++i) {
+            const REAL *scores = e->scores + i * e->classes;
+            REAL most;
+            sums[n] = 1, picked[n] = 0;
+            if (e->target[i] == e->ignored) {
+                if (e->grad) memset(e->out + i * e->classes, 0, sizeof(REAL) * (size_t)e->classes);
+                continue;
+            }
+            memcpy(row, scores, sizeof(REAL) * (size_t)e->classes);
+            sums[n] = NAME(powers)(row, powers, whole, &most);
+            picked[n] = scores[e->target[i]] - most;
+            if (!e->grad) continue;
+            const REAL scale = e->grad[i * e->grad_step] * e->scale, by = scale / sums[n];
+            REAL *out = e->out + i * e->classes;
+            for (long k = 0; k < e->classes; ++k) out[k] = powers[k] * by;
+            out[e->target[i]] -= scale;
         }
-        const REAL by = scale / sum;
-        for (long k = 0; k < e->classes; ++k) out[k] *= by;
-        out[e->target[i]] -= scale;
+        if (!e->grad) for (long n = 0; n < many; ++n) e->out[i - many + n] = NAME(log)(sums[n]) - picked[n];
     }
 }
 
@@ -192,8 +210,9 @@ static Object *NAME(cross_entropy)(Object *self, Object *const *args, intptr_t c
             e.scale = 1;
         }
         if (grad && count > 5) e.scale = (REAL)1 / (REAL)counting;
-        polyad_parallel(grad ? NAME(entropy_back) : NAME(entropy), &e, work < 1 << 13 ? 1 : least(e.count, 16));
+        polyad_parallel(NAME(entropy), &e, work < 1 << 13 ? 1 : least(e.count, 16));
     }
     PyEval_RestoreThread(thread);
+    if (e.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for cross_entropy"); return NULL; }
     return PyLong_FromLongLong(counting);
 }

@@ -23,7 +23,11 @@ from .engine import engine, entry, text
 _UNITS = 4
 """In how many threads' parts work is cut, whatever threads there are: results must not depend on that."""
 
-_DIALECT = replace(C, prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n")
+_DIALECT = replace(
+    C,
+    prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n"
+    "#define to_half(x) _Generic((x), float: polyad_half, default: polyad_half_of_double)(x)\n",
+)
 
 
 class NativeRuntime(Runtime):
