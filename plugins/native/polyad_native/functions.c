@@ -4,10 +4,11 @@
 typedef union { unsigned int bits; float number; } polyad_float;
 
 /* exp(x) to 1.1 units in the last place: 2^k times a polynomial in what remains, |r| <= log(2) / 2. The power is applied
-   in two halves, so that results below the normal numbers are rounded once. */
+   in two halves, so that results below the normal numbers are rounded once. What is 0 is not computed: processors are
+   slow at numbers that small, and masked scores are all -infinity. */
 static inline float polyad_exp(float x)
 {
-    const float near = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x; /* nan stays */
+    const float near = x < -104.0f ? 0.0f : x > 89.0f ? 89.0f : x; /* nan stays */
     polyad_float turned, low, high;
     turned.number = near * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: the whole number is in the last bits */
     const float whole = turned.number - 12582912.0f;
@@ -16,7 +17,8 @@ static inline float polyad_exp(float x)
     const int k = (int)(turned.bits - 0x4b400000u), half = k >> 1;
     low.bits = (unsigned int)(127 + half) << 23;
     high.bits = (unsigned int)(127 + k - half) << 23;
-    return (1.0f + (r + r * r * sum)) * low.number * high.number;
+    const float power = (1.0f + (r + r * r * sum)) * low.number * high.number;
+    return x < -104.0f ? 0.0f : power;
 }
 
 /* Between float and the bits of float16, rounded to nearest, ties to even. */

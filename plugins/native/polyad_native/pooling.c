@@ -31,17 +31,20 @@ static long NAME(place_of_nan)(const NAME(Windows) *w, const REAL *image, long y
 static int NAME(back_of_four)(const REAL *restrict image, const REAL *restrict largest, const REAL *restrict grad,
                               REAL *restrict out, long width, long count)
 {
+    typedef WORD __attribute__((may_alias)) bits; /* a mask instead of branches, which nothing could foresee */
     const REAL *below = image + width;
-    REAL *out_below = out + width;
-    int nan = 0;
+    const bits *by = (const bits *)grad;
+    bits *to = (bits *)out, *to_below = (bits *)(out + width);
+    WORD nan = 0;
     for (long x = 0; x < count; ++x) {
-        const REAL most = largest[x], by = grad[x];
-        const int a = image[2 * x] == most, b = image[2 * x + 1] == most, c = below[2 * x] == most;
+        const REAL most = largest[x];
+        const WORD a = -(WORD)(image[2 * x] == most), b = -(WORD)(image[2 * x + 1] == most) & ~a;
+        const WORD c = -(WORD)(below[2 * x] == most) & ~(a | b);
         nan |= most != most;
-        out[2 * x] = a ? by : 0;
-        out[2 * x + 1] = b & !a ? by : 0;
-        out_below[2 * x] = c & !(a | b) ? by : 0;
-        out_below[2 * x + 1] = a | b | c ? 0 : by;
+        to[2 * x] = by[x] & a;
+        to[2 * x + 1] = by[x] & b;
+        to_below[2 * x] = by[x] & c;
+        to_below[2 * x + 1] = by[x] & ~(a | b | c);
     }
     return !nan;
 }

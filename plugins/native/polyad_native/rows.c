@@ -127,63 +127,74 @@ typedef struct {
     const int64_t *target;
     long count, classes, ignored, grad_step;
     REAL scale;
-    int failed;
 } NAME(Entropy);
 
 enum { NAME(ABREAST) = 64 / sizeof(REAL), NAME(TOGETHER) = 64 };
 
-/* The largest score, and the sum of exp(score - largest), which *powers* are: they and the scores are *whole* many, all
-   vectors full. */
-static inline REAL NAME(powers)(const REAL *row, REAL *powers, long whole, REAL *largest)
+/* The largest of many scores, and the sum of exp(score - largest), which go to *powers* if *kept*. What is left over
+   after whole vectors is in a last vector that overlaps them. */
+static inline __attribute__((always_inline)) REAL NAME(powers)(
+    const REAL *row, REAL *powers, long classes, REAL *largest, const int kept)
 {
     enum { ABREAST = NAME(ABREAST) };
-    REAL most[ABREAST], sums[ABREAST] = {};
-    for (int j = 0; j < ABREAST; ++j) most[j] = row[j];
-    for (long k = ABREAST; k < whole; k += ABREAST)
-        for (int j = 0; j < ABREAST; ++j) most[j] = row[k + j] > most[j] ? row[k + j] : most[j];
-    for (int half = ABREAST / 2; half; half /= 2)
-        for (int j = 0; j < half; ++j) most[j] = most[j + half] > most[j] ? most[j + half] : most[j];
-    const REAL at_most = *largest = most[0];
-    for (long k = 0; k < whole; k += ABREAST)
-        for (int j = 0; j < ABREAST; ++j) {
-            const REAL power = NAME(exp)(row[k + j] - at_most);
-            powers[k + j] = power;
-            sums[j] += power;
-        }
-    for (int half = ABREAST / 2; half; half /= 2)
-        for (int j = 0; j < half; ++j) sums[j] += sums[j + half];
-    return sums[0];
+    const long whole = classes / ABREAST, last = classes < ABREAST ? 0 : classes - ABREAST;
+    REAL most = row[0], sum = 0;
+    if (whole) {
+        _Pragma("omp simd reduction(max : most)") for (long k = 0; k < whole * ABREAST; ++k)
+            most = row[k] > most ? row[k] : most;
+        _Pragma("omp simd reduction(max : most)") for (long j = 0; j < ABREAST; ++j)
+            most = row[last + j] > most ? row[last + j] : most;
+    } else
+        for (long k = 0; k < classes; ++k) most = row[k] > most ? row[k] : most;
+    const REAL at_most = *largest = most;
+    _Pragma("omp simd reduction(+ : sum)") for (long k = 0; k < whole * ABREAST; ++k) {
+        const REAL power = NAME(exp)(row[k] - at_most);
+        if (kept) powers[k] = power;
+        sum += power;
+    }
+    if (whole * ABREAST == classes) return sum;
+    const long done = whole * ABREAST - last, count = whole ? ABREAST : classes;
+    _Pragma("omp simd reduction(+ : sum)") for (long j = 0; j < count; ++j) {
+        const REAL power = NAME(exp)(row[last + j] - at_most);
+        if (kept) powers[last + j] = power;
+        sum += j >= done ? power : 0;
+    }
+    return sum;
 }
 
 static void NAME(entropy)(void *context, long part, long parts)
 {
-    NAME(Entropy) *e = context;
-    const long whole = up(e->classes, NAME(ABREAST)) * NAME(ABREAST);
-    REAL *row = scratch(0, sizeof(REAL) * (size_t)whole), *powers = scratch(1, sizeof(REAL) * (size_t)whole);
-    if (!row || !powers) { e->failed = 1; return; }
-    for (long k = e->classes; k < whole; ++k) row[k] = -(REAL)INFINITY;
+    const NAME(Entropy) *e = context;
     const long end = e->count * (part + 1) / parts;
     for (long i = e->count * part / parts; i < end; ) {
-        REAL sums[NAME(TOGETHER)], picked[NAME(TOGETHER)];
+        REAL sums[NAME(TOGETHER)], picked[NAME(TOGETHER)], most;
         const long many = least(NAME(TOGETHER), end - i);
         for (long n = 0; n < many; ++n, ++i) {
             const REAL *scores = e->scores + i * e->classes;
-            REAL most;
             sums[n] = 1, picked[n] = 0;
-            if (e->target[i] == e->ignored) {
-                if (e->grad) memset(e->out + i * e->classes, 0, sizeof(REAL) * (size_t)e->classes);
-                continue;
-            }
-            memcpy(row, scores, sizeof(REAL) * (size_t)e->classes);
-            sums[n] = NAME(powers)(row, powers, whole, &most);
+            if (e->target[i] == e->ignored) continue;
+            sums[n] = NAME(powers)(scores, NULL, e->classes, &most, 0);
             picked[n] = scores[e->target[i]] - most;
-            if (!e->grad) continue;
-            const REAL scale = e->grad[i * e->grad_step] * e->scale, by = scale / sums[n];
-            REAL *out = e->out + i * e->classes;
-            for (long k = 0; k < e->classes; ++k) out[k] = powers[k] * by;
-            out[e->target[i]] -= scale;
         }
-        if (!e->grad) for (long n = 0; n < many; ++n) e->out[i - many + n] = NAME(log)(sums[n]) - picked[n];
+        for (long n = 0; n < many; ++n) e->out[i - many + n] = NAME(log)(sums[n]) - picked[n];
+    }
+}
+
+static void NAME(entropy_back)(void *context, long part, long parts)
+{
+    const NAME(Entropy) *e = context;
+    for (long i = e->count * part / parts; i < e->count * (part + 1) / parts; ++i) {
+        REAL *out = e->out + i * e->classes, most;
+        if (e->target[i] == e->ignored) { memset(out, 0, sizeof(REAL) * (size_t)e->classes); continue; }
+        const REAL *scores = e->scores + i * e->classes, scale = e->grad[i * e->grad_step] * e->scale;
+        if (e->classes < 256) { /* cheaper than to read again what was just written */
+            const REAL by = scale / NAME(powers)(scores, NULL, e->classes, &most, 0);
+            for (long k = 0; k < e->classes; ++k) out[k] = NAME(exp)(scores[k] - most) * by;
+        } else {
+            const REAL by = scale / NAME(powers)(scores, out, e->classes, &most, 1);
+            for (long k = 0; k < e->classes; ++k) out[k] *= by;
+        }
+        out[e->target[i]] -= scale;
     }
 }
 
@@ -210,9 +221,8 @@ static Object *NAME(cross_entropy)(Object *self, Object *const *args, intptr_t c
             e.scale = 1;
         }
         if (grad && count > 5) e.scale = (REAL)1 / (REAL)counting;
-        polyad_parallel(NAME(entropy), &e, work < 1 << 13 ? 1 : least(e.count, 16));
+        polyad_parallel(grad ? NAME(entropy_back) : NAME(entropy), &e, work < 1 << 13 ? 1 : least(e.count, 16));
     }
     PyEval_RestoreThread(thread);
-    if (e.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for cross_entropy"); return NULL; }
     return PyLong_FromLongLong(counting);
 }
