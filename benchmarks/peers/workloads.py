@@ -175,9 +175,7 @@ def softmax(torch: Any) -> Step:
     return lambda: x.softmax(-1)
 
 
-def _training_step(
-    torch: Any, model: Any, inputs: Any, optimizer: Any = None, labels: Any = None
-) -> Step:
+def _training_step(torch: Any, model: Any, inputs: Any, optimizer: Any = None, labels: Any = None) -> Step:
     optimizer = optimizer or torch.optim.Adam(model.parameters())
     loss_of = torch.nn.CrossEntropyLoss()
     labels = torch.randint(0, 10, (64,)) if labels is None else labels

@@ -15,7 +15,7 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd as autograd, errors as errors, functions as functions, interop as interop, ops as ops
-from ._version import __version__ as __version__
+from ._version import __version__ as __version__, torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .compatibility import moved as _moved
 from .device import Device
@@ -90,10 +90,12 @@ if TYPE_CHECKING:
         jit as jit,
         library as library,
         linalg as linalg,
+        masked as masked,
         nn as nn,
         optim as optim,
         overrides as overrides,
         serialization as serialization,
+        signal as signal,
         special as special,
         testing as testing,
         utils as utils,
@@ -166,10 +168,13 @@ _LAZY_MODULES = frozenset(
         "jit",
         "library",
         "linalg",
+        "masked",
         "nn",
+        "onnx",
         "optim",
         "overrides",
         "serialization",
+        "signal",
         "special",
         "testing",
         "utils",

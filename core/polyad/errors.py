@@ -262,6 +262,10 @@ class SerializationError(PolyadError, RuntimeError):
     """A file that is not what it should be, or an object that cannot be saved."""
 
 
+class PackageMissing(PolyadError, ImportError):
+    """A package that an extra brings is not installed."""
+
+
 class BackendError(PolyadError, RuntimeError):
     """Base of everything wrong with a backend."""
 

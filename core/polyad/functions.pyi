@@ -296,6 +296,7 @@ from .ops.products.mm import bmm as bmm
 from .ops.products.mm import chain_matmul as chain_matmul
 from .ops.products.mm import mm as mm
 from .ops.products.mm import mv as mv
+from .ops.products.mm import spmm as spmm
 from .ops.products.outer import ger as ger
 from .ops.products.outer import kron as kron
 from .ops.products.outer import outer as outer

@@ -1,4 +1,7 @@
-"""PyTorch's older names of dtypes: ``FloatTensor`` gives tensors of float32, and stands for them in ``isinstance``."""
+"""PyTorch's older names.
+
+``FloatTensor`` gives tensors of float32 and stands for them in ``isinstance``; a ``Variable`` is a tensor.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,7 @@ __all__ = [
     "LongTensor",
     "ShortTensor",
     "TensorType",
+    "Variable",
     "set_default_tensor_type",
     "typename",
 ]
@@ -73,6 +77,32 @@ ShortTensor = _type("ShortTensor", int16)
 IntTensor = _type("IntTensor", int32)
 LongTensor = _type("LongTensor", int64)
 BoolTensor = _type("BoolTensor", bool_)
+
+
+class _VariableType(type):
+    def __call__(cls, data: Any, requires_grad: bool = False, volatile: bool | None = None) -> Tensor:
+        if not isinstance(data, Tensor):
+            raise ArgumentTypeError(
+                f"Variable: data must be a tensor, not {type(data).__name__}",
+                operands={"data": data},
+                fix="pass polyad.tensor(...)",
+            )
+        if volatile is not None:
+            warn_user("Variable: volatile does nothing; use polyad.no_grad()", UserWarning)
+        return data.detach().requires_grad_(requires_grad)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """What a tensor with a gradient was before tensors had any: gives a tensor over the memory of *data*.
+
+    >>> import polyad
+    >>> from polyad.autograd import Variable
+    >>> Variable(polyad.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -34,6 +34,14 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
 
 
+def test_the_picture_of_a_model_is_what_the_page_draws(tmp_path: Path) -> None:
+    done = run_page(ROOT / "docs" / "examples.md", tmp_path)
+    assert done.returncode == 0, done.stderr
+    drawn, shown = ((folder / "model.svg").read_text() for folder in (tmp_path, ROOT / "docs" / "pictures"))
+    place = r"<title>.*?</title>"  # says in which file an op was called
+    assert re.sub(place, "", drawn) == re.sub(place, "", shown), "the page draws another picture: copy model.svg anew"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_links_lead_to_files(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

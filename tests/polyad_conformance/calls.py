@@ -186,8 +186,7 @@ class Paths(Mode):
                     return plan.indirect(op, args, needs_grad)
             finally:
                 self._depth -= 1
-        # A kernel that is generated from the op's body is one of the device's kernels.
-        self.taken.append((op.name, "kernel" if plan.path == "lowered" else plan.path, plan.origin))
+        self.taken.append((op.name, plan.path, plan.origin))
         if op.kind == "composite":
             self.composites.append((op, args))
         return op.call(*args)
@@ -240,7 +239,8 @@ class Target:
         paths = Paths()
         with self.unwatched(), paths:
             yield paths
-        self.taken.update((path, name) for name, path, _ in paths.taken)
+        # A kernel that is generated from the op's body is one of the device's kernels.
+        self.taken.update(("kernel" if path == "lowered" else path, name) for name, path, _ in paths.taken)
         self.reached.update(op.name for op, _ in paths.calls)
 
     @contextmanager

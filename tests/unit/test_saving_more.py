@@ -4,18 +4,11 @@ import dataclasses
 import io
 import json
 import os
-import re
-import signal
-import subprocess
-import sys
-import threading
-import time
 
 import pytest
 
 import polyad
-from polyad import nn
-from polyad.serialization import CheckpointManager, register_dataclass
+from polyad.serialization import register_dataclass
 from polyad.serialization.shards import split
 
 
@@ -218,128 +211,3 @@ def test_files_with_dataclasses_that_are_not_there(monkeypatch):
     file.seek(0)
     with pytest.raises(RuntimeError, match="and the class has"):
         polyad.load(file)
-
-
-# ---------------------------------------------------------------------------------------------------------- checkpoints
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_manager_keeps_the_last_and_the_best(tmp_path, asynchronous):
-    manager = CheckpointManager(tmp_path, keep=2, asynchronous=asynchronous)
-    for step, score in enumerate([0.1, 0.9, 0.3, float("nan"), 0.5]):
-        manager.save({"step": step, "w": polyad.full((3,), float(step))}, step, score)
-    manager.wait()
-    assert manager.steps() == [1, 3, 4]
-    assert manager.load_latest()["step"] == 4
-    assert manager.load_best()["w"].tolist() == [1, 1, 1]
-    assert os.readlink(tmp_path / "latest.polyad") == "step-00000004.polyad"
-    again = CheckpointManager(tmp_path, keep=2)
-    again.save({"step": 5}, 5, 0.8)
-    assert again.load_best()["step"] == 1
-    again.save({"step": 6}, 6, 0.95)
-    assert again.load_best()["step"] == 6
-    assert again.steps() == [5, 6]
-
-
-def test_the_smallest_score_and_every_few_steps(tmp_path):
-    manager = CheckpointManager(tmp_path, keep=None, every=3, best_is="smallest")
-    made = []
-    for step in range(10):
-        manager.step(lambda step=step: made.append(step) or {"step": step}, step, score=(step - 6) ** 2)
-    assert made == manager.steps() == [0, 3, 6, 9]
-    assert manager.load_best()["step"] == 6
-
-
-def test_what_is_saved_asynchronously_is_of_the_moment_it_was_saved(tmp_path, monkeypatch):
-    from polyad import serialization
-
-    gate = threading.Event()
-    save = serialization.save
-    monkeypatch.setattr(serialization, "save", lambda *args: (gate.wait(30), save(*args)))
-    model = nn.Linear(2, 2)
-    tensor = polyad.zeros(2)
-    manager = CheckpointManager(tmp_path, asynchronous=True)
-    manager.save({"model": model.state_dict(), "x": [tensor], "y": tensor, "z": model(tensor)}, 0)
-    tensor.add_(1)
-    gate.set()
-    found = manager.load_latest()
-    assert found["x"][0].tolist() == [0, 0]
-    found["y"].add_(5)
-    assert found["x"][0].tolist() == [5, 5]
-
-
-def test_what_goes_wrong_asynchronously_is_raised(tmp_path):
-    manager = CheckpointManager(tmp_path, asynchronous=True)
-    manager.save({"a": object()}, 0)
-    with pytest.raises(TypeError, match=r"\['a'\] is of type"):
-        manager.save({}, 1)
-    manager.save({}, 2)
-    assert manager.load_latest() == {}
-
-
-def test_a_damaged_checkpoint_is_passed_over_and_named(tmp_path):
-    manager = CheckpointManager(tmp_path)
-    for step in range(3):
-        manager.save({"step": step}, step)
-    path = tmp_path / "step-00000002.polyad"
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.warns(UserWarning, match=re.escape(str(path))):
-        assert manager.load_latest()["step"] == 1
-    polyad.save({"step": 7, "score": None, "object": 1}, tmp_path / "step-00000001.polyad")
-    path.unlink()
-    with pytest.warns(UserWarning, match="not the checkpoint of step 1"):
-        assert manager.load_latest()["step"] == 0
-    (tmp_path / "step-00000000.polyad").write_bytes(b"")
-    with (
-        pytest.raises(RuntimeError, match="not the checkpoint of step 1"),
-        pytest.warns(UserWarning, match="passed over"),
-    ):
-        manager.load_latest()
-
-
-def test_a_manager_without_checkpoints(tmp_path):
-    manager = CheckpointManager(tmp_path / "new" / "folder")
-    with pytest.raises(FileNotFoundError, match="no checkpoint"):
-        manager.load_latest()
-    with pytest.raises(FileNotFoundError, match="no best"):
-        manager.load_best()
-    for arguments in ({"keep": 0}, {"every": 0}, {"keep": 2.5}, {"best_is": "first"}):
-        with pytest.raises(ValueError, match="CheckpointManager"):
-            CheckpointManager(tmp_path, **arguments)
-    with pytest.raises(ValueError, match="step is -1"):
-        manager.save({}, -1)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
-        CheckpointManager(tmp_path / "file" / "folder")
-
-
-KILLED = """
-import sys, polyad
-manager = polyad.serialization.CheckpointManager(sys.argv[1], keep=2, asynchronous=sys.argv[2] == "True")
-print("ready", flush=True)
-step = 0
-while True:
-    manager.save({"step": step, "w": polyad.full((200_000,), float(step))}, step, score=step % 7)
-    step += 1
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_killed_run_leaves_a_checkpoint_that_can_be_read(tmp_path, asynchronous):
-    command = [sys.executable, "-c", KILLED, str(tmp_path), str(asynchronous)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        manager = CheckpointManager(tmp_path, keep=2)
-        while not manager.steps():
-            assert process.poll() is None
-            time.sleep(0.02)
-        time.sleep(0.1)
-        process.send_signal(signal.SIGKILL)
-    found = manager.load_latest()
-    assert found["w"].tolist()[:2] == [found["step"]] * 2
-    assert found["step"] == manager.steps()[-1]
-    best = manager.load_best()
-    assert best["step"] % 7 <= 6
-    manager.save({"step": "next"}, 10**6)
-    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from itertools import chain
+from operator import attrgetter
+from typing import Any
 
 import pyopencl as cl
 
@@ -19,6 +21,7 @@ from ..runtime.device import opened
 from ..runtime.kept import kept
 
 _enqueue = cl.enqueue_nd_range_kernel
+_buffer = attrgetter("buffer")
 _SMALLEST_CACHE = 1 << 24
 """Bytes; some drivers tell only of a second-level cache."""
 
@@ -47,12 +50,18 @@ def runtime_of(device: DeviceName) -> OpenCLRuntime:
     return runtime_on(opened(device))
 
 
-class Compiled(NamedTuple):
-    """A kernel object, how many instances share local memory (1 if none do), and what it is for."""
+class Compiled:
+    """A kernel object, how many instances share local memory (1 if none do), and what it is for.
 
-    kernel: cl.Kernel
-    group: int
-    what: str
+    Attributes:
+        passed: the numbers and the geometry that the kernel object has as its last arguments.
+    """
+
+    __slots__ = ("group", "kernel", "passed", "what")
+
+    def __init__(self, kernel: cl.Kernel, group: int, what: str) -> None:
+        self.kernel, self.group, self.what = kernel, group, what
+        self.passed: tuple[Any, Any] = (None, None)
 
 
 class OpenCLRuntime(Runtime):
@@ -74,25 +83,24 @@ class OpenCLRuntime(Runtime):
             raise self.on.explained(error, what) from error
 
     def launcher(self, kernel: Compiled, instances: int, geometry: bytes) -> Launch:
-        device, (handle, group, what) = self.on, kernel
-        local = group if group > 1 else self.description.local_size
+        device, handle, what = self.on, kernel.kernel, kernel.what
+        local = kernel.group if kernel.group > 1 else self.description.local_size
         global_size, local_size = (-(-instances // local) * local,), (local,)
         lock, queue = device.lock, device.queue
 
-        def launch(arrays: Sequence[Array], numbers: Sequence[bytes]) -> None:
-            position = len(arrays)
+        def launch(arrays: Sequence[Array], numbers: tuple[bytes, ...]) -> None:
             if device.trouble:
                 device.check_usable()
-            buffers = [part for pair in enumerate([array.buffer for array in arrays]) for part in pair]
+            buffers = tuple(chain.from_iterable(enumerate(map(_buffer, arrays))))
             try:
                 with lock:
-                    handle._set_arg_multi(tuple(buffers))
-                    last = position + len(numbers)
-                    if numbers:
-                        values = [part for pair in enumerate(numbers, position) for part in pair]
-                        handle._set_arg_buf_multi((*values, last, geometry))
-                    else:
-                        handle._set_arg_buf(last, geometry)
+                    handle._set_arg_multi(buffers)
+                    before = kernel.passed
+                    if before[0] is not numbers or before[1] is not geometry:
+                        kernel.passed = (None, None)
+                        rest = enumerate((*numbers, geometry), len(arrays))
+                        handle._set_arg_buf_multi(tuple(chain.from_iterable(rest)))
+                        kernel.passed = numbers, geometry
                     _enqueue(queue, handle, global_size, local_size)
             except cl.Error as error:
                 raise device.explained(error, what) from error

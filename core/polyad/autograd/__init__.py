@@ -76,6 +76,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _LAZY_MODULES:
         return import_module(f".{name}", __name__)
+    if name == "Variable":  # of a layer above this package
+        return import_module("polyad.legacy_types").Variable
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)

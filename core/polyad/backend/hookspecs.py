@@ -43,4 +43,4 @@ def polyad_kernels() -> Iterable[KernelSupply]:  # type: ignore[empty-body]
 
 @hookspec
 def polyad_notes() -> Iterable[str]:  # type: ignore[empty-body]
-    """What the user of `polyad doctor` should know of the plug-in: what it found, or what it lacks and how to mend it."""
+    """What `polyad doctor` tells of the plug-in: what it found, or what it lacks and how to mend that."""

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ..layout import Layout, Shape, Strides
     from .interface import Backend
 
-Launch = Callable[[Sequence[Any], Sequence[bytes]], None]
+Launch = Callable[[Sequence[Any], tuple[bytes, ...]], None]
 """Runs a kernel with known geometry: ``launch(arrays, numbers)``. The arrays are results, then operands, in the order
-of the source's parameters; each number is as many bytes as its parameter has. It may return before the kernel has run,
-if what follows on the device waits for it.
+of the source's parameters; each number is as many bytes as its parameter has, and a tuple that comes again holds the
+same numbers still. It may return before the kernel has run, if what follows on the device waits for it.
 """
 
 

@@ -8,7 +8,8 @@
 `fallback_report` decide and tell what happens to ops for which a device has no kernel. `register` adds a backend
 without a package, for notebooks and tests; `refresh` looks at the installed packages anew.
 
-All of it is defined elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.diagnosis`.
+All of it is defined elsewhere: in `polyad.backend`, which authors of backends read, and in `polyad.diagnosis`. What is
+here are PyTorch's switches of libraries (`cuda`, `cudnn`) and questions after them (`mps`).
 """
 
 from ..backend.fallback import (
@@ -27,6 +28,7 @@ from ..backend.registry import Registration, forget as refresh, is_available, re
 from ..diagnosis.doctor import DoctorReport, SelfTest, doctor
 from ..diagnosis.listing import BackendReport, DeviceReport, Listing, PluginReport, list_backends
 from ..diagnosis.ops import DTypeRow, OpReport, describe_op, list_ops
+from . import cuda as cuda, cudnn as cudnn, mps as mps
 
 __all__ = [
     "BackendReport",

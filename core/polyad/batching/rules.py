@@ -75,7 +75,7 @@ def find(op: Op) -> tuple[Rule, str]:
         return own, "own"
     structure = op.structure
     if isinstance(structure, Pointwise):
-        return aligned(spread=not structure.broadcasts), "structure"
+        return aligned() if structure.broadcasts else _of_one_shape, "structure"
     if isinstance(structure.dims, str) and structure.dims != ALL:
         return shifted(structure.dims), "structure"
     if isinstance(structure.dims, Last) and isinstance(structure.dims.count, int) and structure.dims.count:
@@ -124,6 +124,19 @@ def aligned(*cores: int, spread: bool = False) -> Rule:
         return op.call(*in_line(level, op, values, cores, spread), *values[len(op.operands) :])
 
     return rule
+
+
+_spread = aligned(spread=True)
+
+
+def _of_one_shape(level: VmapLevel, op: Op, values: tuple[Any, ...]) -> Any:
+    """The rule of an op that does not broadcast: what has no dimensions beside operands that have some is a number for
+    each sample, which only the body can take.
+    """
+    tensors = [value for value in values if value.__class__ is Batched]
+    if op.body is not None and len({tensor._array.ndim for tensor in tensors}) > 1:
+        return decomposed(level, op, values)
+    return _spread(level, op, values)
 
 
 def in_line(level: VmapLevel, op: Op, values: tuple[Any, ...], cores: Sequence[int], spread: bool) -> list[Any]:

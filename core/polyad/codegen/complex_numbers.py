@@ -140,7 +140,10 @@ def _inverse_hyperbolic_tangent(z: Pair) -> Pair:
     of two angles of the same sign, so that nothing cancels.
     """
     size = _abs(z[0])
-    re = _log1p(size * 4 / ((1 - size) * (1 - size) + z[1] * z[1])) * 0.25
+    # So close to 1 or -1 the distance's square may be no number; the logarithm of a quotient is then a difference.
+    distance = _hypot(1 - size, z[1])
+    far = _log1p(size * 4 / ((1 - size) * (1 - size) + z[1] * z[1]))
+    re = where(distance < 1e-9, _log(size * 4) - _log(distance) * 2, far) * 0.25
     im = (_atan2(z[1], z[0] + 1) + _atan2(z[1], 1 - z[0])) * 0.5
     return _copysign(re, z[0]), im
 

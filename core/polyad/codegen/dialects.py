@@ -70,6 +70,7 @@ class Dialect:
         packed: the declaration of ``{name}``, in memory a ``{type}`` that need not be aligned. (OpenCL C has ``vload``
             for that; but PoCL calls it as a function, before which everything in registers goes to memory.)
         convert: a value in another type, lane by lane.
+        formulas: what several lanes of float32 need in place of an op's own formula.
         bits, floats: the bits of a float as a *word*, and back.
         loads, stores: how dtypes come from memory at a place and go there, where that is more than an assignment;
             bfloat16, which is rounded by functions that are written for every language, is not among them.
@@ -95,6 +96,7 @@ class Dialect:
     stores: Mapping[DType, str]
     word: str = "unsigned int"
     convert: str = "({type}){value}"
+    formulas: Mapping[str, str] = field(default_factory=dict)
     instance: tuple[str, ...] = ()
     member: str = ""
     group: str = ""
@@ -184,6 +186,19 @@ C = Dialect(
     fast=("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"),
 )
 
+_NEAR_ZERO = {
+    "sin": "{0} * (1 - {0} * {0} * (1.6666667e-1f - {0} * {0} * 8.3333333e-3f))",
+    "cos": "1 - {0} * {0} * (0.5f - {0} * {0} * 4.1666667e-2f)",
+    "tan": "{0} * (1 + {0} * {0} * (3.3333333e-1f + {0} * {0} * 1.3333333e-1f))",
+}
+_PERIODIC = {
+    op: f"$fabs({{0}}) < (<T>)(0.03125f) ? ({near}) : ${op}({{0}} + {{0}} * 0)" for op, near in _NEAR_ZERO.items()
+}
+"""PoCL reduces the arguments of all lanes by one method. Where a lane is infinite, others lose digits: so it becomes
+the nan that it leads to. Where a lane is above a million or so, others below 1/128 lose all: these are computed by
+Taylor's series, of which the next term is below 2**-30.
+"""
+
 OPENCL_C = Dialect(
     name="OpenCL C",
     prologue="",
@@ -211,6 +226,7 @@ OPENCL_C = Dialect(
     vector="{type}{n}",
     packed="typedef struct __attribute__((packed)) {{ {type} v; }} {name};\n",
     convert="convert_{type}({value})",
+    formulas=_PERIODIC,
     bits="as_uint{n}({value})",
     floats="as_float{n}({value})",
     loads={dtypes.float16: "vload_half{n}(0, {place})", dtypes.bool_: "(*({place}) != 0)"},

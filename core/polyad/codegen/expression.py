@@ -16,12 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from ..dtypes import DType, bool_, int64
 from ..errors import DTypeError, NotSupported
 from .formulas import OPS, PREDICATES
 
 Number = bool | int | float | complex
+
+KEPT = 512
+"""How many results a function of expressions keeps: a body lowered for new layouts builds what it built before."""
 
 
 class Expression:
@@ -113,12 +118,22 @@ class RowValue(Expression):
     dtype: DType
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expression):
-    """A number written into the source."""
+    """A number written into the source: equal to another if the same is written, so that 0.0 and -0.0 differ."""
 
     value: Number
     dtype: DType
+    _written: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_written", repr(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and (self._written, self.dtype) == (other._written, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self._written, self.dtype))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,23 +156,40 @@ class Part(Expression):
         return self.whole.dtype.to_real()
 
 
-@dataclass(frozen=True, slots=True)
 class Apply(Expression):
-    """Op *op* applied to arguments, giving *dtype*."""
+    """Op *op* applied to arguments, giving *dtype*. Immutable; of equal ones there is one.
+
+    So equality is identity: a graph whose nodes are shared would be walked along every path to compare it. Threads that
+    build the same at the same moment may have one each; then a kernel is compiled twice.
+    """
+
+    __slots__ = ("__weakref__", "_hash", "arguments", "dtype", "op")
 
     op: str
     arguments: tuple[Expression, ...]
-    dtype: DType
-    _hash: int = field(init=False, compare=False, repr=False)
+    _hash: int
 
-    def __post_init__(self) -> None:
-        # Kept, since a graph whose nodes are shared would be walked along every path to hash it.
-        object.__setattr__(self, "_hash", hash((self.op, self.arguments, self.dtype)))
+    def __new__(cls, op: str, arguments: tuple[Expression, ...], dtype: DType) -> Apply:
+        """The application, which may be there already."""
+        key = op, arguments, dtype
+        found = _applied.get(key)
+        if found is None:
+            found = super().__new__(cls)
+            found.op, found.arguments, found.dtype, found._hash = op, arguments, dtype, hash(key)
+            found = _applied.setdefault(key, found)
+        return found
 
     def __hash__(self) -> int:
         return self._hash
 
+    def __repr__(self) -> str:
+        return f"Apply({self.op!r}, {self.arguments!r}, {self.dtype!r})"
 
+
+_applied: WeakValueDictionary[tuple[str, tuple[Expression, ...], DType], Apply] = WeakValueDictionary()
+
+
+@lru_cache(KEPT)
 def apply(op: str, *arguments: Expression, dtype: DType | None = None) -> Apply:
     """*op* of *arguments*; the result dtype follows from the op unless it is a cast.
 
@@ -207,8 +239,10 @@ def inside(node: Expression) -> tuple[Expression, ...]:
     return node.arguments if isinstance(node, Apply) else (node.whole,) if isinstance(node, Part) else ()
 
 
-def leaves_of(*expressions: Expression) -> Iterator[Expression]:
+@lru_cache(KEPT)
+def leaves_of(*expressions: Expression) -> tuple[Expression, ...]:
     """Every operand, place, scalar, row value and literal that occurs, each once."""
+    found: list[Expression] = []
     seen: set[Expression] = set()
     waiting = list(expressions)
     while waiting:
@@ -219,11 +253,19 @@ def leaves_of(*expressions: Expression) -> Iterator[Expression]:
         if inner := inside(node):
             waiting.extend(inner)
         else:
-            yield node
+            found.append(node)
+    return tuple(found)
 
 
 def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression, Expression]) -> list[Expression]:
-    """*expressions* with some of their leaves replaced by others of the same dtype."""
+    """*expressions* with some of their parts replaced by others of the same dtype."""
+    return list(_substituted(tuple(expressions), tuple(replaced.items())))
+
+
+@lru_cache(KEPT)
+def _substituted(
+    expressions: tuple[Expression, ...], replaced: tuple[tuple[Expression, Expression], ...]
+) -> tuple[Expression, ...]:
     known: dict[Expression, Expression] = dict(replaced)
     waiting = list(expressions)
     while waiting:
@@ -242,7 +284,7 @@ def substituted(expressions: Sequence[Expression], replaced: Mapping[Expression,
             known[node] = Apply(node.op, parts, node.dtype)
         else:
             known[node] = Part(parts[0], node.index) if isinstance(node, Part) else node
-    return [known[expression] for expression in expressions]
+    return tuple([known[expression] for expression in expressions])
 
 
 def operands_of(*expressions: Expression) -> Iterator[Operand | Place]:

@@ -119,6 +119,7 @@ class RowText:
     def __init__(self, shape: RowShape, leaves: Leaves, results: Sequence[DType]) -> None:
         self.shape = shape
         self.arrays: dict[Expression, int] = {leaf: n for n, leaf in enumerate(leaves.operands, len(results))}
+        self.count = len(results) + len(leaves.operands)
         self.results = len(results)
         self.writer = Writer(shape.dialect, shape.lanes)
         declare_scalars(self.writer, leaves.scalars)
@@ -412,7 +413,7 @@ class RowText:
     def head(self) -> list[str]:
         """Where the unit's row lies in every array."""
         shape, wide = self.shape, self.shape.dialect.wide
-        arrays = range(self.results + len(self.arrays))
+        arrays = range(self.count)
         lines = []
         if shape.group > 1:
             lines.append(f"const int member = {shape.dialect.member};")

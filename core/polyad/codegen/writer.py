@@ -153,6 +153,8 @@ class Writer:
             raise DTypeError(
                 f"codegen: {op} of {own.name}", fix='promote it first: apply("cast", x, dtype=polyad.float32)'
             )
+        if self.lanes > 1 and computed_in(own) is float32:
+            template = self.dialect.formulas.get(op, template)
         text = self.filled(template, own, *arguments)
         return self.from_mask(text) if op in PREDICATES else self.declare(dtype, text)
 

@@ -38,6 +38,7 @@ ABSENT: dict[str, Absence] = {
         ),
         _SPARSE,
     ),
+    "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
     "cuda.get_device_properties": Absence(
         "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
     ),

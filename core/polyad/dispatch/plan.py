@@ -41,7 +41,7 @@ from .arguments import DEFECTS, defect, explained, is_out_of_memory, misfit, nes
 from .catalogue import OPS, PUBLIC
 from .half_numbers import Places, rounded, rounding_first, to_round
 from .promotion import Typing
-from .structure import Laid, Pointwise
+from .structure import Laid
 from .wrapped import Wrapped, escaped
 
 if TYPE_CHECKING:
@@ -201,8 +201,6 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
             plan.path = "decomposition"
             plan.indirect = _rounding_numbers(_decompose, numbers_to_round) if numbers_to_round else _decompose
             return plan
-        if isinstance(op.structure, Pointwise) and not op.structure.broadcasts:
-            lowered = _of_one_shape(lowered, types)
         plan.kernel = plan.out_kernel = rounding_first(lowered, numbers_to_round) if numbers_to_round else lowered
         plan.path, plan.origin = "lowered", backend.info.name
         plan.indirect = _unless_gradient(op, plan)
@@ -212,18 +210,6 @@ def _make_plan(op: Op, types: Signature, keyed: dict[str, Any], values: tuple[An
     if numbers_to_round:
         plan.kernel = rounding_first(plan.kernel, numbers_to_round)
     return plan
-
-
-def _of_one_shape(kernel: Callable[..., Any], types: Signature) -> Callable[..., Any]:
-    """*kernel*, generated for operands that broadcast, for an op whose operands have one shape, 0-d tensors apart."""
-    places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
-
-    def call(*args: Any, **out: Any) -> Any:
-        if len({tuple(args[place].shape) for place in places}) > 1:
-            raise ValueError("the operands have several shapes")
-        return kernel(*args, **out)
-
-    return call
 
 
 def _unless_gradient(op: Op, plan: Plan) -> Any:
@@ -483,6 +469,11 @@ def describe_failure(op: Op, values: tuple[Any, ...], error: Exception) -> Excep
     """
     operands = _shown_operands(op, values)
     if isinstance(error, PolyadError):
+        if isinstance(error, ShapeError):
+            # What a generated kernel computes with, a broadcast or an op of the body, speaks in its own name.
+            found = explained_by_shapes(op, values)
+            if found is not None:
+                return found
         if isinstance(error, (ShapeError, IndexOutOfRange, LinAlgError, MissingKernel)):
             error.add_operands(operands)
         elif isinstance(error, OutOfMemory):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from ..errors import PolyadError
+from .remote import is_remote, local_path, reading
 from .trouble import checked_path, trouble
 
 __all__ = ["opened", "unpacked_at_most"]
@@ -19,8 +20,13 @@ MOST_GROWTH = 100
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
-    """The file at *path*, open for reading; *op* names the caller in errors, also of those that reading raises."""
+    """The file at *path*, or at a URL, open for reading; *op* names the caller in errors, those of reading too."""
     text = checked_path(path, op)
+    if is_remote(text):
+        with reading(text, op) as remote:
+            yield remote
+        return
+    text = local_path(text)
     fixes = {
         errno.ENOENT: "check the path; no such file is there",
         errno.EACCES: "ask its owner for read permission",

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import PolyadError
+from .remote import is_remote, local_path, replacing_remote
 from .trouble import checked_path, trouble
 
 fcntl: Any = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -38,6 +39,7 @@ __all__ = ["replacing"]
 
 DAY = 86_400
 _UNFINISHED = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})\.[0-9a-f]{8}\.part", re.DOTALL)
+_LARGE = 1 << 24
 _LONGEST_NAME = 200
 """Bytes of a file's name that its unfinished file has too; file systems allow 255 in all."""
 
@@ -49,9 +51,15 @@ def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
     The new file is created in the same folder, flushed to the disk, then renamed: another program, or a power cut, sees
         the old file or the new file, never a part. A symbolic link keeps pointing where it points; permissions of an
         old file are kept. A device or a pipe (``/dev/stdout``) cannot be replaced and is written directly.
-        What earlier writes to the folder left unfinished when they were killed is removed.
+        What earlier writes to the folder left unfinished when they were killed is removed. Of a URL, the file is
+        written here and sent when it is complete.
     """
-    target = Path(os.path.realpath(checked_path(path, op)))
+    text = checked_path(path, op)
+    if is_remote(text):
+        with replacing_remote(text, op) as remote:
+            yield remote
+        return
+    target = Path(os.path.realpath(local_path(text)))
     try:
         old = target.stat() if target.exists() else None
         if old is not None and stat.S_ISDIR(old.st_mode):
@@ -63,6 +71,8 @@ def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
                 yield stream
             return
         _remove_abandoned(target.parent)
+        if old is not None and old.st_size >= _LARGE:
+            _let_go_of(target)
         temporary, descriptor = _create(target)
     except OSError as cause:
         raise trouble(op, path, cause) from cause
@@ -88,6 +98,19 @@ def replacing(path: str | os.PathLike[str], op: str) -> Iterator[IO[bytes]]:
         if lock is not None:
             os.close(lock)
     _flush_folder(target.parent)
+
+
+def _let_go_of(old: Path) -> None:
+    """Tell the system that it need not keep the contents of a file that is about to be replaced in memory. The new file
+    gets that memory then; other memory may first have to be found, which takes longer than writing.
+    """
+    if hasattr(os, "posix_fadvise"):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(old, os.O_RDONLY)
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
 
 
 def _create(target: Path) -> tuple[Path, int]:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import PolyadError, SerializationError
+from ..errors import PackageMissing, SerializationError
 from ..files import opened
 from .numpy import from_numpy
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["PackageMissing", "decoded_image"]
-
-
-class PackageMissing(PolyadError, ImportError):
-    """A package that an extra brings is not installed."""
+__all__ = ["decoded_image", "decoded_picture"]
 
 
 def decoded_image(path: str | os.PathLike[str], mode: str = "RGB") -> Tensor:
@@ -30,20 +26,30 @@ def decoded_image(path: str | os.PathLike[str], mode: str = "RGB") -> Tensor:
         RuntimeError (SerializationError): a file that is no picture, is damaged, or is so large that Pillow refuses it.
         ImportError (PackageMissing): Pillow is not installed.
     """
+    _pillow()
+    with opened(path, "decoded_image") as stream:
+        return decoded_picture(stream, os.fspath(path), mode)
+
+
+def _pillow() -> Any:
     try:
-        image: Any = importlib.import_module("PIL.Image")
+        return importlib.import_module("PIL.Image")
     except ImportError as error:
         raise PackageMissing(
             "decoded_image: pictures are decoded by Pillow, which is not installed",
             fix="pip install 'polyad[images]'",
         ) from error
-    with opened(path, "decoded_image") as stream:
-        try:
-            with image.open(stream) as picture:
-                pixels = np.array(picture.convert(mode))
-        except Exception as error:  # of many types, by format
-            raise SerializationError(
-                f"decoded_image: {os.fspath(path)} cannot be read as a picture: {error}",
-                fix="use another copy; a dataset that is told to can skip it",
-            ) from error
+
+
+def decoded_picture(stream: IO[bytes], name: str, mode: str = "RGB") -> Tensor:
+    """What `decoded_image` gives, of an open file; *name* is for errors."""
+    image = _pillow()
+    try:
+        with image.open(stream) as picture:
+            pixels = np.array(picture.convert(mode))
+    except Exception as error:  # of many types, by format
+        raise SerializationError(
+            f"decoded_image: {name} cannot be read as a picture: {error}",
+            fix="use another copy; a dataset that is told to can skip it",
+        ) from error
     return from_numpy(np.ascontiguousarray(pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)))

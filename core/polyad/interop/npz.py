@@ -25,7 +25,7 @@ from ..layout import is_addressable
 from ..tensor import Tensor
 from .numpy import from_numpy
 
-__all__ = ["arrays_of", "is_archive_of_arrays", "read_npz"]
+__all__ = ["array_of", "arrays_of", "is_archive_of_arrays", "read_npz"]
 
 MOST_MEMBERS = 10_000
 DIRECTORY_ENTRY = b"PK\1\2"
@@ -68,6 +68,20 @@ def arrays_of(stream: IO[bytes], name: str, op: str = "load") -> dict[str, Tenso
         raise SerializationError(
             f"{op}: {name} cannot be read as an archive of arrays: {error}",
             fix="write it with numpy.savez or numpy.savez_compressed, from arrays of numbers",
+        ) from error
+
+
+def array_of(data: bytes, name: str, op: str) -> Tensor:
+    """The array of a .npy file's bytes, on the CPU; *name* and *op* are for errors.
+
+    Raises SerializationError for what is no array of numbers.
+    """
+    try:
+        return from_numpy(_array(data, name))
+    except (_Unfit, ValueError, TypeError, OverflowError) as error:
+        raise SerializationError(
+            f"{op}: {name} cannot be read as an array: {error}",
+            fix="write it with numpy.save, from an array of numbers",
         ) from error
 
 

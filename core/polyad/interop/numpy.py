@@ -5,6 +5,7 @@ bfloat16 is ml_dtypes' (NumPy has none); ml_dtypes is imported when it is first 
 
 from __future__ import annotations
 
+import mmap
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from .. import dtypes
 from ..backend import registry
 from ..dtypes import DType
-from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, safe_repr
+from ..errors import ArgumentError, ArgumentTypeError, AutogradError, DataError, OutOfMemory, safe_repr
 from ..state import state
 
 if TYPE_CHECKING:
@@ -43,6 +44,21 @@ def polyad_dtype(dtype: np.dtype[Any]) -> DType:
             fix="convert the array first, for example with .astype(numpy.int64)",
         )
     return found
+
+
+def empty_on_host(shape: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+    """A new array of NumPy's for what a device holds.
+
+    Raises OutOfMemory if there is no room, or if NumPy has no array of so large a shape: not even one without elements.
+    """
+    try:
+        return np.empty(shape, numpy_dtype(dtype))
+    except (MemoryError, ValueError) as error:
+        raise OutOfMemory(
+            f"the host has no array for shape {tuple(shape)} {dtype.name}",
+            notes={"NumPy said": str(error)},
+            fix="copy a part of the tensor",
+        ) from error
 
 
 def from_numpy(ndarray: Any) -> Tensor:
@@ -150,7 +166,16 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
 
 def room(size: int) -> memoryview:
     """Memory of *size* bytes to be written to; what is in it is not said."""
+    if size >= _LARGE and _POPULATED is not None:
+        # NumPy asks for huge pages. Where memory is in pieces, finding them takes longer than reading a file.
+        return memoryview(mmap.mmap(-1, size, flags=_POPULATED))
     return memoryview(np.empty(size, np.uint8))  # type: ignore[arg-type]
+
+
+_LARGE = 1 << 22
+_POPULATED: int | None = (
+    mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE if hasattr(mmap, "MAP_POPULATE") else None
+)
 
 
 def flat_array(data: Any, dtype: DType) -> Tensor:

@@ -36,7 +36,7 @@ def restored(
     cls: type[Tensor], dtype: DType, shape: tuple[int, ...], device: Device, requires_grad: bool, data: Any
 ) -> Tensor:
     """The tensor that was pickled; it shows *data*'s memory where that can be written to."""
-    flat = np.frombuffer(data, numpy_dtype(dtype)) if len(data) else np.empty(0, numpy_dtype(dtype))
+    flat = np.frombuffer(data, numpy_dtype(dtype)) if memoryview(data).nbytes else np.empty(0, numpy_dtype(dtype))
     if not flat.flags.writeable:
         flat = flat.copy()
     tensor = from_numpy(flat.reshape(shape))

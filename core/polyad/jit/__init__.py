@@ -8,6 +8,6 @@ structure.py   tensors inside of nested lists, tuples and dicts
 """
 
 from .capture import BakedValueWarning, capture, trace
-from .graph import Constant, Graph, Node, Value
+from .graph import Constant, Graph, ModuleCall, Node, Value
 
-__all__ = ["BakedValueWarning", "Constant", "Graph", "Node", "Value", "capture", "trace"]
+__all__ = ["BakedValueWarning", "Constant", "Graph", "ModuleCall", "Node", "Value", "capture", "trace"]

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from ..dispatch.arguments import explaining
@@ -23,7 +25,7 @@ from ..dispatch.op import Op
 from ..errors import ArgumentTypeError, safe_repr
 from ..state import state, user_line, warn_user
 from ..tensor import DETACH, Tensor
-from .graph import Constant, Graph, Node, Value, argument_name
+from .graph import Constant, Graph, ModuleCall, Node, Value, argument_name
 from .structure import Ref, copied, leaves, replace
 
 __all__ = ["BakedValueWarning", "Capture", "capture", "trace"]
@@ -60,6 +62,31 @@ class Capture(Mode):
         # Identities are compared, so nothing that was seen may be freed and its id used again.
         self._alive: list[Any] = []
         self._grad_enabled = state.grad_enabled
+        self._modules: tuple[ModuleCall, ...] = ()
+        self._calls = 0
+
+    @contextmanager
+    def watching(self, function: Any) -> Iterator[None]:
+        """Note in each node the submodules of *function*, if it is a module or a method of a module, that run."""
+        module = getattr(function, "__self__", function)
+        submodules = module.named_modules() if hasattr(module, "named_modules") else ()
+        handles: list[Any] = []
+        for path, submodule in submodules:
+            if submodule is not module:
+                handles.append(submodule.register_forward_pre_hook(partial(self._enter, path)))
+                handles.append(submodule.register_forward_hook(self._leave, always_call=True))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _enter(self, path: str, module: Any, args: Any) -> None:
+        self._modules = (*self._modules, ModuleCall(path, type(module).__name__, self._calls))
+        self._calls += 1
+
+    def _leave(self, module: Any, args: Any, output: Any) -> None:
+        self._modules = self._modules[:-1]
 
     def dispatch(self, op: Op | Effect, args: tuple[Any, ...]) -> Any:
         """Record the call and pass it on."""
@@ -73,7 +100,8 @@ class Capture(Mode):
         outputs = None if reads else replace(result, Tensor, self._result)
         line = user_line()
         baked = self._bake(op, result, line) if reads else ""
-        self.nodes.append(Node(op, recorded, outputs, None if grad == self._grad_enabled else grad, line, baked))
+        other_grad = None if grad == self._grad_enabled else grad
+        self.nodes.append(Node(op, recorded, outputs, other_grad, line, baked, modules=self._modules))
         return result
 
     def add_input(self, tensor: Tensor, name: str) -> Ref:
@@ -189,7 +217,7 @@ def capture(function: Callable[..., Any], *example_inputs: Any, **example_kwargs
     mode = Capture(_names_of_members(function))
     names = _names_of_inputs(function, given)
     arguments = copied(replace(given, Tensor, lambda tensor: mode.add_input(tensor, names[id(tensor)])))
-    with mode:
+    with mode.watching(function), mode:
         result = function(*example_inputs, **example_kwargs)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return mode.finish(name, arguments, result)

@@ -58,6 +58,21 @@ class Constant:
     fixed: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class ModuleCall:
+    """A call of a submodule of the captured model.
+
+    Attributes:
+        path: where the submodule is in the model: ``encoder.layers.0``.
+        type: the name of its class.
+        number: which of the calls of submodules it is, in order.
+    """
+
+    path: str
+    type: str
+    number: int
+
+
 @dataclass(slots=True)
 class Node:
     """One call of an op or effect.
@@ -70,6 +85,7 @@ class Node:
         line: the user's line that computed it.
         baked: what a read of data came to, as text, for effects that read.
         frees: numbers of the values that are not used after this node.
+        modules: the calls of submodules that it is part of, the outermost first.
     """
 
     op: Op | Effect
@@ -79,6 +95,7 @@ class Node:
     line: str = ""
     baked: str = ""
     frees: tuple[int, ...] = ()
+    modules: tuple[ModuleCall, ...] = ()
 
     @property
     def name(self) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ..backend.interface import Signature, TensorType
 from ..backend.runtime import Runtime
 from ..codegen.kernels import PointwiseKernel
-from ..codegen.kernels.pointwise import LAYOUTS
+from ..codegen.kernels.layouts import PerLayout
+from ..codegen.kernels.pointwise import check_one_shape
 from ..dispatch.plan import body_kernel
 from ..dispatch.structure import Opaque, Pointwise, Reduction, Rowwise
 from ..dispatch.views import layout_of
+from ..layout import Layout
 from ..tensor import Tensor
 from .numbers import Guards, Read
 from .running import StepsKernel
@@ -63,14 +66,6 @@ Variant = tuple[Guards, tuple[Read, ...], Any]
 Build = Callable[[Runtime, str, Lowered, int, Any], Any]
 
 
-def _pointwise(runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Any) -> PointwiseKernel:
-    return PointwiseKernel(runtime, what, lowered.expressions)
-
-
-def _steps(runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Any) -> StepsKernel:
-    return StepsKernel(runtime, what, lowered.steps, operands, outs)
-
-
 class LoweredKernel:
     """A composite's body as kernels: ``kernel(*operands, *params, out=None)``.
 
@@ -79,8 +74,8 @@ class LoweredKernel:
     the same form for *any_layout*; other bodies are lowered anew for each combination of layouts, and compile anew only
     where something else is to be computed.
 
-    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise. *composed* serves the calls
-    that cannot be lowered, unless told otherwise the body itself.
+    *build* makes what runs a form: `PointwiseKernel` or `StepsKernel`, unless told otherwise. *composed* serves the
+    calls that cannot be lowered: the body itself, unless told otherwise.
     """
 
     def __init__(
@@ -96,11 +91,14 @@ class LoweredKernel:
         self._types = types
         self._runtime = runtime
         self.any_layout = any_layout
-        self._build = build or (_pointwise if any_layout else _steps)
+        self._build = build or (self._pointwise if any_layout else self._steps)
         self._arrays = [position for position, entry in enumerate(types) if isinstance(entry, TensorType)]
+        self._tensors_first = self._arrays == [*range(len(self._arrays))]
+        self._broadcasts = not isinstance(op.structure, Pointwise) or op.structure.broadcasts
+        self._last: tuple[Any, ...] | None = None
         self._single = not op.outputs
         self._composed = composed or body_kernel(op, types, runtime.backend)
-        self._variants: dict[Any, list[Variant]] = {}
+        self._variants: PerLayout[list[Variant]] = PerLayout()
 
     @property
     def forms(self) -> int:
@@ -112,7 +110,7 @@ class LoweredKernel:
         """The kernel of an op whose operands are tensors and which has no parameters; None for another."""
         if len(self._arrays) != len(self._types) or self._op.params or not self.any_layout:
             return None
-        run, single = self._variants[()][0][2], self._single
+        run, single = self._variants[(None,)][0][2], self._single
 
         def of_arrays(*arrays: Any, out: Any = None) -> Any:
             if out is not None:
@@ -128,6 +126,8 @@ class LoweredKernel:
         runtime, layouts, given = self._runtime, None, None
         if not self.any_layout:
             layouts = [runtime.layout(args[position]) for position in self._arrays]
+            if not self._broadcasts:
+                check_one_shape(layouts)
             given = outs and [runtime.layout(out) for out in outs]
         lowered = lower(self._op, self._types, args, layouts)
         names = ", ".join(
@@ -135,35 +135,60 @@ class LoweredKernel:
         )
         run = self._build(runtime, f"{self._op.name} of {names}", lowered, len(self._arrays), given)
         variant = (lowered.guards, lowered.scalars, run)
-        if len(self._variants) >= LAYOUTS:
-            self._variants.clear()
-        known = self._variants.setdefault(self._options(args, outs), [])
+        options = self._options(args[len(self._types) :], self._layouts(args, outs))
+        known = self._variants.get(options)
+        if known is None:
+            known = self._variants.keep(options, [])
         if len(known) < _VARIANTS:
             known.append(variant)
         return variant
 
-    def _options(self, args: Sequence[Any], outs: Sequence[Any] | None) -> tuple[Any, ...]:
-        """What of a call is no number that a form can take as it comes."""
-        given = tuple([value.__class__ if value.__class__ in _NUMBERS else value for value in args[len(self._types) :]])
+    def _pointwise(
+        self, runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Sequence[Layout] | None
+    ) -> PointwiseKernel:
+        return PointwiseKernel(runtime, what, lowered.expressions, self._broadcasts)
+
+    def _steps(
+        self, runtime: Runtime, what: str, lowered: Lowered, operands: int, outs: Sequence[Layout] | None
+    ) -> StepsKernel:
+        return StepsKernel(runtime, what, lowered.steps, operands, outs)
+
+    def _layouts(self, args: Sequence[Any], outs: Sequence[Any] | None) -> Hashable:
+        """The layouts that a call's form is for."""
         if self.any_layout:
-            return given
-        key = self._runtime.key([args[position] for position in self._arrays])
-        return (*given, key, None if outs is None else self._runtime.key(outs))
+            return None
+        key = self._runtime.key
+        return key([args[position] for position in self._arrays]), None if outs is None else key(outs)
+
+    def _options(self, params: Sequence[Any], layouts: Hashable) -> tuple[Any, ...]:
+        """What of a call is no number that a form can take as it comes."""
+        return (layouts, *[value.__class__ if value.__class__ in _NUMBERS else value for value in params])
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         outs = (out,) if self._single and out is not None else out
-        known = self._variants.get(self._options(args, outs), ())
-        found = next((variant for variant in known if variant[0].hold(args)), None)
-        if found is None:
-            if len(known) == _VARIANTS:
-                return self._composed(*args, out=out)
-            try:
-                found = self.add_variant(args, outs)
-            except NotLowered:
-                return self._composed(*args, out=out)
-        _, scalars, run = found
-        arrays = [args[position] for position in self._arrays]
-        numbers = [read(args) for read in scalars]
+        layouts = self._layouts(args, outs)
+        count = len(self._arrays)
+        arrays: Sequence[Any]
+        last = self._last
+        if last is not None and last[0] == layouts and all(map(is_, args[count:], last[1])):
+            # The very numbers and options of the last call, as of a training step.
+            _, _, numbers, run = last
+            arrays = args[:count]
+        else:
+            known = self._variants.get(self._options(args[len(self._types) :], layouts), ())
+            found = next((variant for variant in known if variant[0].hold(args)), None)
+            if found is None:
+                if len(known) == _VARIANTS:
+                    return self._composed(*args, out=out)
+                try:
+                    found = self.add_variant(args, outs)
+                except NotLowered:
+                    return self._composed(*args, out=out)
+            _, scalars, run = found
+            arrays = [args[position] for position in self._arrays]
+            numbers = tuple([read(args) for read in scalars])
+            if self._tensors_first:
+                self._last = layouts, args[count:], numbers, run
         if outs is None:
             results = run(arrays, numbers)
             return results[0] if self._single else results

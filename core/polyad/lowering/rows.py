@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from ..codegen import Expression, Operand, Place, RowValue, Stage
-from ..codegen.expression import inside, leaves_of, substituted
+from ..codegen.expression import KEPT, inside, leaves_of, substituted
 from ..dtypes import DType
 from ..layout import Layout, Shape, broadcast_strides, contiguous_strides, reduced_shape
 from .steps import Read, Step
@@ -119,11 +120,12 @@ class Rows:
 
     def lift(self) -> None:
         """Have what is computed of a row's values, and of operands that do not change along it, computed once a row."""
-        still = {
+        along = [dim for dim in self.dims if self.shape[dim] > 1]
+        still = frozenset([
             position
             for position, read in enumerate(self.reads)
-            if not any(read.layout.strides[dim] for dim in self.dims if self.shape[dim] > 1)
-        }
+            if not any(read.layout.strides[dim] for dim in along)
+        ])  # fmt: skip
         stages: list[Stage] = []
         renumbered: dict[Expression, Expression] = {}
         known: dict[Expression, Expression] = {}
@@ -151,7 +153,8 @@ class Rows:
         self.stages = stages
 
 
-def _fixed_parts(expression: Expression, still: set[int]) -> list[Expression]:
+@lru_cache(KEPT)
+def _fixed_parts(expression: Expression, still: frozenset[int]) -> tuple[Expression, ...]:
     """The largest parts of *expression* that have one value a row, but for those that are only read or a number."""
     fixed: dict[Expression, bool] = {}
     waiting = [expression]
@@ -176,7 +179,7 @@ def _fixed_parts(expression: Expression, still: set[int]) -> list[Expression]:
             waiting += inside(node)
         elif any(isinstance(leaf, (Operand, RowValue)) for leaf in leaves_of(node)):
             found.append(node)
-    return found
+    return tuple(found)
 
 
 def grouped(steps: Sequence[Step], reads: Sequence[Read]) -> list[Step | Rows]:

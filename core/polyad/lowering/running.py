@@ -10,7 +10,7 @@ from ..backend.runtime import Launch, Runtime
 from ..codegen import Expression, Operand, RowValue, Scalar
 from ..codegen.expression import leaves_of, substituted
 from ..codegen.kernels import PointwiseKernel, ReductionKernel, RowwiseKernel
-from ..codegen.kernels.numbers import Pack, packed, packers
+from ..codegen.kernels.numbers import Packing
 from ..dtypes import DType
 from ..layout import Layout, Shape, broadcast_layout, contiguous_strides, reduced_shape
 from .rows import Rows, grouped
@@ -24,8 +24,7 @@ class _Work(NamedTuple):
     launch: Launch
     arrays: tuple[int, ...]
     in_place: frozenset[int]  # the arrays that are read at the place that is written, and nowhere else
-    numbers: tuple[int, ...]
-    packers: Sequence[Pack]
+    packed: Packing
 
 
 class StepsKernel:
@@ -89,8 +88,7 @@ class StepsKernel:
         for work in self._works:
             made = [empty(*wanted) if wanted.__class__ is tuple else outs[wanted] for wanted in work.results]
             slots += made
-            given = packed(work.packers, [numbers[at] for at in work.numbers]) if work.numbers else ()
-            work.launch((*made, *[slots[at] for at in work.arrays]), given)
+            work.launch((*made, *[slots[at] for at in work.arrays]), work.packed(numbers))
         return slots
 
     def _spoils(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
@@ -123,25 +121,25 @@ class StepsKernel:
         return found
 
     def _add(self, step: Step, reads: Sequence[Read]) -> None:
-        expressions, used, numbers, number_packers = _numbered(step.expressions, reads)
+        expressions, used, packed = _numbered(step.expressions, reads)
         runtime, what = self._runtime, self._what
         operands = [broadcast_layout(read.layout, step.shape) for read in used]
         if step.reducer is None:
             kernel = runtime.once(("pointwise", expressions), lambda: PointwiseKernel(runtime, what, expressions))
             launch = kernel.launch(step.shape, [layout for _, _, layout in step.results], operands)
-            self._work(step.results, launch, used, numbers, number_packers, step.shape)
+            self._work(step.results, launch, used, packed, step.shape)
             return
         (slot, dtype, layout), (expression,), reducer = step.results[0], expressions, step.reducer
         launch, splits = self._reduction(expression, reducer, dtype).launch(step.shape, step.dims, operands)
         if splits == 1:
-            self._work(step.results, launch, used, numbers, number_packers)
+            self._work(step.results, launch, used, packed)
             return
         partial = expression.dtype
         parts = (splits, *reduced_shape(step.shape, step.dims, False))
         between = Layout(parts, contiguous_strides(parts), 0)
-        self._work([(-1 - slot, partial, between)], launch, used, numbers, number_packers)
+        self._work([(-1 - slot, partial, between)], launch, used, packed)
         launch, _ = self._reduction(Operand(0, partial), reducer, dtype).launch(parts, (0,), [between], may_split=False)
-        self._work([(slot, dtype, layout)], launch, [Read(-1 - slot, between)])
+        self._work([(slot, dtype, layout)], launch, [Read(-1 - slot, between)], Packing(()))
 
     def _add_rows(self, rows: Rows, wanted: set[int]) -> bool:
         """Add *rows* as one kernel; False if the device had better take its steps one by one.
@@ -152,7 +150,7 @@ class StepsKernel:
         written = [slot for slot in rows.stage_of if slot in wanted]
         values = [RowValue(rows.stage_of[slot], rows.results[slot][1]) for slot in written]
         every = [*(s.expression for s in rows.stages), *(each for each, _ in rows.elements), *values]
-        found, used, numbers, number_packers = _numbered(every, rows.reads)
+        found, used, packed = _numbered(every, rows.reads)
         count, elements = len(rows.stages), len(rows.elements)
         stages = [replace(stage, expression=each) for stage, each in zip(rows.stages, found, strict=False)]
         runtime, what, parts = self._runtime, self._what, (tuple(stages), found[count:])
@@ -169,7 +167,7 @@ class StepsKernel:
             outs.append(along)
         launch = kernel.launch(rows.shape, rows.dims, outs, [read.layout for read in used])
         if launch is not None:
-            self._work(results, launch, used, numbers, number_packers, rows.shape)
+            self._work(results, launch, used, packed, rows.shape)
         return launch is not None
 
     def _reduction(self, expression: Expression, reducer: str, dtype: DType) -> ReductionKernel:
@@ -185,8 +183,7 @@ class StepsKernel:
         results: Sequence[tuple[int, DType, Layout]],
         launch: Launch,
         reads: Sequence[Read],
-        numbers: Sequence[int] = (),
-        number_packers: Sequence[Pack] = (),
+        packed: Packing,
         shape: Shape | None = None,
     ) -> None:
         """Add a launch; *shape* is that of the results which may be written where an operand is read."""
@@ -204,7 +201,7 @@ class StepsKernel:
             for slot, dtype, layout in results
         ])  # fmt: skip
         in_place = frozenset(arrays) - elsewhere
-        self._works.append(_Work(made, launch, arrays, in_place, tuple(numbers), number_packers))
+        self._works.append(_Work(made, launch, arrays, in_place, packed))
 
 
 def _written_straight(steps: Steps, outs: Sequence[Layout]) -> dict[int, int]:
@@ -243,10 +240,8 @@ def _read_by(groups: Sequence[Step | Rows], reads: Sequence[Read]) -> set[int]:
 
 def _numbered(
     expressions: Sequence[Expression], reads: Sequence[Read]
-) -> tuple[tuple[Expression, ...], list[Read], list[int], list[Pack]]:
-    """The expressions with operands and numbers counted from 0, which reads and which numbers those are, and what packs
-    the numbers.
-    """
+) -> tuple[tuple[Expression, ...], list[Read], Packing]:
+    """The expressions with operands and numbers counted from 0, which reads those are, and what packs the numbers."""
     moved: dict[Expression, Expression] = {}
     used: list[Read] = []
     scalars: list[tuple[int, Scalar]] = []
@@ -259,5 +254,5 @@ def _numbered(
             number = Scalar(len(scalars), leaf.dtype)
             moved[leaf] = number
             scalars.append((leaf.position, number))
-    numbers = [position for position, _ in scalars]
-    return tuple(substituted(expressions, moved)), used, numbers, packers([number for _, number in scalars])
+    packed = Packing([number for _, number in scalars], [position for position, _ in scalars])
+    return tuple(substituted(expressions, moved)), used, packed

@@ -13,7 +13,7 @@ To add a layer, see the docstring of modules/module.py; export it in modules/__i
 from typing import TYPE_CHECKING, Any
 
 from ..compatibility.moved import missing
-from . import functional as functional, init as init, modules as modules, utils as utils
+from . import functional as functional, init as init, modules as modules, parallel as parallel, utils as utils
 from .modules import (
     CELU,
     ELU,
@@ -81,9 +81,23 @@ from .modules import (
     KLDivLoss,
     L1Loss,
     LayerNorm,
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
     LeakyReLU,
     Linear,
     LinearCrossEntropyLoss,
+    LinearCrossEntropyOptions,
     LocalResponseNorm,
     LogSigmoid,
     LogSoftmax,
@@ -107,6 +121,7 @@ from .modules import (
     MultiMarginLoss,
     NLLLoss,
     PairwiseDistance,
+    ParameterDict,
     ParameterList,
     PixelShuffle,
     PixelUnshuffle,
@@ -148,7 +163,8 @@ from .modules import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parameter import Buffer, Parameter
+from .parallel import DataParallel
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -188,6 +204,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -220,9 +237,23 @@ __all__ = [
     "LPPool2d",
     "LPPool3d",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -245,6 +276,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",
@@ -279,6 +311,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",
@@ -287,6 +321,7 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "parallel",
     "utils",
 ]
 

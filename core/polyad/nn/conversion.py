@@ -9,7 +9,9 @@ from ..device import Device
 from ..dtypes import DType
 from ..errors import ArgumentTypeError, DTypeError
 from ..history.grad_mode import no_grad
+from ..memory_formats import MemoryFormat
 from ..tensor import Tensor
+from .parameter import is_lazy
 
 
 class HoldsTensors(Protocol):
@@ -50,16 +52,28 @@ def replace_tensors(module: HoldsTensors, fn: Callable[[Tensor], Tensor], recurs
         parameter.grad = grad
     for part in module.modules() if recurse else (module,):
         for name, buffer in part._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):
+                buffer.data = buffers[id(buffer)]
+            elif buffer is not None:
                 part._buffers[name] = buffers[id(buffer)]
 
 
-def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | str | int | None, DType | None, bool]:
-    """Read the argument forms of `Module.to` into (device, dtype, non_blocking)."""
-    unknown = kwargs.keys() - {"device", "dtype", "tensor", "non_blocking"}
+def parse_to(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Device | str | int | None, DType | None, bool, MemoryFormat | None]:
+    """Read the argument forms of `Module.to` into (device, dtype, non_blocking, memory_format)."""
+    unknown = kwargs.keys() - {"device", "dtype", "tensor", "non_blocking", "memory_format"}
     if unknown:
         raise ArgumentTypeError(
-            f"Module.to: unknown argument {min(unknown)!r}", fix="use device, dtype, tensor or non_blocking"
+            f"Module.to: unknown argument {min(unknown)!r}",
+            fix="use device, dtype, tensor, non_blocking or memory_format",
+        )
+    memory_format = kwargs.get("memory_format")
+    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
+        raise ArgumentTypeError(
+            "Module.to: memory_format must be a memory format",
+            operands={"memory_format": memory_format},
+            fix="write to(memory_format=polyad.channels_last)",
         )
     device, dtype = kwargs.get("device"), kwargs.get("dtype")
     rest = list(args)
@@ -90,4 +104,4 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Device | st
             operands={"dtype": dtype},
             fix="cast single buffers with register_buffer, or all members with Module.type",
         )
-    return device, dtype, non_blocking
+    return device, dtype, non_blocking, memory_format

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import wraps
 from typing import Any
 
+from ..backend import registry
 from ..dispatch.arguments import explaining
+from ..dtypes import float32, float64
 from ..errors import ArgumentError, ArgumentTypeError, safe_repr
+from ..functions import empty, rand
 from ..history.grad_mode import no_grad
+from ..linalg import qr
 from ..random import Generator
-from ..tensor import Tensor
+from ..special import ndtri
+from ..state import warn_user
+from ..tensor import Tensor, has_data
 
 __all__ = [
     "calculate_gain",
@@ -25,6 +32,9 @@ __all__ = [
     "kaiming_uniform_",
     "normal_",
     "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
     "uniform_",
     "xavier_normal_",
     "xavier_uniform_",
@@ -104,6 +114,61 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
     """
     with no_grad():
         return _check("normal_", tensor).normal_(mean, std, generator=generator)
+
+
+@explaining
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with numbers drawn from the normal distribution, those outside [a, b] being drawn again.
+
+    Args:
+        tensor: what to fill.
+        mean, std: of the normal distribution.
+        a, b: the least and the greatest number.
+        generator: where the random numbers come from; the device's default generator unless given.
+
+    Numbers are found by the inverse of the distribution function, so that none is really drawn twice.
+
+    Raises:
+        ValueError: *a* is not less than *b*, or *std* not positive.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> nn.init.trunc_normal_(polyad.empty(3, 5), a=0.5, b=1.0).min().item() >= 0.5
+    True
+    """
+    _check("trunc_normal_", tensor)
+    if not a < b or not std > 0:
+        raise ArgumentError(
+            "trunc_normal_: a must be less than b, and std positive",
+            operands={"a": a, "b": b, "std": std},
+            fix="exchange the limits, or choose a positive std",
+        )
+    low, high = (a - mean) / std, (b - mean) / std
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warn_user("trunc_normal_: mean is more than 2 std outside of [a, b]", UserWarning)
+    if not has_data(tensor):
+        return tensor
+    side = -1.0 if low > 0 else 1.0  # small probabilities keep their digits, those near 1 do not
+    if side < 0:
+        low, high = -high, -low
+    declared = registry.get(tensor.device.type).capabilities(tensor.device).dtypes
+    wide = float64 if float64 in declared else float32
+    with no_grad():
+        drawn = empty(tensor.shape, dtype=wide, device=tensor.device)
+        drawn.uniform_(_probability_below(low), _probability_below(high), generator=generator)
+        tensor.copy_((ndtri(drawn) * (side * std) + mean).clamp(a, b))
+    return tensor
+
+
+def _probability_below(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
 @explaining
@@ -304,6 +369,84 @@ def kaiming_normal_(
     """
     std = _kaiming_std("kaiming_normal_", tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+@explaining
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fill with a random orthogonal matrix times *gain* (Saxe et al. 2014).
+
+    Rows, or columns if there are more rows, are orthogonal and of length 1. All dimensions but the first are columns.
+
+    Raises:
+        ValueError: the tensor has fewer than 2 dimensions.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> w = nn.init.orthogonal_(polyad.empty(2, 3))
+    >>> (w @ w.T).round(decimals=4).abs().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if _check("orthogonal_", tensor).ndim < 2:
+        raise ArgumentError(
+            "orthogonal_: tensor must have at least 2 dimensions", operands={"tensor": tensor}, fix="pass a matrix"
+        )
+    if 0 in tensor.shape or not has_data(tensor):
+        return tensor
+    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
+    with no_grad():
+        drawn = tensor.new_empty((max(rows, columns), min(rows, columns))).normal_(generator=generator)
+        q, r = qr(drawn)
+        q = q * r.diagonal().sgn()  # all orthogonal matrices alike (Mezzadri 2007)
+        tensor.copy_((q.T if rows < columns else q).reshape(tensor.shape) * gain)
+    return tensor
+
+
+@explaining
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Fill a matrix from the normal distribution with deviation *std*, and the part *sparsity* of each column with 0
+    (Martens 2010).
+
+    Raises:
+        ValueError: the tensor is not 2-d.
+
+    >>> import polyad
+    >>> from polyad import nn
+    >>> (nn.init.sparse_(polyad.empty(10, 3), 0.5) == 0).sum(0).tolist()
+    [5, 5, 5]
+    """
+    if _check("sparse_", tensor).ndim != 2:
+        raise ArgumentError("sparse_: tensor must be 2-d", operands={"tensor": tensor}, fix="pass a matrix")
+    zeros = math.ceil(sparsity * tensor.shape[0])
+    with no_grad():
+        tensor.normal_(0, std, generator=generator)
+        order = rand(tensor.shape, device=tensor.device, generator=generator).argsort(0)
+        return tensor.scatter_(0, order[:zeros], 0)
+
+
+def _older_name(function: Any) -> Any:
+    """The function under the name without an underscore, which PyTorch deprecates."""
+
+    @wraps(function)
+    def older(*args: Any, **kwargs: Any) -> Any:
+        warn_user(f"init.{older.__name__}: deprecated; use init.{function.__name__}", FutureWarning)
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = function.__name__.rstrip("_")
+    older.__doc__ = f"Deprecated: use `{function.__name__}`."
+    return older
+
+
+uniform = _older_name(uniform_)
+normal = _older_name(normal_)
+constant = _older_name(constant_)
+eye = _older_name(eye_)
+dirac = _older_name(dirac_)
+xavier_uniform = _older_name(xavier_uniform_)
+xavier_normal = _older_name(xavier_normal_)
+kaiming_uniform = _older_name(kaiming_uniform_)
+kaiming_normal = _older_name(kaiming_normal_)
+orthogonal = _older_name(orthogonal_)
+sparse = _older_name(sparse_)
 
 
 def uniform_fan_in_(bias: Tensor, weight: Tensor) -> Tensor:

@@ -7,15 +7,16 @@ it.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeGuard
 
 from ..device import Device
 from ..dtypes import DType
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, PolyadError
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
 class Parameter(Tensor, keeps_class=False):
@@ -73,6 +74,133 @@ class Buffer(Tensor, keeps_class=False):
         out: Buffer = _tensor("Buffer", data)._alias(cls)  # type: ignore[assignment]
         out.persistent = persistent
         return out
+
+
+class UninitializedError(PolyadError, RuntimeError):
+    """A parameter or buffer was used before its shape was known."""
+
+
+class _Uninitialized:
+    """A tensor whose shape is not known yet: it has a device and a dtype, which can be changed, and nothing else.
+
+    Every use but that reads the array behind it, which is refused here.
+    """
+
+    _becomes: type[Tensor]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("_array", "shape"):
+            raise UninitializedError(
+                f"{type(self).__name__}: its shape is not known yet",
+                fix="call the module it belongs to with an input first, or materialize(shape)",
+            )
+        return super().__getattribute__(name)
+
+    def _as_ordinary(self, change: Callable[[Any], None]) -> None:
+        """Let *change* see it as the tensor without elements that it is."""
+        own: Any = self
+        lazy = own.__class__
+        own.__class__ = self._becomes
+        try:
+            change(own)
+        finally:
+            own.__class__ = lazy
+
+    @property
+    def data(self) -> Tensor:
+        """A tensor without elements; assigning one changes device and dtype."""
+        return empty(0, device=self.device, dtype=self.dtype)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._as_ordinary(lambda own: setattr(own, "data", value))
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set whether backward will compute its gradient, and return it."""
+        self._as_ordinary(lambda own: own.requires_grad_(requires_grad))
+        return self
+
+    def materialize(self, shape: Any, device: Device | str | None = None, dtype: DType | None = None) -> None:
+        """Give it memory, whose values are not set, and make it an ordinary parameter or buffer."""
+        own: Any = self
+        own.data = empty(tuple(shape), device=device or own.device, dtype=dtype or own.dtype)
+        own.__class__ = self._becomes
+
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """An empty tensor with another dtype or device, for `Module.to`."""
+        return self.data.to(*args, **kwargs)
+
+    def detach(self) -> Any:
+        """Itself: there is no memory to share."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter, keeps_class=False):
+    """A parameter whose shape follows from the first input of its module; see `polyad.nn.modules.lazy`.
+
+    Raises:
+        RuntimeError: when it is used before ``materialize(shape)``.
+
+    >>> from polyad import nn
+    >>> weight = nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, weight.shape
+    ('Parameter', polyad.Size([2, 3]))
+    """
+
+    _becomes = Parameter
+
+    def __new__(
+        cls, requires_grad: bool = True, device: Device | str | None = None, dtype: DType | None = None
+    ) -> UninitializedParameter:
+        out: Any = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
+        out.__class__ = cls
+        made: UninitializedParameter = out
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        copied: UninitializedParameter = memo[id(self)]
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Buffer, keeps_class=False):
+    """A buffer whose shape follows from the first input of its module; see `UninitializedParameter`."""
+
+    _becomes = Buffer
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        out: Any = Buffer(empty(0, device=device, dtype=dtype), persistent=persistent)
+        out.__class__ = cls
+        made: UninitializedBuffer = out
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedBuffer:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(False, self.device, self.dtype, self.persistent)
+        copied: UninitializedBuffer = memo[id(self)]
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (False, self.device, self.dtype, self.persistent)
+
+
+def is_lazy(param: Any) -> TypeGuard[UninitializedParameter | UninitializedBuffer]:
+    """Whether *param* is a parameter or buffer whose shape is not known yet."""
+    return isinstance(param, _Uninitialized)
 
 
 def uninitialized(shape: tuple[int, ...], device: Device | str | None, dtype: DType | None) -> Parameter:

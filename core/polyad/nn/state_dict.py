@@ -20,12 +20,13 @@ from ..history.grad_mode import no_grad
 from ..state import warn_user
 from ..tensor import Tensor, has_data
 from .hooks import HookError, StateHooks
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 __all__ = ["ExtraState", "IncompatibleKeys", "StateDictError"]
 
 EXTRA_STATE = "_extra_state"
 _SHOWN_KEYS = 20
+_TURNED = ", its transpose"
 
 
 class IncompatibleKeys(NamedTuple):
@@ -83,6 +84,8 @@ def _fix(missing: list[str], unexpected: list[str], mismatches: list[str]) -> st
         prefix, _, rest = key.partition(".")
         if rest and rest in unexpected:
             return f"the keys of the state lack the prefix '{prefix}.': put it before them, or load into model.{prefix}"
+    if any(mismatch.endswith(_TURNED) for mismatch in mismatches):
+        return "other libraries keep weights transposed: load state[key].T for these"
     if mismatches:
         return "build the module with the sizes it was saved with"
     return "load into the class that was saved, or pass strict=False to leave such keys alone"
@@ -211,7 +214,11 @@ class _Writes:
             write()
         with no_grad():
             for module, name, own, new in self.tensors:
+                if is_lazy(own) and is_lazy(new):
+                    continue
                 if not self.assign:
+                    if is_lazy(own):
+                        own.materialize(new.shape)
                     if has_data(new) and not has_data(own):
                         _warn_of_nothing_loaded(name)
                     own.copy_(new)
@@ -334,8 +341,16 @@ def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
     """The name of the mismatch between a member and the value it would be given, and what differs."""
     if not isinstance(value, Tensor):
         return "no tensor", f"the state has {describe(value)}"
+    if is_lazy(own):
+        return None
+    if is_lazy(value):
+        return "no values", "the state is of a lazy module that was never called"
     if tuple(value.shape) != tuple(own.shape):
-        return "size mismatch", f"{tuple(value.shape)} in the state, {tuple(own.shape)} in the module"
+        turned = tuple(value.shape) == tuple(own.shape)[::-1]
+        return (
+            "size mismatch",
+            f"{tuple(value.shape)} in the state, {tuple(own.shape)} in the module{_TURNED if turned else ''}",
+        )
     if value.dtype.is_complex and not own.dtype.is_complex:
         return "dtype mismatch", f"{value.dtype} in the state, {own.dtype} in the module"
     return None

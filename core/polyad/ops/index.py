@@ -611,7 +611,7 @@ einsum
 linalg.matmul matmul
 """,
     "products.mm": """
-bmm chain_matmul mm mv
+bmm chain_matmul mm mv spmm
 """,
     "products.outer": """
 ger kron outer

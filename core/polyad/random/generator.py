@@ -120,8 +120,36 @@ class Generator:
         return self
 
 
-default_generator = Generator()
+class _OfThread(threading.local):
+    generator: Generator | None = None
+
+
+_of_thread = _OfThread()
+
+
+_take = Generator.take
+
+
+class _Default(Generator):
+    __slots__ = ()
+
+    def take(self, words: int) -> tuple[int, int]:
+        own = _of_thread.generator
+        return _take(self, words) if own is None else own.take(words)
+
+
+default_generator: Generator = _Default()
 """What random functions draw from unless they are given a generator; the process has a single one."""
+
+
+@contextmanager
+def drawing_from(generator: Generator) -> Iterator[None]:
+    """Inside, what this thread draws from the default generator comes from *generator*; other threads see nothing."""
+    before, _of_thread.generator = _of_thread.generator, generator
+    try:
+        yield
+    finally:
+        _of_thread.generator = before
 
 
 def _restored(device: str, seed: int, offset: int) -> Generator:

@@ -31,7 +31,7 @@ from ..errors import (
     DeviceError,
     SerializationError,
 )
-from ..files import checked_path, opened, replacing
+from ..files import checked_path, is_remote, local_path, opened, replacing
 from ..files.json_text import LONGEST
 from ..interop.npz import arrays_of, is_archive_of_arrays
 from ..interop.numpy import flat_array
@@ -60,7 +60,8 @@ def save(obj: Any, f: FileLike, *, format: str = "polyad", max_shard_size: int |
     by where they are in *obj*: ``model.0.weight``.
 
     Args:
-        f: a path, whose old file stays until the new file is complete; or a binary file object with ``write``.
+        f: a path, whose old file stays until the new file is complete; a URL such as ``s3://bucket/name``, for which
+            fsspec is needed (``pip install 'polyad[remote]'``); or a binary file object with ``write``.
         format: "polyad"; or "safetensors", for other programs: *obj* is then a dict of tensors by name, each of which
             is written by itself.
         max_shard_size: with format "safetensors", the most bytes of tensors that a file gets, such as "5GB". More are
@@ -98,7 +99,7 @@ def _save_tensors(tensors: dict[str, Tensor], f: FileLike, max_shard_size: int |
     if not isinstance(f, str | os.PathLike):
         raise ArgumentTypeError("save: files of a sharded model need a path", fix="pass a path as f")
 
-    def write(path: os.PathLike[str], names: list[str]) -> None:
+    def write(path: str, names: list[str]) -> None:
         _write(contents_of_tensors({name: tensors[name] for name in names}), path)
 
     write_shards(f, {name: tensor.nbytes for name, tensor in tensors.items()}, limit, write)
@@ -136,8 +137,8 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
     sizes, checksums) before anything is returned.
 
     Args:
-        f: a path, or a binary file object with ``read``, from which just the saved bytes are taken; of formats other
-            than safetensors, all.
+        f: a path, a URL, or a binary file object with ``read``, from which just the saved bytes are taken; of formats
+            other than safetensors, all.
         map_location: where tensors go. None: the device they were saved on. A device or its name: there. A dict: the
             value for the saved device's name, None's rule for names it lacks. A function ``(tensor, name)``: it gets
             each array as a 1-d tensor on the CPU with the saved device's name, and returns that tensor where it
@@ -154,10 +155,17 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
         FileNotFoundError, PermissionError, OSError: a path that cannot be read.
     """
     if isinstance(f, str | os.PathLike):
-        path = checked_path(f, "load")
+        path = local_path(checked_path(f, "load"))
         place = _placer(map_location, path)
         if path.endswith(INDEX):
             return read_index(path, lambda part: load(part, map_location, mmap=mmap))
+        if is_remote(path):
+            if mmap:
+                raise ArgumentError(
+                    f"load: mmap=True needs a file on this machine, and {path} is none", fix="leave mmap out"
+                )
+            with opened(path, "load") as stream:
+                return _load_stream(stream, path, place)
         with opened(path, "load") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 return _load_stream(stream, path, place)

@@ -5,12 +5,14 @@
 
 Every file is written whole or not at all, links are replaced in one step, and an old checkpoint is removed when the
 new one is on the disk: so after a crash, or when the process is killed at any moment, the last checkpoint that was
-finished is there.
+finished is there. A killed process may leave links behind its files: which checkpoint is the best is said by the scores
+in the files, and the next `save` mends the links.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import os
 import re
 import threading
@@ -75,7 +77,7 @@ class CheckpointManager:
         self._sign = 1 if best_is == "largest" else -1
         self._writer: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._best: float | None = None
+        self._scores: dict[int, float | None] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -161,7 +163,9 @@ class CheckpointManager:
             RuntimeError (SerializationError): it cannot be read.
         """
         self.wait()
-        step = self._linked("best")
+        scores, linked = self._scores_in_files(), self._linked("best")
+        # One that is linked and has no score cannot be read: what is wrong with it is raised.
+        step = self._best(scores) if linked is None or scores.get(linked) is not None else linked
         if step is None:
             raise FileMissing(f"CheckpointManager: {self.folder} has no best checkpoint", fix="save() with a score")
         return self.load(step, map_location)
@@ -170,11 +174,11 @@ class CheckpointManager:
         """The object of the checkpoint of *step*; raises as `polyad.load` does."""
         return self._record(step, map_location)["object"]
 
-    def _record(self, step: int, map_location: Any) -> dict[str, Any]:
+    def _record(self, step: int, map_location: Any, mmap: bool = False) -> dict[str, Any]:
         from . import load
 
         path = self._path(step)
-        record = load(path, map_location)
+        record = load(path, map_location, mmap=mmap)
         if not isinstance(record, dict) or record.keys() != {"step", "score", "object"} or record["step"] != step:
             raise SerializationError(
                 f"CheckpointManager: {path} is not the checkpoint of step {step}", fix="remove it, or move it elsewhere"
@@ -189,23 +193,37 @@ class CheckpointManager:
 
         save(record, path)
         self._link("latest", path.name)
-        best = self._linked("best")
-        score = record["score"]
-        if score is not None and score == score and (best is None or self._is_better(score, best)):
-            self._link("best", path.name)
-            self._best, best = score, record["step"]
+        # Once: afterwards this manager has written them itself.
+        scores = self._scores = self._scores_in_files() if self._scores is None else self._scores
+        scores[record["step"]] = record["score"]
+        best = self._best(scores)
+        if best is None:
+            (self.folder / "best.polyad").unlink(missing_ok=True)
+        elif best != self._linked("best"):
+            self._link("best", self._path(best).name)
         if self.keep is not None:
             for step in self.steps()[: -self.keep]:
                 if step not in (best, record["step"]):
                     self._path(step).unlink(missing_ok=True)
 
-    def _is_better(self, score: float, best: int) -> bool:
-        if self._best is None:
-            try:
-                self._best = self._record(best, "cpu")["score"]
-            except (SerializationError, OSError):
-                return True  # a best checkpoint that nobody can load
-        return self._best is None or self._sign * score > self._sign * self._best
+    def _scores_in_files(self) -> dict[int, float | None]:
+        """The score of each checkpoint, None where there is none, or nobody can read it."""
+        return {step: self._score_in_file(step) for step in self.steps()}
+
+    def _score_in_file(self, step: int) -> float | None:
+        try:
+            score = self._record(step, "cpu", mmap=True)["score"]
+        except (SerializationError, OSError):
+            return None
+        return score if isinstance(score, float) else None
+
+    def _best(self, scores: dict[int, float | None]) -> int | None:
+        """The step with the best score that is there; of equals, the one that is linked, else the first."""
+        there = {
+            step: score for step in self.steps() if (score := scores.get(step)) is not None and not math.isnan(score)
+        }
+        linked = self._linked("best")
+        return max(there, key=lambda step: (self._sign * there[step], step == linked, -step), default=None)
 
     def _link(self, name: str, target: str) -> None:
         """Point a link to a file, in one step."""

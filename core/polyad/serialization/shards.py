@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError
-from ..files import read_json, replacing
+from ..files import beside, is_remote, local_path, read_json, replacing
 from .source import damaged
 
 __all__ = ["INDEX", "checked_limit", "read_index", "split", "write_shards"]
@@ -71,22 +71,22 @@ def split(sizes: Mapping[str, int], limit: int) -> list[list[str]]:
 
 
 def write_shards(
-    path: str | os.PathLike[str], sizes: Mapping[str, int], limit: int, write: Callable[[Path, list[str]], None]
+    path: str | os.PathLike[str], sizes: Mapping[str, int], limit: int, write: Callable[[str, list[str]], None]
 ) -> None:
     """Write groups of names as files beside *path*, and the index; a single file at *path* if that is enough."""
-    target = Path(os.fsdecode(path))
+    target = local_path(os.fsdecode(path))
     groups = split(sizes, limit)
     if len(groups) <= 1:
         write(target, [name for group in groups for name in group])
         return
-    stem, suffix = target.stem, target.suffix
+    stem, suffix = os.path.splitext(posixpath.basename(target) if is_remote(target) else os.path.basename(target))
     weight_map = {}
     for number, names in enumerate(groups, 1):
-        file = target.with_name(f"{stem}-{number:05}-of-{len(groups):05}{suffix}")
-        write(file, names)
-        weight_map.update(dict.fromkeys(names, file.name))
+        file = f"{stem}-{number:05}-of-{len(groups):05}{suffix}"
+        write(beside(target, file), names)
+        weight_map.update(dict.fromkeys(names, file))
     text = json.dumps({"metadata": {"total_size": sum(sizes.values())}, "weight_map": weight_map}, indent=2) + "\n"
-    with replacing(target.with_name(target.name + INDEX), "save") as stream:
+    with replacing(target + INDEX, "save") as stream:
         stream.write(text.encode())
 
 
@@ -113,7 +113,7 @@ def read_index(path: str, load: Callable[[str], dict[str, Any]]) -> dict[str, An
             raise damaged(path, f"names the index {file!r}")
     found: dict[str, Any] = {}
     for file in files:
-        tensors = load(os.path.join(os.path.dirname(path), file))
+        tensors = load(beside(path, file))
         if not isinstance(tensors, dict):
             raise damaged(path, f"names {file!r}, which does not hold tensors by name")
         for name, tensor in tensors.items():

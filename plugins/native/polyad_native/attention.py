@@ -55,6 +55,7 @@ def _rows(array: Any) -> Any:
 
 
 def attention(types: Signature) -> Call | None:
+    """The kernel of `attention`."""
     attend = _of(types, "attend")
 
     def call(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:
@@ -68,18 +69,15 @@ def attention(types: Signature) -> Call | None:
 
 
 def attention_backward(types: Signature) -> Call | None:
+    """The kernel of `attention_backward`."""
     attend = _of(types, "attend_back")
 
-    def call(
-        grad: Any, query: Any, key: Any, value: Any, mask: Any, sums: Any, causal: bool, scale: float
-    ) -> Any:
+    def call(grad: Any, query: Any, key: Any, value: Any, mask: Any, sums: Any, causal: bool, scale: float) -> Any:
         q, k, v, added = _operands(query, key, value, mask)
         if grad.shape != (*q.shape[:-1], v.shape[-1]) or math.prod(sums.shape) != math.prod(q.shape[:-1]):
             raise NotNative
         results = [np.empty(operand.shape, q.dtype) for operand in (q, k, v)]
         attend(q, k, v, added, int(causal), float(scale), _rows(_wide(grad)), np.ascontiguousarray(sums), *results)
-        return tuple(
-            result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value))
-        )
+        return tuple(result.astype(operand.dtype, copy=False) for result, operand in zip(results, (query, key, value)))
 
     return None if attend is None else call

@@ -34,7 +34,7 @@ def least(usual: int) -> int:
 
 
 class NotNative(Exception):
-    """A call that the native kernel leaves to the kernel that it outranks; *always*: and all others of the signature."""
+    """A call that is left to the kernel outranked; *always*: like all others of its signature."""
 
     def __init__(self, always: bool = False) -> None:
         self.always = always
@@ -53,7 +53,9 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
         outranked = own and prepare(own, types)
         if own is None or outranked is None:
             return None
-        if _engine() is None:
+        entries = [entry for entry in types if isinstance(entry, TensorType)]
+        # Complex numbers are NumPy's: its functions are right where parts of them overflow.
+        if any(entry.dtype.is_complex for entry in entries) or _engine() is None:
             return None
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:

@@ -51,6 +51,7 @@ def _geometry(
 
 
 def convolution(types: Signature) -> Call | None:
+    """The kernel of `convolution`."""
     convolve = _of(types, "convolve")
 
     def call(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
@@ -78,6 +79,7 @@ def _convolved(
 
 
 def convolution_transposed(types: Signature) -> Call | None:
+    """The kernel of `convolution_transposed`."""
     convolve = _of(types, "convolve")
 
     def call(
@@ -121,11 +123,10 @@ def convolution_transposed(types: Signature) -> Call | None:
 
 
 def convolution_weight_grad(types: Signature) -> Call | None:
+    """The kernel of `convolution_weight_grad`."""
     convolve = _of(types, "convolve_weight")
 
-    def call(
-        g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-    ) -> Any:
+    def call(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         g, x = _checked(g, x)
         if groups < 1 or x.shape[1] % groups or g.shape[1] % groups or min(kernel) < 1:
             raise NotNative

@@ -12,22 +12,26 @@ from polyad.backend.interface import Signature
 from .choosing import Call, NotNative
 
 PRIMITIVES = (
-    "add sub mul div neg abs sign exp expm1 log log1p maximum minimum pow sqrt floor ceil trunc round sin cos tan asin "
-    "acos atan atan2 sinh cosh tanh asinh acosh atanh where eq lt le ne gt ge exp2 log2 log10 isnan isinf isfinite fmax "
-    "fmin hypot erf erfc remainder fmod floor_divide logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
-    "sum amax amin any all mean max_all min_all cast"
-).split()
+    "add", "sub", "mul", "div", "neg", "abs", "sign", "exp", "expm1", "log", "log1p", "maximum", "minimum", "pow",
+    "sqrt", "floor", "ceil", "trunc", "round", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh", "where", "eq", "lt", "le", "ne", "gt", "ge", "exp2", "log2", "log10",
+    "isnan", "isinf", "isfinite", "fmax", "fmin", "hypot", "erf", "erfc", "remainder", "fmod", "floor_divide",
+    "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "sum", "amax", "amin", "any", "all",
+    "mean", "max_all", "min_all", "cast",
+)  # fmt: skip
 """Ops with a formula."""
 
 BODIES = (
-    "hardtanh hardtanh_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardshrink "
-    "hardshrink_backward softshrink relu relu_backward threshold threshold_backward leaky_relu leaky_relu_backward elu "
-    "elu_backward gelu gelu_backward silu silu_backward softplus softplus_backward log_sigmoid mish mish_backward glu "
-    "binary_cross_entropy gaussian_nll sgd_step sgd_momentum_step adam_step amsgrad_step lerp addcmul addcdiv clamp "
-    "clamp_backward sigmoid sigmoid_backward square rsqrt reciprocal tanh_backward masked_fill logaddexp nan_to_num "
-    "softmax softmax_backward log_softmax log_softmax_backward layer_norm layer_norm_backward rms_norm rms_norm_backward "
-    "batch_norm batch_norm_backward batch_norm_by norm2 var"
-).split()
+    "hardtanh", "hardtanh_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward",
+    "hardshrink", "hardshrink_backward", "softshrink", "relu", "relu_backward", "threshold", "threshold_backward",
+    "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "gelu", "gelu_backward", "silu", "silu_backward",
+    "softplus", "softplus_backward", "log_sigmoid", "mish", "mish_backward", "glu", "binary_cross_entropy",
+    "gaussian_nll", "sgd_step", "sgd_momentum_step", "adam_step", "amsgrad_step", "lerp", "addcmul", "addcdiv",
+    "clamp", "clamp_backward", "sigmoid", "sigmoid_backward", "square", "rsqrt", "reciprocal", "tanh_backward",
+    "logaddexp", "nan_to_num", "softmax", "softmax_backward", "log_softmax", "log_softmax_backward", "layer_norm",
+    "layer_norm_backward", "rms_norm", "rms_norm_backward", "batch_norm", "batch_norm_backward", "batch_norm_by",
+    "norm2", "var",
+)  # fmt: skip
 """Composites whose bodies are few kernels."""
 
 
@@ -73,14 +77,15 @@ def _by_body(name: str) -> Callable[[Signature], Call | None]:
         from .runtime import runtime
 
         op = OPS[name]
-        if any(isinstance(entry, tuple) for entry in types):
-            return None
         pointwise = isinstance(op.structure, Pointwise)
         kernels = [LoweredKernel(op, types, runtime(), pointwise, composed=_outranked)]
         places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
+        step = name.endswith("_step")
         one_shape = pointwise and not op.structure.broadcasts  # type: ignore[union-attr]
 
         def call(*args: Any, **out: Any) -> Any:
+            if step and not out:  # new arrays, which are laid out as each operand is
+                raise NotNative
             if one_shape:
                 shape = args[places[0]].shape
                 for place in places:

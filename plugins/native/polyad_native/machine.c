@@ -23,7 +23,7 @@ static inline float log_float(float x) { return logf(x); }
 static inline double log_double(double x) { return log(x); }
 
 #if defined(__AVX512F__)
-enum { VECTOR = 64, ROWS = 12 };
+enum { VECTOR = 64, ROWS = 8 };
 #elif defined(__AVX2__)
 enum { VECTOR = 32, ROWS = 6 };
 #elif defined(__aarch64__)

@@ -35,6 +35,7 @@ def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
 
 
 def gemm(types: Signature) -> Call | None:
+    """The kernel of `gemm`."""
     run = _of(types)
 
     def call(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
@@ -43,19 +44,29 @@ def gemm(types: Signature) -> Call | None:
     return None if run is None else call
 
 
-def product(types: Signature) -> Call | None:
-    """`mm` and `bmm`."""
+def _of_rank(rank: int, types: Signature) -> Call | None:
     run = _of(types)
 
     def call(a: Any, b: Any) -> Any:
-        if a.ndim != b.ndim or a.shape[:-2] != b.shape[:-2]:
+        if a.ndim != rank or b.ndim != rank or a.shape[:-2] != b.shape[:-2]:
             raise NotNative
         return _multiplied(run, a, b)
 
     return None if run is None else call
 
 
+def mm(types: Signature) -> Call | None:
+    """The kernel of `mm`."""
+    return _of_rank(2, types)
+
+
+def bmm(types: Signature) -> Call | None:
+    """The kernel of `bmm`."""
+    return _of_rank(3, types)
+
+
 def linear(types: Signature) -> Call | None:
+    """The kernel of `linear`."""
     run = _of(types)
 
     def call(a: Any, weight: Any, bias: Any) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from polyad.backend.interface import KernelSupply, Signature
+from polyad.backend.interface import KernelSupply
 
-from .choosing import Call, chosen
+from .choosing import chosen
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
@@ -21,7 +20,7 @@ def supplies() -> Iterator[KernelSupply]:
     from .generated import generated
 
     for op, make in {
-        "gemm": products.gemm, "mm": products.product, "bmm": products.product, "linear": products.linear,
+        "gemm": products.gemm, "mm": products.mm, "bmm": products.bmm, "linear": products.linear,
     }.items():  # fmt: skip
         yield KernelSupply("cpu", op, chosen(op, make, PRODUCTS, out=False), PRIORITY)
     for op, make in {

@@ -19,6 +19,9 @@ from ..layouts import to_host
 from ..sample import ErrorCase
 from . import abstract
 
+_BY_BODY = ("decomposition", "lowered")
+"""The ways of a composite that does what its body says and nothing else."""
+
 
 def check_error(case: ErrorCase, target: Target) -> None:
     """The call raises what the case says, in the house style, and changes nothing.
@@ -63,7 +66,7 @@ def _check(case: ErrorCase, target: Target, way: Callable[[], AbstractContextMan
     told = re.search(case.match, str(error))
     if isinstance(error, UndeclaredDType) and error.dtype not in target.dtypes and not told:
         raise error  # the case needs a dtype that there is not, which is no fault
-    if case.fused and any(path == "decomposition" for _, path, _ in paths.taken):
+    if case.fused and any(path in _BY_BODY for _, path, _ in paths.taken):
         if error is None:
             raise UnsupportedByDeclaration(f"only a kernel of {case.op} itself would notice; {target.device} has none")
         late = True  # told by an op inside

@@ -153,7 +153,8 @@ SAMPLES = [
         layer="CTCLoss",
         build=lambda torch: torch.nn.CTCLoss(blank=2, zero_infinity=True),
         inputs=lambda make: (make((6, 2, 4), -3, -0.5), np.array([[0, 1, 3], [3, 3, 0]]), (6, 5), (3, 2)),
-        functional=lambda F, layer, x, y, of_x, of_y: F.ctc_loss(x, y, of_x, of_y, 2, "mean", True),
+        call=lambda torch, layer, x, *rest: layer(x.log_softmax(2), *rest),
+        functional=lambda F, layer, x, y, of_x, of_y: F.ctc_loss(x.log_softmax(2), y, of_x, of_y, 2, "mean", True),
         steps=128,
     ),
     ModuleSample(

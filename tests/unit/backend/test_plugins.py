@@ -57,7 +57,12 @@ def test_the_highest_priority_wins_and_at_equal_priority_the_backends_own(instal
     install("b-mul", supply(200, 6), plugins="b")
     assert product() == 206.0
     kernels = plugins.candidate_kernels(registry.get("cpu"), "mul")
-    assert [kernel.origin for kernel in kernels] == ["b", "a", *(["native"] if native_kernels_are_used() else []), "polyad_numpy"]
+    assert [kernel.origin for kernel in kernels] == [
+        "b",
+        "a",
+        *(["native"] if native_kernels_are_used() else []),
+        "polyad_numpy",
+    ]
 
 
 def test_priority_zero_comes_after_the_backend(install) -> None:

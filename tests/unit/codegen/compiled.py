@@ -78,6 +78,10 @@ def launch(
 ) -> None:
     """Run *source*; *arrays* are whole memories, the results' changed in place, all the same one if it is *shared*."""
     dialect, device = target
+    size = re.search(r"long at\[(\d+)\]", source.text)
+    assert size, "the kernel has no geometry"
+    read = {int(place) for place in re.findall(r"g\.at\[(\d+)\]", source.text)}
+    assert max(read) < int(size[1]) == len(geometry) // 8, "the kernel reads beyond its geometry"
     values = [np.dtype(dtype.name).type(number) for dtype, number in zip(source.scalars, numbers, strict=True)]
     if dialect is OPENCL_C:
         _launch_opencl(source, device, arrays, values, geometry, instances, shared)

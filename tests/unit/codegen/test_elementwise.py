@@ -57,6 +57,32 @@ def _as_float32(view: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("target", targets())
+def test_numbers_that_compare_equal_stay_what_they_are(target, tmp_path: Path) -> None:
+    x = Operand(0, polyad.float64)
+    below, above = Literal(-0.0, polyad.float64), Literal(0.0, polyad.float64)
+    assert below != above
+    assert Literal(math.nan, polyad.float64) == Literal(math.nan, polyad.float64)
+    out = np.empty(2)
+    run_elementwise([apply("where", x > 0, above, below)], (np.array([1.0, -1.0]),), (out,), target, tmp_path)
+    assert np.signbit(out).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize("op", ["sin", "cos", "tan"])
+def test_a_lane_of_any_size_leaves_the_others_their_digits(target, op: str, tmp_path: Path) -> None:
+    x = np.full((5, 16), 1e30, np.float32)
+    x[:, :15] = 1.37 * 2.0 ** -np.arange(0, 150, 2).reshape(5, 15)
+    x[:, 0] *= [1, -1, 0, -0.0, math.inf]
+    out = np.empty_like(x)
+    run_elementwise([apply(op, Operand(0, polyad.float32))], (x,), (out,), target, tmp_path)
+    with np.errstate(invalid="ignore"):
+        exact = getattr(np, op)(x.astype(np.float64))
+    # Four units, which is what OpenCL allows a sine, and the last column is there for the others alone.
+    np.testing.assert_allclose(out[:, :15], exact[:, :15], rtol=5 * np.finfo(np.float32).eps)
+    assert (np.signbit(out[:, :15]) == np.signbit(exact[:, :15]))[~np.isnan(exact[:, :15])].all()
+
+
+@pytest.mark.parametrize("target", targets())
 def test_results_may_be_strided_and_several(target, tmp_path: Path) -> None:
     x = RNG.standard_normal((6, 9)).astype(np.float32)
     memory = np.full((9, 14), 7.0, np.float32)

@@ -179,3 +179,17 @@ def test_tensor_like_objects_bring_torch_function() -> None:
     assert polyad.overrides.is_tensor_like(Like())
     assert polyad.overrides.is_tensor_like(polyad.nn.Parameter(polyad.zeros(1)))
     assert not polyad.overrides.is_tensor_like(1.0)
+
+
+def test_switches_of_libraries_can_be_set() -> None:
+    cudnn = polyad.backends.cudnn
+    before = cudnn.benchmark, cudnn.deterministic, cudnn.enabled
+    with cudnn.flags(enabled=False, benchmark=True, deterministic=True):
+        assert (cudnn.benchmark, cudnn.deterministic, cudnn.enabled) == (True, True, False)
+    assert (cudnn.benchmark, cudnn.deterministic, cudnn.enabled) == before == (False, False, True)
+    assert not cudnn.is_available()
+    assert cudnn.version() is None
+    assert polyad.backends.cuda.matmul.allow_tf32 is False
+    assert polyad.backends.cuda.is_built() == ("cuda" in registry.names())
+    assert not polyad.backends.mps.is_available()
+    assert not polyad.backends.mps.is_built()

@@ -149,3 +149,8 @@ def test_convert():
     assert converted["b"][1] == "x"
     assert converted["c"] == Point(1, 2)
     assert converted["d"] is None
+
+
+def test_strings_of_numpy_are_strings():
+    assert default_collate([numpy.str_("a"), numpy.str_("b")]) == ["a", "b"]
+    assert default_collate([{"t": numpy.bytes_(b"a")}])["t"] == [b"a"]

@@ -1,6 +1,7 @@
 """Samplers: orders, their randomness, and what they refuse."""
 
 import collections
+import itertools
 import math
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import polyad
 from polyad.utils.data import (
     BatchSampler,
+    DataLoader,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -66,6 +68,15 @@ def test_random_with_replacement():
     drawn = list(RandomSampler(range(5), replacement=True, num_samples=200, generator=generator()))
     assert len(drawn) == 200
     assert set(drawn) == set(range(5))
+
+
+def test_random_with_replacement_draws_as_it_goes():
+    endless = RandomSampler(range(5), replacement=True, num_samples=10**12, generator=generator())
+    first = list(itertools.islice(endless, 3000))
+    again = RandomSampler(range(5), replacement=True, num_samples=3000, generator=generator())
+    assert first == list(again)
+    batches = DataLoader(range(5), batch_size=4, sampler=endless)
+    assert len(next(iter(batches))) == 4
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.5, True])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from multiprocessing.process import BaseProcess
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ import polyad
 import worker_datasets as data
 from fuzz import loaders
 from polyad.utils.data import DataLoader, TensorDataset, get_worker_info
-from polyad.utils.data.workers import transport
+from polyad.utils.data.workers import pool, transport
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and file descriptors")
 
@@ -49,7 +50,7 @@ def descriptors():
     return len(os.listdir("/proc/self/fd"))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, 3, 8])
 def test_batches_are_those_of_one_process(workers):
     alone = loaded(data.Noisy(), batch_size=4, shuffle=True)
     assert loaded(data.Noisy(), batch_size=4, shuffle=True, num_workers=workers) == alone
@@ -258,7 +259,7 @@ import sys
 import polyad
 import worker_datasets as data
 from polyad.utils.data import DataLoader
-from polyad.utils.data.workers import transport
+from polyad.utils.data.workers import pool, transport
 
 if __name__ == "__main__":
     transport.FOLDER = sys.argv[1]
@@ -311,6 +312,50 @@ def test_what_cannot_be_sent_is_named():
 def test_history_is_not_sent():
     with pytest.raises(RuntimeError, match=r"history cannot go to another process"):
         next(iter(DataLoader(data.Squares(), num_workers=1, collate_fn=data.history)))
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """Which processes were ended by force."""
+    seen = []
+    for name in ("terminate", "kill"):
+        end = getattr(BaseProcess, name)
+        monkeypatch.setattr(BaseProcess, name, lambda self, end=end: seen.append(self.name) or end(self))
+    return seen
+
+
+class Interrupted(KeyboardInterrupt):
+    pass
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("leave", ["break", "interrupt", "collection", "end"])
+def test_however_the_loop_is_left_workers_end_by_themselves(forced, monkeypatch, leave, persistent):
+    """Nobody is forced, however long they are waited for."""
+    monkeypatch.setattr(pool, "PATIENCE", 60)
+
+    def loop():
+        samples = data.Squares(9 if leave == "end" else 1000)
+        iterator = iter(DataLoader(samples, num_workers=2, persistent_workers=persistent))
+        assert children() == 2
+        for batch in iterator:
+            if leave == "break":
+                break
+            if leave == "interrupt" and batch[0].item() == 5:
+                raise Interrupted
+            if leave == "collection":
+                cycle = [iterator]
+                cycle.append(cycle)
+                return
+
+    if leave == "interrupt":
+        with pytest.raises(Interrupted):
+            loop()
+    else:
+        loop()
+    gc.collect()
+    assert children() == 0
+    assert forced == []
 
 
 def test_leaving_the_loop_ends_workers_at_once():

@@ -521,3 +521,32 @@ def test_what_was_captured_for_another_number_of_found_elements_says_so(work) ->
 def test_what_takes_any_number_of_found_elements_is_replayed() -> None:
     graph = jit.capture(lambda x: x.masked_select(x > 0).sum(), tensor([1.0, 2.0, -1.0]))
     assert graph(tensor([1.0, 2.0, 3.0])).item() == 6.0
+
+
+def test_nodes_know_the_submodules_that_they_are_part_of():
+    inner = nn.Sequential(nn.ReLU(), nn.Linear(2, 2))
+    model = nn.Sequential(nn.Linear(3, 2), inner, inner)
+    for function in (model, model.forward):
+        graph = polyad.jit.capture(function, polyad.ones(1, 3))
+        assert [[call.path for call in node.modules] for node in graph] == [
+            ["0"], ["1", "1.0"], ["1", "1.1"], ["1", "1.0"], ["1", "1.1"],
+        ]  # fmt: skip
+        assert [call.type for call in graph.nodes[1].modules] == ["Sequential", "ReLU"]
+        assert len({node.modules[-1].number for node in graph}) == 5
+    assert all(node.modules == () for node in polyad.jit.capture(lambda x: model(x), polyad.ones(1, 3)))
+
+
+def test_a_submodule_that_raises_is_left():
+    class Guarded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(5, 5), nn.Linear(3, 2)
+
+        def forward(self, x):
+            try:
+                return self.first(x)
+            except RuntimeError:
+                return self.second(x)
+
+    graph = polyad.jit.capture(Guarded(), polyad.ones(1, 3))
+    assert [call.path for call in graph.nodes[-1].modules] == ["second"]

@@ -111,13 +111,13 @@ def test_a_compiler_that_fails_is_told_with_its_words(cache, command, script, wo
 def test_a_compiler_that_hangs_is_told(cache, command, monkeypatch) -> None:
     command("[ $1 = --version ] || sleep 60")
     monkeypatch.setattr(compiler, "_PATIENCE", 0.5)
-    with pytest.raises(CompilerFailure, match="does not run.*timed out"):
+    with pytest.raises(CompilerFailure, match=r"does not run.*timed out"):
         compiler.compiled(SOURCE, "a test")
 
 
 def test_a_compiler_that_is_not_there_is_told(cache, monkeypatch) -> None:
     monkeypatch.setattr(compiler, "compiler", lambda: ("/nowhere/cc",))
-    with pytest.raises(CompilerFailure, match="does not run.*nowhere"):
+    with pytest.raises(CompilerFailure, match=r"does not run.*nowhere"):
         compiler.compiled(SOURCE, "a test")
 
 

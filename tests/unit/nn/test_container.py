@@ -84,7 +84,7 @@ class TestSequential:
         with pytest.raises(TypeError):
             model.append(3)
         with pytest.raises(TypeError):
-            model[0] = None
+            model[0] = "no module"
         assert amounts(model) == [10, 5]
 
     def test_deleting_keeps_given_names(self):
@@ -211,3 +211,20 @@ class TestParameterList:
         assert repr(nn.ParameterList([polyad.zeros(2), "s"])) == (
             "ParameterList(\n    (0): Parameter containing: [polyad.float32 of size 2]\n    (1): Object of type: str\n)"
         )
+
+
+def test_none_keeps_a_place_free():
+    modules = nn.ModuleList([Add(1), None]).append(None).extend([Add(2), None])
+    modules.insert(0, None)
+    modules[1] = None
+    assert [module and module.amount for module in modules] == [None, None, None, None, 2, None]
+    assert modules.to(polyad.float64) is modules
+    assert list(modules.state_dict()) == []
+    assert list(modules.children()) == [modules[4]]
+    assert repr(modules[3:]) == "ModuleList(\n  (0): None\n  (1): Add(2)\n  (2): None\n)"
+    assert modules.pop(5) is None
+    assert nn.Sequential(Add(1)).append(None)[1] is None
+    with pytest.raises(TypeError, match="a module is None"):
+        nn.Sequential(Add(1), None)(polyad.zeros(1))
+    with pytest.raises(TypeError, match="takes Modules, not str"):
+        nn.ModuleList([Add(1), "2"])

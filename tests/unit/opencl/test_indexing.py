@@ -137,7 +137,7 @@ def test_ranks_beyond_the_padded_ones(machine, rng):
     """Dimensions that nothing merges, more than the loops of few dimensions have."""
     from polyad_opencl.array import Array
     from polyad_opencl.kernels.indexing.index_select import gather
-    from polyad_opencl.kernels.shaping.joining import tril
+    from polyad_opencl.kernels.shaping.triangles import tril
 
     shape = (2, 3, 2, 3, 2, 3, 2, 3, 2)
     x = rng.standard_normal(shape[::-1]).astype(np.float32)

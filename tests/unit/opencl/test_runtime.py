@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -507,3 +508,15 @@ def test_a_drivers_error_says_what_to_do(device):
     assert isinstance(lost, DeviceError)
     assert "start the program again" in lost.fix
     assert device.trouble
+
+
+@pytest.mark.parametrize(
+    "read",
+    [polyad.Tensor.tolist, pickle.dumps, polyad.Tensor.cpu, lambda x: x.numpy(force=True)],
+    ids=["tolist", "pickle", "cpu", "numpy"],
+)
+def test_what_numpy_has_no_array_for_stays_on_the_device(opencl, read):
+    x = polyad.empty((2**62, 0), device=opencl)
+    assert (x + 1).shape == x.shape
+    with pytest.raises(OutOfMemory):
+        read(x)

@@ -141,6 +141,90 @@ def test_a_write_in_a_captured_function_comes_before_what_reads_it() -> None:
     )
 
 
+# ------------------------------------------------------------------------------------------------------------- modules
+
+
+class Twice(nn.Module):
+    """A submodule that is called twice, an op between, and submodules within a submodule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.residual = Residual()
+        self.last = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.last(self.residual(self.residual(x) * 2))
+
+
+def drawn(depth: int) -> viz.Picture:
+    return viz.graph(polyad.jit.capture(Twice(), polyad.ones(1, 3)), depth=depth)
+
+
+def test_submodules_are_boxes_and_shapes_are_at_arrows() -> None:
+    picture = drawn(1)
+    assert titles(picture) == ["result", "last", "residual", "mul", "residual", "x"]
+    assert [box.lines for box in picture.chart.boxes if box.style == "module"] == [
+        ["Linear"],
+        ["Residual"],
+        ["Residual"],
+    ]
+    starts = [picture.chart.boxes[start].title for start, _ in picture.chart.arrows]
+    assert starts == ["x", "residual", "mul", "residual", "last"]
+    assert [picture.chart.labels[arrow] for arrow in picture.chart.arrows] == ["1 × 3"] * 4 + ["1 × 2"]
+    assert "1 × 2" in picture.svg()
+    assert '[label="1 × 2"]' in picture.dot()
+
+
+def test_deeper_submodules_are_in_frames() -> None:
+    picture = drawn(2)
+    frames = {(box.title, tuple(name for _, name in box.frames)) for box in picture.chart.boxes}
+    assert {("last", ()), ("mul", ()), ("x", ())} <= frames
+    assert {("residual.first", ("residual (Residual)",)), ("add", ("residual (Residual)",))} <= frames
+    assert len({box.frames for box in picture.chart.boxes}) == 3  # two calls, and outside
+    for depth in (1, 2, 3):
+        chart = drawn(depth).chart
+        assert overlapping(chart) == []
+        # From the outputs on: an arrow goes to a box with a smaller number, so none run in a circle.
+        assert all(end < start for start, end in chart.arrows)
+    assert picture.svg().count(">residual (Residual)<") == picture.dot().count("subgraph cluster_") == 2
+    assert titles(drawn(3)) == titles(picture)
+
+
+def test_parameters_that_ops_use_outside_of_submodules_are_drawn() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(polyad.ones(3))
+            self.linear = nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.linear(x * self.scale)
+
+    picture = viz.graph(polyad.jit.capture(Scaled(), polyad.ones(1, 3)), depth=1)
+    assert set(titles(picture)) == {"x", "scale", "mul", "linear", "result"}
+
+
+def test_large_models_are_cut_by_modules_too() -> None:
+    model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(30)))
+    picture = viz.graph(polyad.jit.capture(model, polyad.ones(1, 2)), depth=1, max_boxes=10)
+    assert len(picture.chart.boxes) == 11
+    assert "of 32" in picture.chart.note
+    assert picture.svg()
+    assert picture.dot()
+
+
+@pytest.mark.parametrize("depth", [0, -1, 1.5, True])
+def test_depths_that_are_none(depth) -> None:
+    graph = polyad.jit.capture(nn.ReLU(), polyad.ones(1))
+    with pytest.raises(ValueError, match="depth is"):
+        viz.graph(graph, depth=depth)
+
+
+def test_depth_is_for_captured_models() -> None:
+    with pytest.raises(TypeError, match=r"pass polyad\.jit\.capture"):
+        viz.graph(polyad.ones(1, requires_grad=True).sum(), depth=1)
+
+
 # -------------------------------------------------------------------------------------------------------------- layout
 
 

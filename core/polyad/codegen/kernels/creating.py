@@ -9,9 +9,10 @@ from ...backend.interface import Kernel
 from ...backend.runtime import Runtime
 from ...device import Device
 from ...dtypes import INTEGER, DType, float32, float64, int64
-from ...layout import Layout, Shape
+from ...layout import Layout, Shape, contiguous_strides
 from ...tables.philox import KEY_STEPS, MULTIPLIERS, ROUNDS
 from ..expression import Expression, Place, Scalar, apply, cast
+from .layouts import PerLayout
 from .pointwise import PointwiseKernel
 from .pointwise_ops import RuntimeOf
 
@@ -22,12 +23,17 @@ def _sequence(runtime: Runtime, start: Any, step: Any, count: int, dtype: DType)
     """start + step * i, in int64, or in float64 and rounded once; where there is no float64, in float32."""
     whole = dtype.category == INTEGER and isinstance(start, int) and isinstance(step, int)
     wide = int64 if whole else float64 if runtime.description.has_fp64 else float32
-    number = cast(cast(Place(0), wide) * Scalar(1, wide) + Scalar(0, wide), dtype)
-    kernel: PointwiseKernel = runtime.once(
-        ("sequence", wide, dtype), lambda: PointwiseKernel(runtime, f"arange {dtype.name} in {wide.name}", [number])
+    # Beyond 2**24, float32 cannot count: there it is rounded once.
+    place = cast(Place(0), wide) if wide is float32 else Place(0, wide)
+    number = cast(place * Scalar(1, wide) + Scalar(0, wide), dtype)
+    kernel, launches = runtime.once(
+        ("sequence", wide, dtype),
+        lambda: (PointwiseKernel(runtime, f"arange {dtype.name} in {wide.name}", [number]), PerLayout()),
     )
     out = runtime.empty(dtype, (count,), (1,))
-    launch = kernel.launch((count,), [runtime.layout(out)], [Layout((count,), (1,), 0)])
+    if count not in launches:
+        launches.keep(count, kernel.launch((count,), [runtime.layout(out)], [Layout((count,), (1,), 0)]))
+    launch = launches[count]
     if launch is not None:
         launch((out,), kernel.packed((start, step)))
     return out
@@ -59,22 +65,22 @@ def _words_of_a_block() -> list[Expression]:
 
 def _philox_words(runtime: Runtime, shape: Shape, seed: int, offset: int) -> Any:
     """Words by the contract in `polyad.random.philox`: a row of four for each block, of which the last may be cut."""
-    backend, device = runtime.backend, runtime.device
+    backend = runtime.backend
     count = math.prod(shape)
     blocks = -(-count // 4)
-    out = backend.empty(shape, int64, device)
+    out = runtime.empty(int64, shape, contiguous_strides(shape))
     if not count:
         return out
-    kernel: PointwiseKernel = runtime.once(
-        "philox_bits", lambda: PointwiseKernel(runtime, "philox_bits", _words_of_a_block())
+    kernel, launches = runtime.once(
+        "philox_bits", lambda: (PointwiseKernel(runtime, "philox_bits", _words_of_a_block()), PerLayout())
     )
     numbers = kernel.packed((seed & _LOW, seed >> 32, offset))
-    padded = out if count % 4 == 0 else backend.empty((4 * blocks,), int64, device)
+    padded = out if count % 4 == 0 else runtime.empty(int64, (4 * blocks,), (1,))
     begin = runtime.layout(padded).offset
-    launch = kernel.launch(
-        (blocks,), [Layout((blocks,), (4,), begin + word) for word in range(4)], [Layout((blocks,), (1,), 0)]
-    )
-    assert launch is not None, "there are blocks"
+    launch = launches.get((blocks, begin))
+    if launch is None:
+        words = [Layout((blocks,), (4,), begin + word) for word in range(4)]
+        launch = launches.keep((blocks, begin), kernel.launch((blocks,), words, [Layout((blocks,), (1,), 0)]))
     launch((padded,) * 4, numbers)
     if padded is not out:
         flat = backend.as_strided(backend.root(padded), int64, (count,), (1,), 0)

@@ -46,11 +46,24 @@ def packer(dtype: DType) -> Pack:
     return both
 
 
-def packed(packers: Sequence[Pack], numbers: Sequence[Any]) -> list[bytes]:
-    """The arguments for *numbers*, each by its packer."""
-    return [part for pack, number in zip(packers, numbers, strict=True) for part in pack(number)]
+class Packing:
+    """From numbers to the arguments for a kernel's *scalars*: the numbers at *places*, by default all in order.
 
+    For the tuple that came last it has the arguments, and gives the same again.
+    """
 
-def packers(scalars: Sequence[Scalar]) -> list[Pack]:
-    """A packer for each of a kernel's *scalars*."""
-    return [packer(scalar.dtype) for scalar in scalars]
+    __slots__ = ("_last", "_packers")
+
+    def __init__(self, scalars: Sequence[Scalar], places: Sequence[int] | None = None) -> None:
+        places = range(len(scalars)) if places is None else places
+        self._packers = [(packer(scalar.dtype), place) for scalar, place in zip(scalars, places, strict=True)]
+        self._last: tuple[Any, tuple[bytes, ...]] = (None, ())
+
+    def __call__(self, numbers: Sequence[Any]) -> tuple[bytes, ...]:
+        known, parts = self._last
+        if known is numbers:
+            return parts
+        parts = tuple([part for pack, place in self._packers for part in pack(numbers[place])])
+        if numbers.__class__ is tuple:  # which stays as it is
+            self._last = numbers, parts
+        return parts

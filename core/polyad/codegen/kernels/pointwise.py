@@ -15,33 +15,43 @@ from ...layout import Layout, Shape, Strides, broadcast_shapes
 from ..collapse import broadcast_strides, result_strides
 from ..elementwise import ElementwisePlan, Leaves, elementwise, elementwise_plan, lanes_for
 from ..expression import Expression
-from .numbers import packed, packers
+from .layouts import PerLayout
+from .numbers import Packing
 
-LAYOUTS = 4096
-"""How many combinations of layouts a kernel keeps: a program with ever new shapes must not fill the memory."""
+
+def check_one_shape(operands: Sequence[Layout]) -> None:
+    """Raise ValueError if operands that do not broadcast have several shapes; 0-d ones are numbers."""
+    if len({operand.shape for operand in operands} - {()}) > 1:
+        raise ValueError("the operands have several shapes")
 
 
 class PointwiseKernel:
     """Expressions of arrays on the device of *runtime*, a result each: ``kernel(arrays, numbers) -> arrays``.
 
-    *what* names the kernel in errors: an op and its dtypes.
+    *what* names the kernel in errors: an op and its dtypes. Without *broadcasts* the operands have one shape, 0-d ones
+    apart.
+
+    Attributes:
+        packed: from numbers to what a launch gets for them.
     """
 
     __slots__ = (
-        "_compiled", "_known", "_lanes", "_operand_dtypes", "_packers", "dtypes", "expressions", "runtime", "what",
+        "_broadcasts", "_compiled", "_known", "_lanes", "_operand_dtypes", "dtypes", "expressions", "packed",
+        "runtime", "what",
     )  # fmt: skip
 
-    def __init__(self, runtime: Runtime, what: str, expressions: Sequence[Expression]) -> None:
+    def __init__(self, runtime: Runtime, what: str, expressions: Sequence[Expression], broadcasts: bool = True) -> None:
         self.runtime = runtime
         self.what = what
         self.expressions = tuple(expressions)
         self.dtypes = tuple(expression.dtype for expression in expressions)
         self._lanes = lanes_for(self.expressions, runtime.dialect, runtime.description)
         leaves = Leaves.of(self.expressions)
-        self._packers = packers(leaves.scalars)
+        self.packed = Packing(leaves.scalars)
+        self._broadcasts = broadcasts
         self._operand_dtypes = [operand.dtype for operand in leaves.operands]
         self._compiled: dict[Hashable, Any] = {}
-        self._known: dict[Hashable, Any] = {}
+        self._known: PerLayout[Any] = PerLayout()
 
     def __call__(self, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
         """New results, in the order in memory that the operands give them. Operands broadcast."""
@@ -49,11 +59,11 @@ class PointwiseKernel:
         key = runtime.key(arrays)
         found = self._known.get(key)
         if found is None:
-            found = self._remember(key, self._plan([runtime.layout(array) for array in arrays]))
+            found = self._known.keep(key, self._plan([runtime.layout(array) for array in arrays]))
         shape, steps, launch = found
         results = tuple([runtime.empty(dtype, shape, steps) for dtype in self.dtypes])
         if launch is not None:
-            launch((*results, *arrays), self.packed(numbers))
+            launch((*results, *arrays), self.packed(numbers) if numbers else ())
         return results
 
     def into(self, outs: Sequence[Any], arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> None:
@@ -63,16 +73,12 @@ class PointwiseKernel:
         found = self._known.get(key)
         if found is None:
             to = [runtime.layout(out) for out in outs]
-            found = self._remember(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
+            found = self._known.keep(key, (self._plan_into(to, [runtime.layout(array) for array in arrays]),))
         if self._clash(outs, arrays):
             for out, result in zip(outs, self(arrays, numbers), strict=True):
                 runtime.backend.copy(out, result)
         elif found[0] is not None:
-            found[0]((*outs, *arrays), self.packed(numbers))
-
-    def packed(self, numbers: Sequence[Any]) -> list[bytes]:
-        """What a launch of this kernel gets for *numbers*."""
-        return packed(self._packers, numbers)
+            found[0]((*outs, *arrays), self.packed(numbers) if numbers else ())
 
     def _clash(self, outs: Sequence[Any], arrays: Sequence[Any]) -> bool:
         """Whether writing *outs* element by element could spoil an element that is still to be read."""
@@ -86,12 +92,6 @@ class PointwiseKernel:
                 ):
                     return True
         return False
-
-    def _remember(self, key: Hashable, plan: Any) -> Any:
-        if len(self._known) >= LAYOUTS:
-            self._known.clear()
-        self._known[key] = plan
-        return plan
 
     def _plan(self, operands: Sequence[Layout]) -> tuple[Shape, Strides, Launch | None]:
         shape = broadcast_shapes(*[layout.shape for layout in operands])
@@ -108,6 +108,8 @@ class PointwiseKernel:
     def launch(self, shape: Shape, outs: Sequence[Layout], operands: Sequence[Layout]) -> Launch | None:
         """What computes arrays laid out as *outs*, all of *shape*, from *operands*; None if there are no elements."""
         runtime = self.runtime
+        if not self._broadcasts:
+            check_one_shape(operands)
         plan = elementwise_plan(
             self._lanes,
             runtime.description,

@@ -61,9 +61,14 @@ def by_expression(runtime_of: RuntimeOf, types: Signature, what: str, build: Bui
         return of_arrays
     numbers = [position for position in range(len(types)) if position not in tensors]
 
+    tensors_first = len(tensors) if tensors == [*range(len(tensors))] else 0
+
     def of_numbers_too(*operands: Any, out: Any = None) -> Any:
-        arrays = [operands[position] for position in tensors]
-        given = [operands[position] for position in numbers]
+        if tensors_first:
+            arrays, given = operands[:tensors_first], operands[tensors_first:]
+        else:
+            arrays = tuple([operands[position] for position in tensors])
+            given = tuple([operands[position] for position in numbers])
         if out is None:
             return run(arrays, given)[0]
         run.into((out,), arrays, given)
@@ -77,14 +82,13 @@ def unspecialized(*operands: Any) -> Any:
     raise AssertionError("written for each signature")
 
 
-def _by_formula(runtime_of: RuntimeOf, op: str, build: Build | None = None) -> Kernel:
-    """The kernel of an op with a formula; *build* makes its expression, by default of the formula alone."""
-    expression_of = build or partial(apply, op)
+def _by_formula(runtime_of: RuntimeOf, op: str) -> Kernel:
+    """The kernel of an op with a formula."""
 
     def specialize(types: Signature) -> Callable[..., Any] | None:
         if any(entry is type(None) for entry in types) or not has_formula(op, value_dtype(types)):
             return None
-        return by_expression(runtime_of, types, op, expression_of)
+        return by_expression(runtime_of, types, op, partial(apply, op))
 
     return Kernel(unspecialized, out=True, specialize=specialize)
 
@@ -194,17 +198,11 @@ def _where(runtime_of: RuntimeOf) -> Kernel:
     return Kernel(unspecialized, out=True, specialize=specialize)
 
 
-def _periodic(op: str) -> Build:
-    """PoCL's vectors of float32 lose digits in all lanes where one is infinite: that becomes the nan it leads to."""
-    return lambda x: apply(op, x if x.dtype.is_complex else x + x * 0)
-
-
 def pointwise_ops(runtime_of: RuntimeOf) -> dict[str, Kernel]:
     """The kernel of every primitive with a formula, by op name."""
     return {
         **{op: _by_formula(runtime_of, op) for op in FORMULAS},
         **{op: _division(runtime_of, op) for op in ("floor_divide", "remainder", "fmod")},
-        **{op: _by_formula(runtime_of, op, _periodic(op)) for op in ("sin", "cos", "tan")},
         "where": _where(runtime_of),
         "pow": _power(runtime_of),
     }

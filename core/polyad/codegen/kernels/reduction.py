@@ -12,8 +12,8 @@ from ...layout import Layout, Shape, broadcast_layout, broadcast_shapes, contigu
 from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Operand, Place, cast
 from ..reduction import ReductionPlan, identity, reduction, reduction_plan, unroll_for
-from .numbers import packed, packers
-from .pointwise import LAYOUTS
+from .layouts import PerLayout
+from .numbers import Packing
 
 
 class ReductionKernel:
@@ -24,7 +24,7 @@ class ReductionKernel:
     """
 
     __slots__ = (
-        "_compiled", "_known", "_lanes", "_packers", "_places", "_second", "_unroll", "dtype", "expression", "reducer",
+        "_compiled", "_known", "_lanes", "_packed", "_places", "_second", "_unroll", "dtype", "expression", "reducer",
         "runtime", "what",
     )  # fmt: skip
 
@@ -36,11 +36,11 @@ class ReductionKernel:
         self.dtype = dtype
         leaves = Leaves.of([expression])
         self._places = any(isinstance(operand, Place) for operand in leaves.operands)
-        self._packers = packers(leaves.scalars)
+        self._packed = Packing(leaves.scalars)
         self._lanes = lanes_for([expression, cast(expression, dtype)], runtime.dialect, runtime.description)
         self._unroll = unroll_for(expression)
         self._compiled: dict[Hashable, Any] = {}
-        self._known: dict[Hashable, Any] = {}
+        self._known: PerLayout[Any] = PerLayout()
         self._second: ReductionKernel | None = None
 
     def __call__(self, arrays: Sequence[Any], dims: tuple[int, ...], keepdim: bool, numbers: Sequence[Any] = ()) -> Any:
@@ -50,17 +50,15 @@ class ReductionKernel:
         key = dims, keepdim, runtime.key(held), *[array for array in arrays if array.__class__ is tuple]
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= LAYOUTS:
-                self._known.clear()
-            found = self._known[key] = self._plan(arrays, dims, keepdim)
+            found = self._known.keep(key, self._plan(arrays, dims, keepdim))
         shape, steps, launch, splits = found
         if splits > 1:
             partial = runtime.empty(self.expression.dtype, (splits, *shape), (math.prod(shape), *steps))
-            launch((partial, *held), packed(self._packers, numbers))
+            launch((partial, *held), self._packed(numbers))
             return self._finish(partial)
         result = runtime.empty(self.dtype, shape, steps)
         if launch is not None:
-            launch((result, *held), packed(self._packers, numbers))
+            launch((result, *held), self._packed(numbers))
         elif math.prod(shape):
             runtime.backend.fill(result, identity(self.reducer, self.expression.dtype))
         return result

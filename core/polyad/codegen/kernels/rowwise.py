@@ -8,9 +8,7 @@ from typing import Any
 from ...backend.runtime import Launch, Runtime
 from ...layout import Layout, Shape
 from ..expression import Expression
-from ..frame import Leaves
 from ..rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_plan, rowwise_unroll
-from .numbers import packers
 
 
 class RowwiseKernel:
@@ -19,7 +17,7 @@ class RowwiseKernel:
     *what* names the kernel in errors.
     """
 
-    __slots__ = ("_compiled", "_lanes", "_unroll", "elements", "packers", "rows", "runtime", "stages", "what")
+    __slots__ = ("_compiled", "_lanes", "_unroll", "elements", "rows", "runtime", "stages", "what")
 
     def __init__(
         self,
@@ -34,7 +32,6 @@ class RowwiseKernel:
         self.stages = tuple(stages)
         self.elements = tuple(elements)
         self.rows = tuple(rows)
-        self.packers = packers(Leaves.of([*[stage.expression for stage in stages], *elements, *rows]).scalars)
         self._lanes = rowwise_lanes(self.stages, self.elements, self.rows, runtime.dialect, runtime.description)
         self._unroll = rowwise_unroll(self.stages)
         self._compiled: dict[Hashable, Any] = {}

@@ -158,7 +158,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         rows of which the head does not decide it.
         """
         scores = self.head(input)
-        best = scores.argmax(1)
+        best: Tensor = scores.argmax(1)
         rows = (best >= self.shortlist_size).nonzero().squeeze(1)
         if not rows.shape[0]:
             return best

@@ -313,3 +313,8 @@ class SyncBatchNorm(BatchNorm):
         for name, child in module.named_children():
             result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return result
+
+
+# By these names code for PyTorch asks whether a layer is of the family.
+_NormBase = Norm
+_BatchNorm = BatchNorm

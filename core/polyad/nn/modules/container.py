@@ -7,17 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from ...errors import ArgumentError, ArgumentTypeError, IndexOutOfRange
-from ...tensor import Tensor
-from ..parameter import Parameter
 from .module import Module, indent
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+__all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 S = TypeVar("S", bound="Sequential")
 L = TypeVar("L", bound="ModuleList")
 
 
-def _position(index: Any, length: int, name: str) -> int:
+def position(index: Any, length: int, name: str) -> int:
     """*index* as a place between 0 and length - 1."""
     try:
         at = operator.index(index)
@@ -44,8 +42,9 @@ class _ModuleSequence(Module):
         for position, module in enumerate(modules):
             self._put("module", str(position), module)
 
-    def _check(self, module: Any) -> Module:
-        if not isinstance(module, Module):
+    def _check(self, module: Any) -> Module | None:
+        """*module*, if it is a module, or None: a place that is kept free."""
+        if not isinstance(module, Module) and module is not None:
             raise ArgumentTypeError(
                 f"{self._get_name()}: takes Modules, not {type(module).__name__}",
                 operands={"module": module},
@@ -54,9 +53,9 @@ class _ModuleSequence(Module):
         return module
 
     def _name_at(self, index: Any) -> str:
-        return list(self._modules)[_position(index, len(self._modules), self._get_name())]
+        return list(self._modules)[position(index, len(self._modules), self._get_name())]
 
-    def __setitem__(self, index: int, module: Module) -> None:
+    def __setitem__(self, index: int, module: Module | None) -> None:
         setattr(self, self._name_at(index), self._check(module))
 
     def __delitem__(self, index: int | slice) -> None:
@@ -168,12 +167,12 @@ class Sequential(_ModuleSequence):
             input = module(input)
         return input
 
-    def append(self: S, module: Module) -> S:
+    def append(self: S, module: Module | None) -> S:
         """Add *module* at the end. Returns self."""
         self.add_module(str(len(self)), self._check(module))
         return self
 
-    def insert(self: S, index: int, module: Module) -> S:
+    def insert(self: S, index: int, module: Module | None) -> S:
         """Put *module* before position *index*; the positions after it move up by one. Returns self."""
         self._check(module)
         if not -len(self) <= index <= len(self):
@@ -186,7 +185,7 @@ class Sequential(_ModuleSequence):
         self._renumber(modules)
         return self
 
-    def extend(self: S, sequential: Iterable[Module]) -> S:
+    def extend(self: S, sequential: Iterable[Module | None]) -> S:
         """Add modules at the end. Returns self."""
         for module in list(sequential):
             self.append(module)
@@ -194,10 +193,10 @@ class Sequential(_ModuleSequence):
 
 
 class ModuleList(_ModuleSequence):
-    """A list of modules that are registered; it has no forward of its own.
+    """A list of modules that are registered; it has no forward of its own. None keeps a place free.
 
     Raises:
-        TypeError: an element is no module.
+        TypeError: an element is neither a module nor None.
 
     >>> from polyad import nn
     >>> nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])
@@ -207,7 +206,7 @@ class ModuleList(_ModuleSequence):
     )
     """
 
-    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+    def __init__(self, modules: Iterable[Module | None] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
@@ -221,24 +220,24 @@ class ModuleList(_ModuleSequence):
             return type(self)(list(self)[index])
         return self._modules[self._name_at(index)]
 
-    def __iadd__(self: L, modules: Iterable[Module]) -> L:
+    def __iadd__(self: L, modules: Iterable[Module | None]) -> L:
         return self.extend(modules)
 
-    def __add__(self, other: Iterable[Module]) -> ModuleList:
+    def __add__(self, other: Iterable[Module | None]) -> ModuleList:
         return ModuleList([*self, *other])
 
-    def append(self: L, module: Module) -> L:
+    def append(self: L, module: Module | None) -> L:
         """Add *module* at the end. Returns self."""
         self.add_module(str(len(self)), self._check(module))
         return self
 
-    def insert(self, index: int, module: Module) -> None:
+    def insert(self, index: int, module: Module | None) -> None:
         """Put *module* before position *index*, as list.insert does."""
         modules = list(self)
         modules.insert(index, self._check(module))
         self._renumber(modules)
 
-    def extend(self: L, modules: Iterable[Module]) -> L:
+    def extend(self: L, modules: Iterable[Module | None]) -> L:
         """Add modules at the end. Returns self."""
         if not isinstance(modules, Iterable):
             raise ArgumentTypeError(
@@ -345,78 +344,3 @@ class ModuleDict(Module):
                 )
         for name, module in pairs:
             self[name] = module
-
-
-class ParameterList(Module):
-    """A list whose tensors are registered as parameters; a plain tensor in it becomes a `Parameter`.
-
-    >>> import polyad
-    >>> from polyad import nn
-    >>> weights = nn.ParameterList([polyad.zeros(2), polyad.zeros(3)])
-    >>> len(weights), len(list(weights.parameters()))
-    (2, 2)
-    """
-
-    _size: int
-
-    def __init__(self, values: Iterable[Any] | None = None) -> None:
-        super().__init__()
-        self._size = 0
-        if values is not None:
-            self.extend(values)
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> ParameterList: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return type(self)([self[position] for position in range(*index.indices(len(self)))])
-        return getattr(self, str(_position(index, len(self), self._get_name())))
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        name = str(_position(index, len(self), self._get_name()))
-        if isinstance(value, Tensor) and not isinstance(value, Parameter):
-            value = Parameter(value)
-        setattr(self, name, value)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([self[position] for position in range(len(self))])
-
-    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
-        return self.extend(values)
-
-    def append(self, value: Any) -> ParameterList:
-        """Add *value* at the end. Returns self."""
-        self._size += 1
-        self[-1] = value
-        return self
-
-    def extend(self, values: Iterable[Any]) -> ParameterList:
-        """Add all *values* at the end. Returns self."""
-        if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise ArgumentTypeError(
-                f"ParameterList: takes an iterable of values, not {type(values).__name__}",
-                operands={"values": values},
-                fix="put it into a list",
-            )
-        for value in values:
-            self.append(value)
-        return self
-
-    def extra_repr(self) -> str:
-        lines = []
-        for position, value in enumerate(self):
-            if isinstance(value, Tensor):
-                size = "x".join(map(str, value.shape))
-                where = "" if value.device.type == "cpu" else f" ({value.device})"
-                lines.append(f"({position}): {type(value).__name__} containing: [{value.dtype} of size {size}{where}]")
-            else:
-                lines.append(f"({position}): Object of type: {type(value).__name__}")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"{self._get_name()}(\n    {indent(self.extra_repr(), 4)}\n)" if len(self) else f"{self._get_name()}()"

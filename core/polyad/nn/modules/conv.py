@@ -295,7 +295,7 @@ class ConvTransposeNd(ConvNd):
         out_channels: int,
         kernel_size: int | Sequence[int],
         stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
+        padding: str | int | Sequence[int] = 0,
         output_padding: int | Sequence[int] = 0,
         groups: int = 1,
         bias: bool = True,
@@ -480,3 +480,8 @@ class ConvTranspose3d(ConvTransposeNd):
         return F.conv_transpose3d(
             input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
         )
+
+
+# By these names code for PyTorch asks whether a layer is of the family.
+_ConvNd = ConvNd
+_ConvTransposeNd = ConvTransposeNd

@@ -10,7 +10,7 @@ from .module import Module
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     """What the dropout layers have in common."""
 
     p: float
@@ -38,7 +38,7 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """In training, zeroes each element with probability *p* and scales the others by 1 / (1 - p); else the identity.
 
     Raises:
@@ -54,7 +54,7 @@ class Dropout(_Dropout):
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """In training, zeroes whole channels of (N, C, L) or (C, L) with probability *p* (Tompson et al. 2015).
 
     The others are scaled by 1 / (1 - p). Raises ValueError for a *p* outside of [0, 1].
@@ -69,7 +69,7 @@ class Dropout1d(_Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """In training, zeroes whole channels of (N, C, H, W) or (C, H, W) with probability *p* (Tompson et al. 2015).
 
     The others are scaled by 1 / (1 - p). Raises ValueError for a *p* outside of [0, 1].
@@ -84,7 +84,7 @@ class Dropout2d(_Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """In training, zeroes whole channels of (N, C, D, H, W) or (C, D, H, W) with probability *p* (Tompson et al. 2015).
 
     The others are scaled by 1 / (1 - p). Raises ValueError for a *p* outside of [0, 1].
@@ -99,7 +99,7 @@ class Dropout3d(_Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean 0 and variance 1, for networks of `SELU` (Klambauer et al. 2017).
 
     In training an element is set to the SELU's lower limit with probability *p*. Raises ValueError for a *p* outside of
@@ -115,7 +115,7 @@ class AlphaDropout(_Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels (N, C, *).
 
     >>> import polyad

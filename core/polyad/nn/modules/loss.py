@@ -570,3 +570,8 @@ class LinearCrossEntropyLoss(WeightedLoss):
             f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
             f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}"
         )
+
+
+# By these names code for PyTorch asks whether a layer is of the family.
+_Loss = Loss
+_WeightedLoss = WeightedLoss

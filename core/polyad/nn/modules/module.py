@@ -29,18 +29,19 @@ from ...dispatch.arguments import explaining
 from ...dtypes import FLOATING, DType, bfloat16, float16, float32, float64
 from ...errors import ArgumentError, NotSupported, PolyadError, safe_repr
 from ...functions import empty_like
-from ...state import state
+from ...memory_formats import MemoryFormat
+from ...state import state, warn_user
 from ...tensor import Tensor
 from .. import state_dict as _state
 from ..conversion import parse_to, replace_tensors
 from ..hook_methods import (
-    HookMethods,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from ..parameter import Buffer, Parameter
+from ..older_methods import OlderMethods
+from ..parameter import Buffer, Parameter, is_lazy
 from ..registration import Members, ModuleAttributeError, Role, check_name, not_a
 
 __all__ = [
@@ -54,7 +55,7 @@ __all__ = [
 T = TypeVar("T", bound="Module")
 
 
-class Module(HookMethods, _state.ExtraState):
+class Module(OlderMethods, _state.ExtraState):
     """Base class of layers and models: keeps parameters, buffers and submodules, and calls ``forward``.
 
     Assign `Parameter`, `Buffer` and `Module` objects to attributes after ``super().__init__()``; they are then found by
@@ -431,7 +432,12 @@ class Module(HookMethods, _state.ExtraState):
 
     @overload
     def to(
-        self: T, device: Device | str | int | None = ..., dtype: DType | None = ..., non_blocking: bool = ...
+        self: T,
+        device: Device | str | int | None = ...,
+        dtype: DType | None = ...,
+        non_blocking: bool = ...,
+        *,
+        memory_format: MemoryFormat | None = ...,
     ) -> T: ...
     @overload
     def to(self: T, dtype: DType, non_blocking: bool = ...) -> T: ...
@@ -440,8 +446,9 @@ class Module(HookMethods, _state.ExtraState):
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Move and cast the module in place: ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` or ``to(tensor)``.
 
-        The dtype applies to floating point and complex tensors only. Either everything is converted or, if a conversion
-        fails, nothing is. The `Parameter` objects stay the same, so an optimizer that holds them keeps working.
+        The dtype applies to floating point and complex tensors only; *memory_format* lays out 4-d and 5-d tensors, such
+        as weights of convolutions. Either everything is converted or, if a conversion fails, nothing is. The
+        `Parameter` objects stay the same, so an optimizer that holds them keeps working.
 
         Raises:
             TypeError: the dtype is not floating point or complex, or an argument is of the wrong type.
@@ -451,10 +458,13 @@ class Module(HookMethods, _state.ExtraState):
         >>> nn.Linear(2, 2).to(polyad.float64).weight.dtype
         polyad.float64
         """
-        device, dtype, non_blocking = parse_to(args, kwargs)
+        device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
 
         def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device, dtype if tensor.dtype.category >= FLOATING else None, non_blocking)
+            kept = dtype if tensor.dtype.category >= FLOATING else None
+            if memory_format is not None and not is_lazy(tensor) and tensor.ndim in (4, 5):
+                return tensor.to(device, kept, non_blocking, memory_format=memory_format)
+            return tensor.to(device, kept, non_blocking)
 
         return self._apply(convert)
 
@@ -470,7 +480,9 @@ class Module(HookMethods, _state.ExtraState):
         >>> layer.weight.device
         device(type='cpu')
         """
-        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
+        return self._apply(
+            lambda tensor: empty_like(tensor.data if is_lazy(tensor) else tensor, device=device), recurse
+        )
 
     def _cast(self: T, dtype: DType) -> T:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.dtype.is_floating_point else tensor)
@@ -508,7 +520,11 @@ class Module(HookMethods, _state.ExtraState):
     # --------------------------------------------------------------------------------------------------------- state
 
     def state_dict(
-        self, *, destination: OrderedDict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+        self,
+        *args: Any,
+        destination: OrderedDict[str, Any] | None = None,
+        prefix: str = "",
+        keep_vars: bool = False,
     ) -> OrderedDict[str, Any]:
         """Parameters and persistent buffers by dotted path, in order of registration.
 
@@ -521,6 +537,10 @@ class Module(HookMethods, _state.ExtraState):
         >>> list(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)).state_dict())[:3]
         ['0.weight', '0.bias', '1.weight']
         """
+        if args:
+            warn_user("state_dict: positional arguments are deprecated; name them", FutureWarning)
+            named: tuple[Any, ...] = (destination, prefix, keep_vars)
+            destination, prefix, keep_vars = args + named[len(args) :]
         return _state.save(self, destination, prefix, keep_vars)
 
     def load_state_dict(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError
+from ...functions import arange, where
 from ...layout import normalize_shape
 from ...tensor import Tensor
 from .. import functional as F, init
@@ -222,6 +223,8 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """`LocalResponseNorm` as older models have it: of images (N, C, H, W), with *size* odd and its window centred.
 
+    As in PyTorch, the first channel counts in the windows of all channels behind it.
+
     Raises:
         ValueError: the input is not 4-d.
 
@@ -250,13 +253,15 @@ class CrossMapLRN2d(Module):
                 operands={"input": input},
                 fix="pass images (N, C, H, W), or use LocalResponseNorm",
             )
-        around = int((self.size - 1) / 2)
-        channels = input.shape[1]
+        around, channels = (self.size - 1) // 2, input.shape[1]
         squares = F.pad(input.square(), (0, 0, 0, 0, around, around))
         total = squares[:, :channels]
         for offset in range(1, 2 * around + 1):
             total = total + squares[:, offset : offset + channels]
-        return input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
+        beyond = (arange(channels, device=input.device) > around).view(-1, 1, 1)
+        total = total + where(beyond, squares[:, around : around + 1], 0)
+        result: Tensor = input * (total * (self.alpha / self.size) + self.k).pow(-self.beta)
+        return result
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

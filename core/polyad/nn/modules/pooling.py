@@ -28,7 +28,7 @@ __all__ = [
 PerAxis = int | tuple[int, ...]
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     """What the layers of maxima have in common."""
 
     def __init__(
@@ -55,7 +55,7 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest value of each window.
 
     Shapes: input (N, C, L) or (C, L) -> the same with
@@ -87,7 +87,7 @@ class MaxPool1d(_MaxPool):
         )
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest value of each window.
 
     Shapes: input (N, C, H, W) or (C, H, W) -> the same with
@@ -119,7 +119,7 @@ class MaxPool2d(_MaxPool):
         )
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The largest value of each window.
 
     Shapes: input (N, C, D, H, W) or (C, D, H, W) -> the same with
@@ -151,7 +151,7 @@ class MaxPool3d(_MaxPool):
         )
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     """What the layers that undo pooling have in common."""
 
     spatial_dims: ClassVar[int]
@@ -174,7 +174,7 @@ def _each(value: PerAxis, count: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, Sequence) else (value,) * count
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts the maxima that `MaxPool1d` took back to where they were, and zeros elsewhere.
 
     Shapes: input and indices (N, C, L) or (C, L), as `MaxPool1d` with ``return_indices`` gave them.
@@ -197,7 +197,7 @@ class MaxUnpool1d(_MaxUnpool):
         return F.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Puts the maxima that `MaxPool2d` took back to where they were, and zeros elsewhere.
 
     Shapes: input and indices (N, C, H, W) or (C, H, W), as `MaxPool2d` with ``return_indices`` gave them.
@@ -220,7 +220,7 @@ class MaxUnpool2d(_MaxUnpool):
         return F.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Puts the maxima that `MaxPool3d` took back to where they were, and zeros elsewhere.
 
     Shapes: input and indices (N, C, D, H, W) or (C, D, H, W), as `MaxPool3d` with ``return_indices`` gave them.

@@ -146,6 +146,19 @@ gradient(
 multilinear(mm, "input", "mat2")
 
 
+@function(method=False)
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """`mm` under the name that it has in PyTorch where *input* may be sparse; here all tensors are dense.
+
+    Raises RuntimeError as `mm` does.
+
+    >>> import polyad
+    >>> polyad.spmm(polyad.eye(2), polyad.ones(2, 1)).tolist()
+    [[1.0], [1.0]]
+    """
+    return mm(input, mat2)
+
+
 @composite(dtype=same_dtype("bmm"), structure=contraction, shape=bmm_shape)
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of as many pairs of matrices: (b, n, m) and (b, m, p) give (b, n, p).

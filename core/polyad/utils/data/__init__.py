@@ -1,16 +1,18 @@
 """Datasets, samplers and the loader that turns them into batches.
 
-====================  ==========================================================================
-:mod:`.dataset`       what can be indexed or iterated: Dataset, TensorDataset, Subset, random_split
-:mod:`.sampler`       in which order samples are drawn, and how they are grouped
-:mod:`.distributed`   the share of one process of several
-:mod:`.collate`       how a list of samples becomes a batch
-:mod:`.dataloader`    DataLoader, which joins them
-:mod:`.loading`       a pass over a loader, in its own process or in workers; where it can be resumed
-:mod:`.fetching`      from indices to a batch, wherever that happens
-:mod:`.seeding`       the random numbers of samples
-:mod:`.workers`       processes that read samples
-====================  ==========================================================================
+========================  ==========================================================================
+:mod:`.dataset`           what can be indexed or iterated: Dataset, TensorDataset, Subset, random_split
+:mod:`.sampler`           in which order samples are drawn, and how they are grouped
+:mod:`.distributed`       the share of one process of several
+:mod:`.collate`           how a list of samples becomes a batch
+:mod:`.dataloader`        DataLoader, which joins them
+:mod:`.loading`           a pass over a loader, in its own process or in workers; where it can be resumed
+:mod:`.fetching`          from indices to a batch, wherever that happens
+:mod:`.seeding`           the random numbers of samples
+:mod:`.generator_states`  where generators are, as plain data
+:mod:`.workers`           processes that read samples
+:mod:`.nodes`             pipelines of small parts, each of which can be resumed
+========================  ==========================================================================
 
 The names and their meaning are PyTorch's. The random order of a loader depends on its generator (or on
 :func:`polyad.manual_seed`) alone, never on the device.

@@ -137,7 +137,7 @@ def default_convert(sample: Any) -> Any:
 
 def _is_numpy(value: Any, path: str) -> bool:
     """Whether this is a NumPy array of numbers or a NumPy scalar; asked without importing NumPy."""
-    if type(value).__module__ != "numpy":
+    if type(value).__module__ != "numpy" or isinstance(value, str | bytes):  # numpy.str_ is a str
         return False
     if value.dtype.kind in "SUO":
         raise errors.ArgumentTypeError(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from polyad import errors
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset, Subset, TensorDataset, gathers
-from .seeding import Randomness, mixed
+from .seeding import Randomness, mixed, restorer
 
 __all__ = ["SKIPPED", "Reader", "SkipSample", "StreamReader", "reader_of"]
 
@@ -124,12 +124,22 @@ class StreamReader:
         self._drop_last = drop_last
         self._worker = worker
         self._randomness = Randomness(dataset, collate)
+        self._go_on: list[Callable[[], None]] = []
         self._samples: Iterator[Any] | None = None
         self._ended = False
 
-    def apart(self) -> AbstractContextManager[None]:
-        """Inside, `read` may be called; the generators of this process are as before afterwards."""
-        return self._randomness.apart()
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Inside, `read` may be called; the generators of this process are as before afterwards. Those that the dataset
+        holds go on, at the next call, where the stream left them.
+        """
+        with self._randomness.apart():
+            for go_on in self._go_on:
+                go_on()
+            try:
+                yield
+            finally:
+                self._go_on = [restorer(generator) for generator in self._randomness.held]
 
     def read(self, seed: int, number: int, _: Any) -> Any:
         """The next batch or sample, or SKIPPED; raises StreamEnd when there is none."""
@@ -169,14 +179,14 @@ def reader_of(
     return Reader(dataset, collate, batching)
 
 
-def note(error: Exception, what: str) -> None:
+def note(error: Exception, what: str, owner: str = "DataLoader") -> None:
     """Note on *error* what it happened to; raises in its place if it is StopIteration, which would end the loop."""
     if isinstance(error, StopIteration):
         raise StoppedEarly(
-            f"DataLoader: {what} raised StopIteration, which would end the loop",
+            f"{owner}: {what} raised StopIteration, which would end the loop",
             fix="raise another exception in the dataset, IndexError for an index that is not there",
         ) from error
-    error.add_note(f"DataLoader: {what}")
+    error.add_note(f"{owner}: {what}")
 
 
 class StoppedEarly(errors.PolyadError, RuntimeError):

@@ -6,7 +6,6 @@ An `Epoch` draws its seed and knows its batches by number and indices. `InProces
 
 from __future__ import annotations
 
-import copy
 import itertools
 import random
 import time
@@ -17,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from polyad import errors
 from polyad.interop import generators as of_numpy
-from polyad.random.generator import Generator, default_generator
+from polyad.random.generator import default_generator
 
 from .dataset import IterableDataset
-from .distributed import DistributedSampler
 from .fetching import SKIPPED, StreamEnd, reader_of
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+from .generator_states import check_states, draws_plainly, set_states, states_of
 from .seeding import draw_seed, held_generators, restorer
 
 if TYPE_CHECKING:
@@ -32,11 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Epoch", "FromWorkers", "InProcess", "checked_state"]
 
 VERSION = 1
-_PLAIN_SAMPLERS = (
-    BatchSampler, DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler,
-    range, list, tuple,
-)  # fmt: skip
-"""Samplers that draw from polyad's generators alone."""
 
 
 class Epoch:
@@ -56,7 +49,7 @@ class Epoch:
         self._ahead: set[int] = set()
         sampler = _sampler_of(loader)
         self._held = _held_by(loader)
-        self._begin = _states(self._held, _is_plain(sampler))
+        self._begin = states_of(self._held, draws_plainly(sampler))
         if probing:
             return
         with ExitStack() as stack:
@@ -64,7 +57,7 @@ class Epoch:
                 self._begin = resumed["random"]
                 for generator in (default_generator, random, of_numpy.the_global()):
                     stack.callback(restorer(generator))
-                _set_states(self._begin, self._held)
+                set_states(self._begin, self._held)
                 self._next, self._ahead = resumed["batches"], set(resumed["ahead"])
             self.seed = draw_seed(loader.generator)
             # A sampler may draw when it is first asked: so it is asked now, for the first batch.
@@ -232,7 +225,7 @@ def checked_state(loader: DataLoader[Any], state: Mapping[str, Any]) -> dict[str
                 f"{errors.safe_repr(state.get(name))}, and this loader has {name} {value!r}",
                 fix="make the loader as it was, or leave the state out and begin a new epoch",
             )
-    _check_states(state["random"], _held_by(loader))
+    check_states("DataLoader.load_state_dict", state["random"], _held_by(loader))
     return dict(state)
 
 
@@ -250,68 +243,3 @@ def _length(dataset: Any) -> int | None:
         return len(dataset)
     except TypeError:
         return None
-
-
-def _is_plain(sampler: Any) -> bool:
-    while isinstance(sampler, BatchSampler):
-        sampler = sampler.sampler
-    return sampler is None or type(sampler) in _PLAIN_SAMPLERS
-
-
-def _states(held: list[Any], plain: bool) -> dict[str, Any]:
-    """Where generators are, as plain data: those that the sampler holds, and those that it may draw from."""
-    states: dict[str, Any] = {"default": _state(default_generator), "held": [_state(each) for each in held]}
-    if not plain:
-        states["python"], states["numpy"] = random.getstate(), of_numpy.state_of(of_numpy.the_global())
-    return states
-
-
-def _check_states(states: Mapping[str, Any], held: list[Any]) -> None:
-    """Raise unless *states* can be given to these generators; they stay where they are."""
-    found = states.get("held")
-    if isinstance(found, list) and len(found) != len(held):
-        raise errors.ArgumentError(
-            f"DataLoader.load_state_dict: the state is of a loader with {len(found)} generators, "
-            f"and this loader has {len(held)}",
-            fix="make the loader as it was, with generator= if it had one",
-        )
-    try:
-        spare = {"default": Generator(), "python": random.Random(), "numpy": copy.deepcopy(of_numpy.the_global())}
-        for name in spare.keys() & states.keys():
-            _set_state(spare[name], states[name])
-        for generator, state in zip(copy.deepcopy(held), states["held"], strict=True):
-            _set_state(generator, state)
-        if "default" not in states or ("python" in states) != ("numpy" in states):
-            raise ValueError("some are missing")
-    except Exception as error:
-        raise errors.ArgumentTypeError(
-            f"DataLoader.load_state_dict: the state has generators that cannot be restored: {error}",
-            fix="pass what state_dict() gave",
-        ) from error
-
-
-def _set_states(states: Mapping[str, Any], held: list[Any]) -> None:
-    for generator, state in zip((default_generator, *held), (states["default"], *states["held"]), strict=True):
-        _set_state(generator, state)
-    if "python" in states:
-        random.setstate(states["python"])
-        of_numpy.set_state(of_numpy.the_global(), states["numpy"])
-
-
-def _state(generator: Any) -> Any:
-    if isinstance(generator, Generator):
-        return [generator._seed, generator._offset]
-    return generator.getstate() if isinstance(generator, random.Random) else of_numpy.state_of(generator)
-
-
-def _set_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, Generator):
-        seed, offset = state
-        if not all(type(part) is int and 0 <= part < 2**64 for part in (seed, offset)):
-            raise TypeError(f"{errors.safe_repr(state)} is no seed and offset")
-        with generator._lock:
-            generator._seed, generator._offset = seed, offset
-    elif isinstance(generator, random.Random):
-        generator.setstate(state)
-    else:
-        of_numpy.set_state(generator, state)

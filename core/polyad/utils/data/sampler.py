@@ -35,6 +35,9 @@ __all__ = [
 
 T_co = TypeVar("T_co", covariant=True)
 
+AT_ONCE = 1024
+"""Indices that `RandomSampler` draws in one call."""
+
 
 class Sampler(Generic[T_co]):
     """Base of all samplers: an iterable of indices, once for each epoch.
@@ -114,7 +117,10 @@ class RandomSampler(Sampler[int]):
         size = len(self.data_source)
         generator = self.generator or _fresh_generator()
         if self.replacement:
-            yield from polyad.randint(0, size, (self.num_samples,), generator=generator).tolist()
+            # A few at a time: a run that is as long as somebody waits has a num_samples that no memory holds.
+            for begin in range(0, self.num_samples, AT_ONCE):
+                count = min(AT_ONCE, self.num_samples - begin)
+                yield from polyad.randint(0, size, (count,), generator=generator).tolist()
             return
         left = self.num_samples
         while left > 0:

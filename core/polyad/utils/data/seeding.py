@@ -22,7 +22,7 @@ from polyad.tensor import Tensor
 
 __all__ = ["Randomness", "draw_seed", "held_generators", "mixed", "restorer"]
 
-_DEEPEST = 8
+_DEEPEST = 24
 _MOST_ITEMS = 64
 """Items of a list or dict, beyond which it holds data, not transforms."""
 
@@ -40,16 +40,20 @@ def draw_seed(generator: Generator | None) -> int:
 
 
 class Randomness:
-    """The generators that reading a dataset may draw from."""
+    """The generators that reading a dataset may draw from.
+
+    Attributes:
+        held: those that it holds itself.
+    """
 
     def __init__(self, *holders: Any) -> None:
-        self._held = held_generators(*holders)
+        self.held = held_generators(*holders)
         self._numpy = of_numpy.Numbers()
 
     @contextmanager
     def apart(self) -> Iterator[None]:
         """Inside, generators may be seeded; afterwards they are as before."""
-        restorers = [restorer(generator) for generator in (default_generator, random, *self._held)]
+        restorers = [restorer(generator) for generator in (default_generator, random, *self.held)]
         try:
             with self._numpy.drawn():
                 yield
@@ -70,7 +74,7 @@ class Randomness:
 
     def seed_held(self, number: int) -> None:
         """Start the generators anew that the dataset holds, each from a seed of its own."""
-        for position, generator in enumerate(self._held):
+        for position, generator in enumerate(self.held):
             own = mixed(number, position)
             if isinstance(generator, Generator):
                 generator.manual_seed(own)

@@ -17,12 +17,12 @@ from ...errors import ArgumentTypeError, AutogradError
 from ...history.node import Leaf, Output
 from ...tensor import Tensor
 
-__all__ = ["Box", "Chart", "of_captured", "of_tensors"]
+__all__ = ["Box", "Chart", "cut", "of_captured", "of_tensors", "references", "shape_text"]
 
 MOST_USES = 3
 """A leaf with more uses is drawn beside each of them."""
 
-Style = Literal["op", "parameter", "leaf", "output", "more"]
+Style = Literal["op", "module", "parameter", "leaf", "output", "more"]
 
 
 @dataclass(slots=True)
@@ -31,14 +31,16 @@ class Box:
 
     Attributes:
         title, lines: the text in it.
-        style: how it looks: an op, a named or an unnamed leaf, an output, or a box in place of others.
+        style: how it looks: an op, a module, a named or an unnamed leaf, an output, or a box in place of others.
         about: what is shown on pointing at it.
+        frames: the frames around it as numbers and names, the outermost first.
     """
 
     title: str
     lines: list[str]
     style: Style
     about: str = ""
+    frames: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -47,11 +49,13 @@ class Chart:
 
     Attributes:
         note: what was left out; empty if nothing was.
+        labels: texts at arrows.
     """
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[tuple[int, int]] = field(default_factory=list)
     note: str = ""
+    labels: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 def of_tensors(outputs: Any, names: dict[int, str], most: int, fold: bool | None) -> Chart:
@@ -80,7 +84,9 @@ def of_tensors(outputs: Any, names: dict[int, str], most: int, fold: bool | None
             )
         if not isinstance(tensor._node, Leaf):
             title = names.get(id(tensor), name or "result")
-            chart.boxes.append(Box(title, [_shape(tensor.shape)], "output", _about(title, tensor.shape, tensor._type)))
+            chart.boxes.append(
+                Box(title, [shape_text(tensor.shape)], "output", _about(title, tensor.shape, tensor._type))
+            )
             here = len(chart.boxes) - 1
             chart.arrows.append((number_of(tensor._node), here))
         else:
@@ -110,23 +116,23 @@ def of_captured(graph: Any, most: int, fold: bool | None) -> Chart:
         return len(from_left.boxes) - 1
 
     for value in graph.inputs:
-        box_of[value.number] = add(Box(value.name, [_shape(value.shape)], "leaf", f"input {value.name}: {value}"))
+        box_of[value.number] = add(Box(value.name, [shape_text(value.shape)], "leaf", f"input {value.name}: {value}"))
     for constant in graph.constants:
         value = constant.value
         box_of[value.number] = add(
-            Box(value.name, [_shape(value.shape)], "parameter", f"constant {value.name}: {value}")
+            Box(value.name, [shape_text(value.shape)], "parameter", f"constant {value.name}: {value}")
         )
     for node in graph.nodes:
-        results = list(_references(node.outputs))
-        shapes = [_shape(graph.values[number].shape) for number in results]
+        results = list(references(node.outputs))
+        shapes = [shape_text(graph.values[number].shape) for number in results]
         here = add(Box(node.name, shapes[:3], "op", f"{node.name} {node.line}".strip()))
         from_left.arrows += [
-            (box_of[number], here) for number in dict.fromkeys(_references(node.args)) if number in box_of
+            (box_of[number], here) for number in dict.fromkeys(references(node.args)) if number in box_of
         ]
         box_of.update((number, here) for number in results)
-    for number in dict.fromkeys(_references(graph.outputs)):
+    for number in dict.fromkeys(references(graph.outputs)):
         value = graph.values[number]
-        here = add(Box("result", [_shape(value.shape)], "output", f"result: {value}"))
+        here = add(Box("result", [shape_text(value.shape)], "output", f"result: {value}"))
         if number in box_of:
             from_left.arrows.append((box_of[number], here))
     # The same order as of tensors: from the outputs on.
@@ -135,15 +141,15 @@ def of_captured(graph: Any, most: int, fold: bool | None) -> Chart:
     return _reduced(Chart(from_left.boxes[::-1], arrows), most, fold)
 
 
-def _references(value: Any) -> Iterator[int]:
+def references(value: Any) -> Iterator[int]:
     """The numbers of the values that a captured call names."""
     if type(value).__name__ == "Ref":
         yield value.number
     elif isinstance(value, (list, tuple)):
         for part in value:
-            yield from _references(part)
+            yield from references(part)
     elif isinstance(value, dict):
-        yield from _references(list(value.values()))
+        yield from references(list(value.values()))
 
 
 def _named(value: Any, path: str) -> Iterator[tuple[str, Tensor]]:
@@ -163,14 +169,15 @@ def _box(node: Any, names: dict[int, str]) -> Box:
         name = names.get(id(tensor)) if tensor is not None else None
         title = name or "leaf"
         about = _about(title, node.shape, node.type)
-        return Box(title, [_shape(node.shape)], "parameter" if name else "leaf", about)
+        return Box(title, [shape_text(node.shape)], "parameter" if name else "leaf", about)
     title = re.sub(r"Backward\d*$", "", node.name()) or node.name()
     shape = getattr(node, "count", None)
-    lines = [_shape(node.shape)] if shape is None else [f"{shape} results"]
+    lines = [shape_text(node.shape)] if shape is None else [f"{shape} results"]
     return Box(title, lines, "op", _about(node.name(), node.shape, node.type))
 
 
-def _shape(shape: Any) -> str:
+def shape_text(shape: Any) -> str:
+    """A shape as it is written in pictures."""
     return " × ".join(map(str, shape)) if len(shape) else "scalar"
 
 
@@ -189,9 +196,7 @@ def _reduced(chart: Chart, most: int, fold: bool | None) -> Chart:
         if len(chart.boxes) < total:
             chart.note = f"{total} boxes folded into {len(chart.boxes)}"
     chart = _with_copies(chart)
-    if len(chart.boxes) > most:
-        chart = _cut(chart, most, total)
-    return chart
+    return cut(chart, most, total)
 
 
 def _with_copies(chart: Chart) -> Chart:
@@ -269,14 +274,18 @@ def _folded(chart: Chart) -> Chart:
     return folded
 
 
-def _cut(chart: Chart, most: int, total: int) -> Chart:
-    """The first *most* boxes, which are those nearest to the outputs, and a box for the rest."""
+def cut(chart: Chart, most: int, total: int | None = None) -> Chart:
+    """The first *most* boxes, which are those nearest to the outputs, and a box for the rest, if there are more."""
     left_out = len(chart.boxes) - most
-    cut = Chart(boxes=chart.boxes[:most])
-    cut.boxes.append(Box(f"… {left_out:,} more", [f"of {total:,}"], "more", "not drawn; raise max_boxes to see more"))
+    if left_out <= 0:
+        return chart
+    total = len(chart.boxes) if total is None else total
+    labels = {arrow: text for arrow, text in chart.labels.items() if max(arrow) < most}
+    kept = Chart(boxes=chart.boxes[:most], labels=labels)
+    kept.boxes.append(Box(f"… {left_out:,} more", [f"of {total:,}"], "more", "not drawn; raise max_boxes to see more"))
     pairs = ((min(start, most), min(end, most)) for start, end in chart.arrows)
-    cut.arrows = [(start, end) for start, end in dict.fromkeys(pairs) if start != end]
+    kept.arrows = [(start, end) for start, end in dict.fromkeys(pairs) if start != end]
     # What is left out may in turn use boxes that are kept; such arrows would run in a circle.
-    cut.arrows = [(start, end) for start, end in cut.arrows if end != most]
-    cut.note = f"the {most} boxes nearest to the outputs, of {total:,}"
-    return cut
+    kept.arrows = [(start, end) for start, end in kept.arrows if end != most]
+    kept.note = f"the {most} boxes nearest to the outputs, of {total:,}"
+    return kept

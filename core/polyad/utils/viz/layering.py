@@ -18,7 +18,7 @@ from operator import mul
 
 from .boxes import Box, Chart
 
-__all__ = ["LINE", "Places", "arrange"]
+__all__ = ["CHARACTER", "LINE", "Places", "arrange"]
 
 CHARACTER = 7.3
 """Width of a character of the monospaced font, 12 pixels high."""
@@ -70,7 +70,10 @@ def arrange(chart: Chart) -> Places:
         below[start].append(end)
     rows = _ordered(rows, above, below)
     light = {number for number in range(count) if not above[number]}
-    x = _columns(rows, above, below, [width for width, _ in sizes], count, light)
+    widths = [width for width, _ in sizes]
+    for (start, _), text in chart.labels.items():  # a text begins at the middle of its box
+        widths[start] = max(widths[start], 2 * CHARACTER * len(text))
+    x = _columns(rows, above, below, widths, count, light)
     return _placed(chart, rows, x, sizes, paths, level)
 
 

@@ -237,6 +237,7 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(3, 2), tensor(2, dtype=int64) + 3),
         raises=(IndexError, RuntimeError),
         match=r"embedding: ",
+        fused=True,
     ),
     ErrorCase(
         op="embedding_renorm_",

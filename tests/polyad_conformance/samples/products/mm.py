@@ -36,6 +36,7 @@ SAMPLES = [
     product("mm", "", (3, 4), (4, 5), dtypes=NUMBERS),
     product("mm", "past every tile", (9, 33), (33, 10), dtypes=(float32, float64)),
     product("mm", "sum of nothing", (2, 0), (0, 3)),
+    product("spmm", "", (3, 4), (4, 5)),
     product("bmm", "", (2, 3, 4), (2, 4, 2), dtypes=NUMBERS),
     product("bmm", "no batches", (0, 3, 4), (0, 4, 2), dtypes=DIFFERENTIABLE),
     product("mv", "", (3, 17), (17,)),
@@ -66,6 +67,13 @@ ERRORS = [
         call=lambda op, tensor: op(tensor(2, 3), tensor(4, 5)),
         raises=RuntimeError,
         match=r"mm: .*3 != 4\n.*input .*\(2, 3\).*\n.*mat2 .*\(4, 5\)",
+    ),
+    ErrorCase(
+        op="spmm",
+        name="inner sizes",
+        call=lambda op, tensor: op(tensor(2, 3), tensor(4, 5)),
+        raises=RuntimeError,
+        match=r"mm: .*3 != 4",
     ),
     ErrorCase(
         op="mm",

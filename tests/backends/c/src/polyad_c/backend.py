@@ -13,7 +13,7 @@ from polyad.backend.runtime import Runtime
 from polyad.codegen.kernels import copying, fill, generated_kernels
 from polyad.device import Device
 from polyad.dtypes import DType
-from polyad.interop.numpy import numpy_dtype
+from polyad.interop.numpy import empty_on_host, numpy_dtype
 from polyad.layout import contiguous_strides
 
 from .runtime import CRuntime, compiler
@@ -62,7 +62,9 @@ class CBackend(Backend):
         return CArray(memory, dtype, data.shape, contiguous_strides(data.shape))
 
     def to_host(self, array: CArray) -> Any:
-        begin = array.offset * array.dtype.itemsize if array.memory.size else 0
+        if 0 in array.shape:
+            return empty_on_host(array.shape, array.dtype)
+        begin = array.offset * array.dtype.itemsize
         return np.ndarray(array.shape, numpy_dtype(array.dtype), array.memory, begin, array.strides).copy(order="C")
 
     def copy(self, target: CArray, source: CArray) -> None:

@@ -96,7 +96,7 @@ class CRuntime(Runtime):
     def launcher(self, kernel: Any, instances: int, geometry: bytes) -> Launch:
         workers = min(instances, self._units)
 
-        def launch(arrays: Sequence[CArray], numbers: Sequence[bytes]) -> None:
+        def launch(arrays: Sequence[CArray], numbers: tuple[bytes, ...]) -> None:
             pointers = (ctypes.c_void_p * len(arrays))(*[array.address for array in arrays])
             places = (ctypes.c_char_p * max(1, len(numbers)))(*numbers)
             if workers == 1:

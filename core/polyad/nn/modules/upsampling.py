@@ -1,4 +1,4 @@
-"""Layers that change the size of images, and those that exchange channels for places."""
+"""Layers that change the size of sequences, images and volumes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,7 @@ from ...tensor import Tensor
 from .. import functional as F
 from .module import Module
 
-__all__ = [
-    "ChannelShuffle",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-]
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
@@ -107,69 +100,3 @@ class UpsamplingBilinear2d(Upsample):
         self, size: int | tuple[int, int] | None = None, scale_factor: float | tuple[float, float] | None = None
     ) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
-
-
-class PixelShuffle(Module):
-    """Rearranges (*, C r^2, H, W) as (*, C, H r, W r), r being *upscale_factor* (Shi et al. 2016).
-
-    >>> import polyad
-    >>> from polyad import nn
-    >>> nn.PixelShuffle(2)(polyad.zeros(1, 8, 3, 3)).shape
-    polyad.Size([1, 2, 6, 6])
-    """
-
-    upscale_factor: int
-
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """Undoes `PixelShuffle`: (*, C, H r, W r) as (*, C r^2, H, W), r being *downscale_factor*.
-
-    >>> import polyad
-    >>> from polyad import nn
-    >>> nn.PixelUnshuffle(2)(polyad.zeros(1, 2, 6, 6)).shape
-    polyad.Size([1, 8, 3, 3])
-    """
-
-    downscale_factor: int
-
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """Takes the channels of (N, C, *) from *groups* groups in turn (Zhang et al. 2018).
-
-    >>> import polyad
-    >>> from polyad import nn
-    >>> nn.ChannelShuffle(2)(polyad.arange(4.0).reshape(1, 4, 1)).flatten().tolist()
-    [0.0, 2.0, 1.0, 3.0]
-    """
-
-    groups: int
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

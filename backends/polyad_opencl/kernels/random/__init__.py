@@ -1,1 +1,0 @@
-"""Kernels of ``polyad.ops.random``, by family."""
