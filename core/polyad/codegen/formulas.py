@@ -49,8 +49,8 @@ FORMULAS: dict[str, Formula] = {
         "*": "{0} > (<T>)(0) ? (<T>)(1) : ({0} < (<T>)(0) ? (<T>)(-1) : (<T>)(0))",
     },
     "conj": "{0}",
-    "maximum": {"f": "(({0} > {1}) | ({0} != {0})) ? {0} : {1}", "*": "{0} > {1} ? {0} : {1}"},
-    "minimum": {"f": "(({0} < {1}) | ({0} != {0})) ? {0} : {1}", "*": "{0} < {1} ? {0} : {1}"},
+    "maximum": {"f": "(({1} > {0}) | ({1} != {1})) ? {1} : {0}", "*": "{0} > {1} ? {0} : {1}"},
+    "minimum": {"f": "(({1} < {0}) | ({1} != {1})) ? {1} : {0}", "*": "{0} < {1} ? {0} : {1}"},
     "fmax": {"f": "(({0} > {1}) | ({1} != {1})) ? {0} : {1}", "*": "{0} > {1} ? {0} : {1}"},
     "fmin": {"f": "(({0} < {1}) | ({1} != {1})) ? {0} : {1}", "*": "{0} < {1} ? {0} : {1}"},
     "logical_not": "{0} == (<T>)(0)",
@@ -103,8 +103,8 @@ def _ratio(end: float, above: Sequence[float], below: Sequence[float]) -> tuple[
 
 
 _ERFCX = (
-    0.2820636332, 0.2828784585, 0.238425523, 0.2267714441, -0.1024940908, 0.4302257001, -0.6821849942, 0.4390766025,
-    -0.1279935539, 0.0132312179,
+    0.2820860386, 0.2823819332, 0.2430557558, 0.2028761336, -0.02707150753, 0.2787124015, -0.4877623426, 0.2848459093,
+    -0.05912436491,
 )  # fmt: skip
 """exp(x**2) * erfc(x) / u for x >= 0."""
 
@@ -184,15 +184,16 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         (1.0, 0.4974043369, 0.1138726696, 0.0154296561, 0.0013014531, 6.23910310e-05),
     ),
     # exp(-x**2) times a polynomial in u = 1 / (1 + |x| / 2); the square is split so that its rounding does not grow
-    # with x: near = k / 64 has an exact square.
+    # with x: near = k / 256 has an exact square, and four terms are enough for exp of the rest, which is below 0.05.
     "erfc_float32": (
         "<T> x",
         "const <T> size = $fabs(x);\n"
         "    const <T> u = (<T>)(1) / ((<T>)(1) + size * (<T>)(0.5f));\n"
         f"    const <T> sum = {_horner(_ERFCX, 'u')};\n"
-        "    const <T> near = $rint(size * (<T>)(64)) * (<T>)(0.015625f);\n"
+        "    const <T> near = $rint(size * (<T>)(256)) * (<T>)(0.00390625f);\n"
         "    const <T> rest = (size - near) * (size + near);\n"
-        "    const <T> tail = (size > (<T>)(11)) ? (<T>)(0) : $exp(-(near * near)) * $exp(-rest) * (u * sum);\n"
+        f"    const <T> more = {_horner((1.0, -1.0, 0.5, -0.16666667), 'rest')};\n"
+        "    const <T> tail = (size > (<T>)(11)) ? (<T>)(0) : $exp(-(near * near)) * (more * (u * sum));\n"
         "    return (x < (<T>)(0)) ? (<T>)(2) - tail : tail;",
     ),
 }

@@ -3,47 +3,7 @@
    It is a Python extension that needs no header files: what it uses of CPython is the stable ABI, declared below, and of
    NumPy the first fields of an array, which NumPy 1 and 2 share. Python's side checks both before it is used. */
 
-#include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-/* ---------------------------------------------------------------------------------------------- CPython and NumPy */
-
-typedef struct Object { intptr_t references; struct Object *type; } Object;
-typedef Object *(*Fast)(Object *self, Object *const *args, intptr_t count);
-typedef struct { const char *name; Fast call; int flags; const char *doc; } Method;
-typedef struct {
-    Object head; Object *(*init)(void); intptr_t index; Object *copy;
-    const char *name; const char *doc; intptr_t size; Method *methods;
-    void *slots, *traverse, *clear, *free;
-} Module;
-typedef struct { Object head; char *data; int rank; intptr_t *shape, *strides; } Array;
-
-enum { FASTCALL = 0x0080, KEYWORDS = 0x0002, ABI = 1013 };
-
-extern Object _Py_NoneStruct, *PyExc_RuntimeError, *PyExc_MemoryError;
-extern Object *PyModule_Create2(Module *, int);
-extern Object *PyCMethod_New(Method *, Object *self, Object *module, Object *type);
-extern Object *PyLong_FromLongLong(long long), *PyBytes_FromStringAndSize(const char *, intptr_t);
-extern long long PyLong_AsLongLong(Object *);
-extern void *PyLong_AsVoidPtr(Object *);
-extern double PyFloat_AsDouble(Object *);
-extern char *PyBytes_AsString(Object *);
-extern intptr_t PyBytes_Size(Object *), PyTuple_Size(Object *), PySequence_Size(Object *);
-extern Object *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
-extern Object *PyErr_Occurred(void);
-extern void PyErr_SetString(Object *, const char *);
-extern void *PyEval_SaveThread(void);
-extern void PyEval_RestoreThread(void *);
-extern void Py_IncRef(Object *), Py_DecRef(Object *);
-extern Object *PyObject_Vectorcall(Object *, Object *const *, size_t, Object *names), *PyTuple_Pack(intptr_t, ...);
-
-static Object *none(void) { Py_IncRef(&_Py_NoneStruct); return &_Py_NoneStruct; }
-
+<python>
 /* ---------------------------------------------------------------------------------------------- threads */
 
 typedef void (*Task)(void *context, long part, long parts);
@@ -178,6 +138,12 @@ void polyad_parallel(Task task, void *context, long parts)
     pthread_mutex_unlock(&pool.owner);
 }
 
+/* parallel() */
+static Object *parallel(Object *self, Object *const *args, intptr_t count)
+{
+    return PyLong_FromLongLong((long long)(intptr_t)polyad_parallel);
+}
+
 static Object *set_threads(Object *self, Object *const *args, intptr_t count)
 {
     static int once;
@@ -278,41 +244,7 @@ static Object *chooser(Object *self, Object *const *args, intptr_t count)
 
 /* ---------------------------------------------------------------------------------------------- arithmetic */
 
-/* Memory of a thread's own, for packed parts of operands; it grows and stays. */
-static void *scratch(int purpose, size_t bytes)
-{
-    static _Thread_local struct { void *at; size_t size; } kept[4];
-    if (kept[purpose].size < bytes) {
-        free(kept[purpose].at);
-        kept[purpose].size = 0;
-        if (posix_memalign(&kept[purpose].at, 64, bytes)) return kept[purpose].at = NULL;
-        kept[purpose].size = bytes;
-    }
-    return kept[purpose].at;
-}
-
-#ifdef POLYAD_VECTOR_MATH /* the library has it for vectors */
-__attribute__((simd("notinbranch"))) float expf(float);
-__attribute__((simd("notinbranch"))) double exp(double);
-#endif
-static inline float exp_float(float x) { return expf(x); }
-static inline double exp_double(double x) { return exp(x); }
-
-#if defined(__AVX512F__)
-enum { VECTOR = 64, ROWS = 8 };
-#elif defined(__AVX2__)
-enum { VECTOR = 32, ROWS = 6 };
-#elif defined(__aarch64__)
-enum { VECTOR = 16, ROWS = 8 };
-#else
-enum { VECTOR = 16, ROWS = 4 };
-#endif
-
-enum { DEPTH = 320, RANK = 16 };
-
-static inline long least(long a, long b) { return a < b ? a : b; }
-static inline long up(long a, long b) { return (a + b - 1) / b; }
-
+<machine>
 <arithmetic>
 /* ---------------------------------------------------------------------------------------------- the extension */
 
@@ -338,6 +270,7 @@ static Method methods[] = {
     {"convolve_double", convolve_double, FASTCALL, "convolve_double(out, input, weight, bias, geometry)"},
     {"convolve_weight_float", convolve_weight_float, FASTCALL, "convolve_weight_float(out, grad, input, geometry)"},
     {"convolve_weight_double", convolve_weight_double, FASTCALL, "convolve_weight_double(out, grad, input, geometry)"},
+    {"parallel", parallel, FASTCALL, "parallel(): the address of polyad_parallel"},
     {"set_threads", set_threads, FASTCALL, "set_threads(number)"},
     {NULL, NULL, 0, NULL},
 };

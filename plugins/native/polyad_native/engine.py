@@ -19,17 +19,20 @@ from polyad_numpy import workers
 
 from .compiler import compiled, vector_math
 
-_NAME = "polyad_native_engine"
-_FILES = ("engine", "arithmetic", "convolution", "attention")
+_LIBRARIES = {
+    "engine": ("turning", "arithmetic", "convolution", "attention"),
+    "elements": ("turning", "pooling", "rows"),
+}
+"""Each library's file, and the files that are written out in it for each of `_REALS`."""
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
-"""What products and convolutions are compiled for, and a whole number of the same size."""
+"""What these are compiled for, and a whole number of the same size."""
 
 
 @cache
 def engine() -> Any:
     """The extension. Raises CompilerFailure if it cannot be had; in that case nothing of it is used."""
-    module = _imported(compiled(source(), "the native engine", vector_math()))
+    module = _imported("engine")
     sample = np.zeros((3, 5))[:, 1:]
     if struct.unpack("4q", module.layout(sample)) != (sample.ctypes.data, 2, 3, sample.strides[0]):
         raise CompilerFailure(
@@ -43,31 +46,48 @@ def engine() -> Any:
     return module
 
 
-def source() -> str:
-    """The engine's source, its arithmetic written out for each dtype."""
-    engine, *parts = [Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8") for name in _FILES]
-    body = "".join(parts)
+@cache
+def elements() -> Any:
+    """The extension of kernels that move elements or go over rows, compiled when one of them is needed first."""
+    module = _imported("elements")
+    module.bind(engine().parallel())
+    return module
+
+
+def source(library: str = "engine") -> str:
+    """The source of a library, its arithmetic written out for each dtype."""
+    body = "".join(map(text, _LIBRARIES[library]))
     written = [
         f"#define REAL {real}\n#define WORD {word}\n#define NAME(name) name##_{real}\n{body}"
         "\n#undef REAL\n#undef WORD\n#undef NAME\n#undef ACCUMULATE\n"
         for real, word in _REALS.items()
     ]
-    return engine.replace("<arithmetic>\n", "".join(written))
+    whole = text(library).replace("<arithmetic>\n", "".join(written))
+    for part in ("python", "machine", "functions"):
+        whole = whole.replace(f"<{part}>\n", text(part))
+    return whole
 
 
-def _imported(library: bytes) -> Any:
+def text(name: str) -> str:
+    """The source file *name*."""
+    return Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8")
+
+
+def _imported(library: str) -> Any:
     """The extension module, from the bytes that were checked."""
+    what, name = f"the native {library}", f"polyad_native_{library}"
+    built = compiled(source(library), what, vector_math())
     with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-        path = Path(folder, f"{_NAME}.so")
-        path.write_bytes(library)
-        loader = importlib.machinery.ExtensionFileLoader(_NAME, str(path))
-        spec = importlib.util.spec_from_loader(_NAME, loader)
+        path = Path(folder, f"{name}.so")
+        path.write_bytes(built)
+        loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+        spec = importlib.util.spec_from_loader(name, loader)
         assert spec is not None
         try:
             module = importlib.util.module_from_spec(spec)
             loader.exec_module(module)
         except ImportError as error:
-            raise _unloadable("the native engine", error) from error
+            raise _unloadable(what, error) from error
     return module
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,16 +18,22 @@ from polyad.interop.numpy import numpy_dtype
 from polyad.layout import Layout, Shape, Strides
 
 from .compiler import compiled, vector_math
-from .engine import engine, entry
+from .engine import engine, entry, text
 
 _UNITS = 4
 """In how many threads' parts work is cut, whatever threads there are: results must not depend on that."""
+
+_DIALECT = replace(
+    C,
+    prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n"
+    "#define to_half(x) _Generic((x), float: polyad_half, default: polyad_half_of_double)(x)\n",
+)
 
 
 class NativeRuntime(Runtime):
     """Runs generated C on NumPy's arrays."""
 
-    dialect = C
+    dialect = _DIALECT
     description = DeviceDescription(CPU, compute_units=_UNITS)
 
     def compile(self, source: KernelSource, what: str) -> int:

@@ -16,7 +16,7 @@ CONVOLUTIONS = 1 << 10
 
 def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
-    from . import attention, convolutions, products
+    from . import attention, convolutions, moving, pooling, products, rows
     from .generated import generated
 
     for op, make in {
@@ -31,5 +31,17 @@ def supplies() -> Iterator[KernelSupply]:
         yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False), PRIORITY)
     for op, make in {"attention": attention.attention, "attention_backward": attention.attention_backward}.items():
         yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False), PRIORITY)
+    for op, make, from_elements in (
+        ("max_pool_backward", pooling.max_pool_backward, 1 << 10),
+        ("embedding_backward", rows.embedding_backward, 1 << 8),
+        ("index_add", rows.index_add, 1 << 10),
+        ("scatter_add", rows.scatter_add, 1 << 10),
+        ("cumsum", rows.cumsum, 1 << 12),
+        ("cross_entropy", rows.cross_entropy, 1 << 8),
+        ("cross_entropy_backward", rows.cross_entropy_backward, 1 << 8),
+        ("copy", moving.copy, 1 << 12),
+        ("dropout", moving.dropout, 1 << 8),
+    ):
+        yield KernelSupply("cpu", op, chosen(op, make, from_elements, out=False), PRIORITY)
     for op, make, least in generated():
         yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)

@@ -1,0 +1,241 @@
+/* Kernels that move elements or go over them row by row, in a library of their own: it is compiled when one of them is
+   needed first. They run in the engine's threads. */
+
+<python>
+
+typedef void (*Task)(void *context, long part, long parts);
+
+static void (*polyad_parallel)(Task task, void *context, long parts); /* the engine's */
+
+<machine>
+<arithmetic>
+/* ---------------------------------------------------------------------------------------------- copies
+
+   A row-major copy of any array. Where neighbours in the copy are apart in the array, and neighbours in the array lie
+   along another dimension, blocks of both go through a buffer: every line of memory is read once and written once. */
+
+typedef struct {
+    char *out;
+    const char *in;
+    long size;                       /* of an element */
+    int rank;                        /* of what goes around a plane */
+    long shape[RANK], steps[RANK], out_steps[RANK];
+    long rows, columns;              /* of the plane in the copy; columns lie side by side there */
+    long row, column, out_row;       /* how far apart they are, in bytes */
+    long strips;
+} Copying;
+
+enum { BLOCK = 16, STRIP = 64 };
+
+#define PLANE(TYPE, TURN)                                                                                    \
+    static void plane_of_##TYPE(const Copying *c, char *to, const char *from, long begin, long end)          \
+    {                                                                                                        \
+        TYPE block[BLOCK][BLOCK] __attribute__((aligned(64)));                                               \
+        for (long left = 0; left < c->columns; left += STRIP)                                                \
+            for (long i = begin; i < end; i += BLOCK)                                                        \
+                for (long j = left; j < least(left + STRIP, c->columns); j += BLOCK) {                       \
+                    const long rows = least(BLOCK, end - i), columns = least(BLOCK, c->columns - j);         \
+                    const char *at = from + i * c->row + j * c->column;                                      \
+                    if (rows == BLOCK && columns == BLOCK) {                                                 \
+                        TURN                                                                                 \
+                    } else                                                                                   \
+                        for (long y = 0; y < columns; ++y)                                                   \
+                            for (long x = 0; x < rows; ++x)                                                  \
+                                block[x][y] = *(const TYPE *)(at + y * c->column + x * c->row);              \
+                    for (long x = 0; x < rows; ++x)                                                          \
+                        memcpy(to + (i + x) * c->out_row + j * (long)sizeof(TYPE), block[x], sizeof(TYPE) * (size_t)columns); \
+                }                                                                                            \
+    }
+
+#define ONE_BY_ONE for (long y = 0; y < BLOCK; ++y) for (long x = 0; x < BLOCK; ++x) \
+    block[x][y] = *(const unit *)(at + y * c->column + x * c->row);
+#define BY_FOURS(REAL) for (long y = 0; y < BLOCK; y += 4) for (long x = 0; x < BLOCK; x += 4) \
+    turn_##REAL((const REAL *)(at + y * c->column) + x, c->column / (long)sizeof(REAL), &block[x][y], BLOCK);
+
+PLANE(float, BY_FOURS(float))
+PLANE(double, BY_FOURS(double))
+#define unit uint8_t
+PLANE(uint8_t, ONE_BY_ONE)
+#undef unit
+#define unit uint16_t
+PLANE(uint16_t, ONE_BY_ONE)
+#undef unit
+
+static void copy_part(void *context, long part, long parts)
+{
+    const Copying *c = context;
+    long around = 1;
+    for (int d = 0; d < c->rank; ++d) around *= c->shape[d];
+    const long units = around * c->strips;
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
+        const long begin = c->rows * (unit % c->strips) / c->strips, end = c->rows * (unit % c->strips + 1) / c->strips;
+        const char *from = c->in;
+        char *to = c->out;
+        long at = unit / c->strips;
+        for (int d = c->rank - 1; d >= 0; --d) {
+            from += at % c->shape[d] * c->steps[d];
+            to += at % c->shape[d] * c->out_steps[d];
+            at /= c->shape[d];
+        }
+        if (c->column == c->size)
+            for (long i = begin; i < end; ++i) memcpy(to + i * c->out_row, from + i * c->row, (size_t)(c->columns * c->size));
+        else if (c->size == 4) plane_of_float(c, to, from, begin, end);
+        else if (c->size == 8) plane_of_double(c, to, from, begin, end);
+        else if (c->size == 2) plane_of_uint16_t(c, to, from, begin, end);
+        else plane_of_uint8_t(c, to, from, begin, end);
+    }
+}
+
+/* copy(out, in, size): whether it was done; *out* is row-major, of in's shape, and has elements. */
+static Object *copy(Object *self, Object *const *args, intptr_t count)
+{
+    const Array *out = (Array *)args[0], *in = (Array *)args[1];
+    const long size = PyLong_AsLongLong(args[2]);
+    if (in->rank > RANK) return PyLong_FromLongLong(0);
+    long shape[RANK], steps[RANK], out_steps[RANK];
+    int rank = 0;
+    for (int d = 0; d < in->rank; ++d) { /* dimensions that are one */
+        if (in->shape[d] == 1) continue;
+        if (rank && steps[rank - 1] == in->strides[d] * in->shape[d]) shape[rank - 1] *= in->shape[d];
+        else shape[rank++] = in->shape[d];
+        steps[rank - 1] = in->strides[d];
+        out_steps[rank - 1] = out->strides[d];
+    }
+    if (rank < 2) return PyLong_FromLongLong(0);
+    Copying c = {.out = out->data, .in = in->data, .size = size, .columns = shape[rank - 1], .column = steps[rank - 1]};
+    int other = rank - 2;
+    if (c.column == size) { if (c.columns * size < 32) return PyLong_FromLongLong(0); }
+    else {
+        for (other = rank - 2; other >= 0 && steps[other] != size; --other) {}
+        if (other < 0 || shape[other] < 4 || c.columns < 4 || c.column % size || c.column < 0) return PyLong_FromLongLong(0);
+    }
+    c.rows = shape[other], c.row = steps[other], c.out_row = out_steps[other];
+    long elements = c.rows * c.columns, around = 1;
+    for (int d = 0; d < rank - 1; ++d) {
+        if (d == other) continue;
+        c.shape[c.rank] = shape[d], c.steps[c.rank] = steps[d], c.out_steps[c.rank++] = out_steps[d];
+        around *= shape[d];
+    }
+    elements *= around;
+    c.strips = around >= 16 || elements < 1 << 14 ? 1 : up(c.rows, STRIP);
+    void *thread = PyEval_SaveThread();
+    polyad_parallel(copy_part, &c, elements < 1 << 15 ? 1 : least(around * c.strips, 16));
+    PyEval_RestoreThread(thread);
+    return PyLong_FromLongLong(1);
+}
+
+/* ---------------------------------------------------------------------------------------------- dropout
+
+   Its mask is a draw of one word an element by Philox4x32-10, see polyad.random.philox. */
+
+typedef struct {
+    void *out;
+    uint8_t *kept;
+    const void *in;
+    uint64_t seed, offset, limit;
+    double factor;
+    long count;
+    int wide;
+} Dropping;
+
+enum { BLOCKS = 64 };
+
+static void philox(uint64_t seed, uint64_t block, uint32_t *words)
+{
+    uint32_t a[BLOCKS], b[BLOCKS], c[BLOCKS], d[BLOCKS];
+    for (int i = 0; i < BLOCKS; ++i) {
+        a[i] = (uint32_t)(block + (uint64_t)i);
+        b[i] = (uint32_t)((block + (uint64_t)i) >> 32);
+        c[i] = d[i] = 0;
+    }
+    uint32_t first = (uint32_t)seed, second = (uint32_t)(seed >> 32);
+    for (int round = 0; round < 10; ++round) {
+        for (int i = 0; i < BLOCKS; ++i) {
+            const uint64_t low = (uint64_t)a[i] * 0xD2511F53u, high = (uint64_t)c[i] * 0xCD9E8D57u;
+            a[i] = (uint32_t)(high >> 32) ^ b[i] ^ first;
+            b[i] = (uint32_t)high;
+            c[i] = (uint32_t)(low >> 32) ^ d[i] ^ second;
+            d[i] = (uint32_t)low;
+        }
+        first += 0x9E3779B9u;
+        second += 0xBB67AE85u;
+    }
+    for (int i = 0; i < BLOCKS; ++i) {
+        words[4 * i] = a[i];
+        words[4 * i + 1] = b[i];
+        words[4 * i + 2] = c[i];
+        words[4 * i + 3] = d[i];
+    }
+}
+
+static void drop(void *context, long part, long parts)
+{
+    const Dropping *d = context;
+    const long units = up(d->count, 4 * BLOCKS);
+    uint32_t words[4 * BLOCKS];
+    for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
+        const long at = unit * 4 * BLOCKS, count = least(4 * BLOCKS, d->count - at);
+        philox(d->seed, d->offset + (uint64_t)(unit * BLOCKS), words);
+        uint8_t *kept = d->kept + at;
+        if (d->limit >> 32) memset(kept, 1, (size_t)count);
+        else {
+            const uint32_t limit = (uint32_t)d->limit;
+            for (long i = 0; i < count; ++i) kept[i] = words[i] < limit;
+        }
+        if (d->wide) {
+            const double *in = (const double *)d->in + at, factor = d->factor;
+            double *out = (double *)d->out + at;
+            for (long i = 0; i < count; ++i) out[i] = in[i] * (kept[i] ? factor : 0.0);
+        } else {
+            const float *in = (const float *)d->in + at, factor = (float)d->factor;
+            float *out = (float *)d->out + at;
+            for (long i = 0; i < count; ++i) out[i] = in[i] * (kept[i] ? factor : 0.0f);
+        }
+    }
+}
+
+/* dropout(out, kept, in, numbers): the numbers are seed, offset, limit, the factor's bits, count, and whether double. */
+static Object *dropout(Object *self, Object *const *args, intptr_t count)
+{
+    const char *numbers = PyBytes_AsString(args[3]);
+    uint64_t words[6];
+    memcpy(words, numbers, sizeof words);
+    Dropping d = {((Array *)args[0])->data, (uint8_t *)((Array *)args[1])->data, ((Array *)args[2])->data,
+                  words[0], words[1], words[2], 0, (long)words[4], (int)words[5]};
+    memcpy(&d.factor, words + 3, sizeof d.factor);
+    void *thread = PyEval_SaveThread();
+    polyad_parallel(drop, &d, d.count < 1 << 13 ? 1 : least(up(d.count, 4 * BLOCKS), 16));
+    PyEval_RestoreThread(thread);
+    return none();
+}
+
+/* ---------------------------------------------------------------------------------------------- the extension */
+
+/* bind(address of the engine's polyad_parallel) */
+static Object *bind(Object *self, Object *const *args, intptr_t count)
+{
+    polyad_parallel = (void (*)(Task, void *, long))(intptr_t)PyLong_AsLongLong(args[0]);
+    return none();
+}
+
+static Method methods[] = {
+    {"bind", bind, FASTCALL, "bind(address)"},
+    {"copy", copy, FASTCALL, "copy(out, in, size)"},
+    {"dropout", dropout, FASTCALL, "dropout(out, kept, in, numbers)"},
+    {"max_pool_backward_float", max_pool_backward_float, FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
+    {"max_pool_backward_double", max_pool_backward_double, FASTCALL, "max_pool_backward(out, grad, input, largest, windows)"},
+    {"add_at_float", add_at_float, FASTCALL, "add_at(out, source, index, sizes)"},
+    {"add_at_double", add_at_double, FASTCALL, "add_at(out, source, index, sizes)"},
+    {"running_sum_float", running_sum_float, FASTCALL, "running_sum(out, in, outer, count, inner)"},
+    {"running_sum_double", running_sum_double, FASTCALL, "running_sum(out, in, outer, count, inner)"},
+    {"cross_entropy_float", cross_entropy_float, FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
+    {"cross_entropy_double", cross_entropy_double, FASTCALL, "cross_entropy(out, scores, target, ignored[, grad[, mean]])"},
+    {NULL, NULL, 0, NULL},
+};
+
+static Module definition = {.head = {1, NULL}, .name = "polyad_native_elements", .size = -1, .methods = methods};
+
+__attribute__((visibility("default"))) Object *PyInit_polyad_native_elements(void)
+{
+    return PyModule_Create2(&definition, ABI);
+}

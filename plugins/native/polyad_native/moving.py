@@ -1,0 +1,52 @@
+"""Copies of arrays whose dimensions lie in another order, and dropout, by the engine's threads."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from polyad.backend.interface import Signature
+from polyad.dtypes import float32, float64
+
+from .choosing import Call, NotNative
+from .engine import elements
+
+_PACK = struct.Struct("3Qd2Q").pack
+
+
+def copy(types: Signature) -> Call | None:
+    """Of what NumPy copies element by element; the rest is left to it."""
+    size = types[0].dtype.itemsize
+    if size > 8:
+        return None
+    run = elements().copy
+
+    def call(array: Any) -> Any:
+        if array.flags.c_contiguous or not array.size:
+            raise NotNative
+        out = np.empty(array.shape, array.dtype)
+        if not run(out, array, size):
+            raise NotNative
+        return out
+
+    return call
+
+
+def dropout(types: Signature) -> Call | None:
+    """The kernel of `dropout`."""
+    dtype = types[0].dtype
+    if dtype not in (float32, float64):
+        return None
+    run, wide = elements().dropout, dtype is float64
+
+    def call(x: Any, p: float, generator: Any) -> Any:
+        if not x.flags.c_contiguous or not 0 <= p < 1:
+            raise NotNative
+        out, kept = np.empty(x.shape, x.dtype), np.empty(x.shape, np.bool_)
+        seed, offset = generator.take(x.size)
+        run(out, kept, x, _PACK(seed, offset, round((1 - p) * 2**32), 1 / (1 - p), x.size, wide))
+        return out, kept
+
+    return call

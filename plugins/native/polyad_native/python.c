@@ -1,0 +1,40 @@
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---------------------------------------------------------------------------------------------- CPython and NumPy */
+
+typedef struct Object { intptr_t references; struct Object *type; } Object;
+typedef Object *(*Fast)(Object *self, Object *const *args, intptr_t count);
+typedef struct { const char *name; Fast call; int flags; const char *doc; } Method;
+typedef struct {
+    Object head; Object *(*init)(void); intptr_t index; Object *copy;
+    const char *name; const char *doc; intptr_t size; Method *methods;
+    void *slots, *traverse, *clear, *free;
+} Module;
+typedef struct { Object head; char *data; int rank; intptr_t *shape, *strides; } Array;
+
+enum { FASTCALL = 0x0080, KEYWORDS = 0x0002, ABI = 1013 };
+
+extern Object _Py_NoneStruct, *PyExc_RuntimeError, *PyExc_MemoryError;
+extern Object *PyModule_Create2(Module *, int);
+extern Object *PyCMethod_New(Method *, Object *self, Object *module, Object *type);
+extern Object *PyLong_FromLongLong(long long), *PyBytes_FromStringAndSize(const char *, intptr_t);
+extern long long PyLong_AsLongLong(Object *);
+extern void *PyLong_AsVoidPtr(Object *);
+extern double PyFloat_AsDouble(Object *);
+extern char *PyBytes_AsString(Object *);
+extern intptr_t PyBytes_Size(Object *), PyTuple_Size(Object *), PySequence_Size(Object *);
+extern Object *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
+extern Object *PyErr_Occurred(void);
+extern void PyErr_SetString(Object *, const char *);
+extern void *PyEval_SaveThread(void);
+extern void PyEval_RestoreThread(void *);
+extern void Py_IncRef(Object *), Py_DecRef(Object *);
+extern Object *PyObject_Vectorcall(Object *, Object *const *, size_t, Object *names), *PyTuple_Pack(intptr_t, ...);
+
+static Object *none(void) { Py_IncRef(&_Py_NoneStruct); return &_Py_NoneStruct; }
