@@ -43,19 +43,16 @@ class NumpyBackend(Backend):
         return array
 
     def copy(self, target: Any, source: Any) -> None:
-        with np.errstate(all="ignore"):
-            np.copyto(
-                target,
-                source.real if source.dtype.kind == "c" and target.dtype.kind not in "cb" else source,
-                casting="unsafe",
-            )
+        if target.dtype is source.dtype:
+            target[...] = source  # a third of np.copyto's cost
+            return
+        if source.dtype.kind == "c" and target.dtype.kind not in "cb":
+            source = source.real
+        thread.run(np.copyto, target, source, casting="unsafe")
 
     def copy_all(self, targets: Sequence[Any], sources: Sequence[Any]) -> None:
         for target, source in zip(targets, sources, strict=True):
-            if target.dtype is source.dtype:
-                target[...] = source  # a third of np.copyto's cost
-            else:
-                self.copy(target, source)
+            self.copy(target, source)
 
     def fill(self, target: Any, value: bool | int | float | complex) -> None:
         thread.run(target.fill, value)

@@ -26,6 +26,7 @@ __all__ = [
     "BackendError",
     "BackendNotFound",
     "BackendUnavailable",
+    "ConditionError",
     "DataError",
     "DTypeError",
     "DeviceError",
@@ -193,6 +194,10 @@ def wrong_type(function: str, name: str, value: Any, wanted: str) -> ArgumentTyp
 
 class ArgumentError(PolyadError, ValueError):
     """An argument of the right type with a value outside what is allowed."""
+
+
+class ConditionError(ArgumentError, AssertionError):
+    """Arguments that do not fit together, where PyTorch asserts that they do."""
 
 
 class DataError(ArgumentTypeError, ArgumentError, RuntimeError):

@@ -150,6 +150,14 @@ from .ops.nn.pooling.average import avg_pool1d as avg_pool1d
 from .ops.nn.pooling.maximum import max_pool1d as max_pool1d
 from .ops.nn.pooling.maximum import max_pool2d as max_pool2d
 from .ops.nn.pooling.maximum import max_pool3d as max_pool3d
+from .ops.nn.recurrent.cells import gru_cell as gru_cell
+from .ops.nn.recurrent.cells import lstm_cell as lstm_cell
+from .ops.nn.recurrent.cells import rnn_relu_cell as rnn_relu_cell
+from .ops.nn.recurrent.cells import rnn_tanh_cell as rnn_tanh_cell
+from .ops.nn.recurrent.networks import gru as gru
+from .ops.nn.recurrent.networks import lstm as lstm
+from .ops.nn.recurrent.networks import rnn_relu as rnn_relu
+from .ops.nn.recurrent.networks import rnn_tanh as rnn_tanh
 from .ops.pointwise.arithmetic import abs as abs
 from .ops.pointwise.arithmetic import absolute as absolute
 from .ops.pointwise.arithmetic import add as add

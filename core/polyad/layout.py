@@ -149,7 +149,11 @@ def is_dense(shape: Shape, strides: Strides) -> bool:
 
 def has_internal_overlap(shape: Shape, strides: Strides) -> bool:
     """Whether two indices may name the same element through a zero stride (an expanded dimension)."""
-    return 0 not in shape and any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
+    return (
+        0 in strides
+        and 0 not in shape
+        and any(stride == 0 and size > 1 for size, stride in zip(shape, strides, strict=True))
+    )
 
 
 def reduced_shape(shape: Shape, dims: tuple[int, ...], keepdim: bool) -> Shape:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
@@ -110,12 +110,15 @@ def user_line() -> str:
     return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
 
 
+Place: TypeAlias = "tuple[CodeType | None, int]"
+"""Code, and the instruction of it that ran; no code where none was found."""
+
 _our_code: dict[int, CodeType] = {}
 _users_code: dict[int, CodeType] = {}
 """Code met on the stack, polyad's and other, by its id: nothing tells faster whose a frame is."""
 
 
-def place_from(frame: FrameType | None) -> tuple[CodeType | None, int]:
+def place_from(frame: FrameType | None) -> Place:
     """Where the user's program is, from *frame* outwards: which `line_at` turns into a line when somebody asks."""
     while frame is not None:
         code = frame.f_code
@@ -129,6 +132,14 @@ def place_from(frame: FrameType | None) -> tuple[CodeType | None, int]:
             continue
         frame = frame.f_back
     return None, 0
+
+
+def line_of(code: CodeType | None, at: int) -> str:
+    """``model.py:12``: the line of a place that `place_from` gave; the empty string if that found none."""
+    if code is None:
+        return ""
+    file, line = line_at(code, at)
+    return f"{file.rpartition('/')[2]}:{line}"
 
 
 def line_at(code: CodeType, at: int) -> tuple[str, int]:

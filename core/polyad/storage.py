@@ -16,8 +16,11 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from .state import line_of
+
 if TYPE_CHECKING:
     from .backend.interface import Backend
+    from .state import Place
 
 T = TypeVar("T")
 
@@ -72,31 +75,29 @@ class Storage:
         origin: the storage whose memory this storage shares, counting writes apart; None for memory of its own.
         version: how many in-place writes it has seen.
         written: the event number of the last write, 0 if there was none.
-        writer: the op of the last write and the user's line, for error messages.
         views: weak references to the differentiable views, so that a write can renew their history.
         read_only: whether the memory, another library's, may not be written to.
         conjugate_of: the storage of which this one holds the conjugates, as long as somebody else has that; where
             PyTorch shares memory, so that a write would be seen there.
     """
 
-    __slots__ = (
-        "__weakref__", "_array", "_backend", "_itemsize", "_root", "_sweep_at", "conjugate_of",
-        "origin", "read_only", "version", "views", "writer", "written",
-    )  # fmt: skip
+    __slots__ = ("__dict__", "__weakref__", "_array", "_backend", "_itemsize", "written")
+
+    # What most storages never change stands here once: many are there only to notice a write that does not come.
+    _root: Any = None
+    _sweep_at = 8
+    _writer: tuple[str, str | Place] = ("", "")
+    conjugate_of: weakref.ref[Storage] | None = None
+    origin: Storage | None = None
+    read_only = False
+    version = 0
+    views: list[weakref.ref[Any]] | tuple[()] = ()
 
     def __init__(self, array: Any, backend: Backend, itemsize: int) -> None:
         self._array = array
         self._itemsize = itemsize
         self._backend = backend
-        self._root: Any = None
-        self.origin: Storage | None = None
-        self.version = 0
         self.written = 0
-        self.writer = ("", "")
-        self.views: list[weakref.ref[Any]] = []
-        self._sweep_at = 8
-        self.read_only = False
-        self.conjugate_of: weakref.ref[Storage] | None = None
 
     @property
     def root(self) -> Any:
@@ -118,20 +119,28 @@ class Storage:
         other.conjugate_of = self.conjugate_of
         return other
 
-    def bump(self, op: str, line: str) -> None:
-        """Record an in-place write by *op* at the user's *line*."""
+    @property
+    def writer(self) -> tuple[str, str]:
+        """The op of the last write and the user's line, for error messages; empty if there was none."""
+        op, line = self._writer
+        return op, line if isinstance(line, str) else line_of(*line)
+
+    def bump(self, op: str, line: str | Place) -> None:
+        """Record an in-place write by *op* at the user's *line*, or at the place from which the line can be told."""
         self.version += 1
         self.written = next_event()
-        self.writer = (op, line)
+        self._writer = (op, line)
 
     def track(self, view: Any) -> None:
         """Remember a differentiable view for as long as it lives."""
         with _tracking:
+            views = self.views or []
             # Dead entries are swept when they may be half of all: cheaper than a callback a view.
-            if len(self.views) >= self._sweep_at:
-                self.views = [reference for reference in self.views if reference() is not None]
-                self._sweep_at = 2 * len(self.views) + 8
-            self.views.append(weakref.ref(view))
+            if len(views) >= self._sweep_at:
+                views = [reference for reference in views if reference() is not None]
+                self._sweep_at = 2 * len(views) + 8
+            views.append(weakref.ref(view))
+            self.views = views
 
     def live_views(self) -> list[Any]:
         """The views remembered by `track` that still exist."""

@@ -24,6 +24,10 @@ CRASHES: dict[str, tuple[str, Callable[[Call], bool]]] = {
     "nn.functional.pdist": ("as pdist", lambda call: call.grad and _has_no_rows(call)),
     "linalg.eig": ("nan", lambda call: not _is_finite(call)),
     "linalg.eigvals": ("nan", lambda call: not _is_finite(call)),
+    "lstm": ("weights and states are read beyond their ends", lambda call: not _is_network(call, 4)),
+    "gru": ("states without elements", lambda call: not _is_network(call, 3)),
+    "rnn_tanh": ("as gru", lambda call: not _is_network(call, 1)),
+    "rnn_relu": ("as gru", lambda call: not _is_network(call, 1)),
 }
 """By function: the reason, and which of its calls."""
 
@@ -68,6 +72,42 @@ def _is_finite(call: Call) -> bool:
     # A refused call is not known before it is made.
     givens = call.givens()
     return bool(givens) and all(np.isfinite(wide(given.values)).all() for given in givens)
+
+
+def _is_network(call: Call, gates: int) -> bool:
+    """Whether shapes are those of a network whose layers all have the first one's sizes."""
+    given = list(call.args) + [call.kwargs[name] for name in NETWORK[len(call.args) :] if name in call.kwargs]
+    if len(given) != len(NETWORK):
+        return True  # refused
+    x, hx, params, biases, layers, _, _, bidirectional, batch_first = given
+    try:
+        hidden, *cells = hx if gates == 4 else [hx]
+        each = 4 if biases else 2
+        count = x.shape[0 if batch_first else 1]
+        many, features = layers * (2 if bidirectional else 1), x.shape[2]
+        each += gates == 4 and len(params) == many * (each + 1)
+        size, out = params[1].shape[0] // gates, params[1].shape[1]
+        shapes = []
+        for place in range(many):
+            inner = features if place < many // layers else out * many // layers
+            shapes += [
+                (4 * size, inner),
+                (4 * size, out),
+                *[(4 * size,)] * (2 * bool(biases)),
+                *[(out, size)] * (each % 2),
+            ]
+        return (
+            [one.shape for one in params] == shapes
+            and [one.shape for one in (hidden, *cells)] == [(many, count, one) for one in (out, size)][: 1 + len(cells)]
+            and len({one.dtype for one in (x, hidden, *cells, *params)}) == 1
+            and min(*x.shape, size, out) > 0
+            and len(cells) == (gates == 4)
+        )
+    except (AttributeError, IndexError, TypeError, ValueError, ZeroDivisionError):
+        return False
+
+
+NETWORK = ("input", "hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
 
 
 class Crash(Exception):

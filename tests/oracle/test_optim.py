@@ -310,3 +310,65 @@ def test_averaged_model(average: str, use_buffers: bool) -> None:
     assert found[0].keys() == found[1].keys()
     for name in found[0]:
         np.testing.assert_allclose(found[1][name], found[0][name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+REFUSED: dict[str, dict[str, list[Any]]] = {
+    "ASGD": {"lr": [-1.0], "weight_decay": [-1.0]},
+    "Adadelta": {"lr": [-1.0], "rho": [-0.1, 1.1], "eps": [-1.0], "weight_decay": [-1.0]},
+    "Adafactor": {
+        "lr": [-1.0],
+        "beta2_decay": [0.1],
+        "eps": [(-1.0, 1e-3), (1e-6, -1.0)],
+        "d": [0.5],
+        "weight_decay": [-1.0],
+    },
+    "Adagrad": {
+        "lr": [-1.0],
+        "lr_decay": [-1.0],
+        "weight_decay": [-1.0],
+        "initial_accumulator_value": [-1.0],
+        "eps": [-1.0],
+    },
+    "Adam": {"lr": [-1.0], "eps": [-1.0], "betas": [(1.0, 0.9), (0.9, 1.0), (-0.1, 0.9)], "weight_decay": [-1.0]},
+    "AdamW": {"lr": [-1.0], "eps": [-1.0], "betas": [(1.0, 0.9), (0.9, 1.0)], "weight_decay": [-1.0]},
+    "Adamax": {"lr": [-1.0], "eps": [-1.0], "betas": [(1.0, 0.9), (0.9, 1.0)], "weight_decay": [-1.0]},
+    "LBFGS": {"lr": [-1.0]},
+    "Muon": {"lr": [-1.0], "momentum": [-1.0], "weight_decay": [-1.0], "adjust_lr_fn": ["x"]},
+    "NAdam": {
+        "lr": [-1.0],
+        "eps": [-1.0],
+        "betas": [(1.0, 0.9), (0.9, 1.0)],
+        "weight_decay": [-1.0],
+        "momentum_decay": [-1.0],
+    },
+    "RAdam": {"lr": [-1.0], "eps": [-1.0], "betas": [(1.0, 0.9), (0.9, 1.0)], "weight_decay": [-1.0]},
+    "RMSprop": {"lr": [-1.0], "eps": [-1.0], "momentum": [-1.0], "weight_decay": [-1.0], "alpha": [-1.0]},
+    "Rprop": {"lr": [-1.0], "etas": [(1.1, 1.2), (0.5, 0.9), (0.0, 1.2)]},
+    "SGD": {"lr": [-1.0], "momentum": [-1.0], "weight_decay": [-1.0]},
+    "SparseAdam": {"lr": [0.0, -1.0], "eps": [0.0, -1.0], "betas": [(1.0, 0.9), (0.9, 1.0)]},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [(name, option, value) for name, rows in REFUSED.items() for option, values in rows.items() for value in values],
+)
+def test_ranges_of_options(name, option, value) -> None:
+    """What PyTorch refuses is refused, in words that name the option, in the constructor as in a group."""
+    with pytest.raises(ValueError, match=r"Invalid|must|should|Tensor|adjust|not supported|learning rate|lr"):
+        getattr(torch.optim, name)([torch.zeros(2, 2, requires_grad=True)], **{option: value})
+    parameter = polyad.zeros(2, 2, requires_grad=True)
+    make = getattr(polyad.optim, name)
+    with pytest.raises(ValueError, match=option):
+        make([parameter], **{option: value})
+    assert parameter.grad is None
+    if name != "LBFGS":
+        with pytest.raises(ValueError, match=option):
+            make([{"params": [parameter], option: value}])
+
+
+def test_every_optimizer_has_refused_options() -> None:
+    optimizers = {
+        name for name in polyad.optim.__all__ if isinstance(getattr(polyad.optim, name), type) and name != "Optimizer"
+    }
+    assert optimizers == set(REFUSED)

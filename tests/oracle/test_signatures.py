@@ -23,6 +23,7 @@ UNUSED = frozenset({"layout", "pin_memory", "names", "self"})
 
 LACKING: dict[str, str] = {
     "argsort": "out: undocumented",
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), "batch_sizes: given by position, in the packed form"),
     "expand_copy": "implicit: for PyTorch's own use",
     "split_copy": "out: a list",
     "split_with_sizes_copy": "out: a list",

@@ -27,6 +27,10 @@ SAVES_MORE: dict[str, str] = {
         "is made of smaller ops there, which save what is between them",
     ),
     **dict.fromkeys(("linalg.eig", "linalg.eigvals"), "the formula asks its input whether it is real"),
+    **dict.fromkeys(
+        ("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell"),
+        "a layer's steps are one op, which saves its results, where PyTorch saves copies step by step",
+    ),
     "polar": "the result alone does not tell the sign of the radius",
     "nn.functional.cross_entropy": "saves its input where PyTorch saves log_softmax, which it does not compute",
     "nn.functional.embedding_bag": "finds the places of the maxima again, where PyTorch saves them",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from polyad_conformance.checks import devices, integers, large, training
+from polyad_conformance.checks import devices, distributions, integers, large, training
 from polyad_conformance.items import over_checks
 from polyad_conformance.known_bugs import STALE
 
 
-@over_checks("whole", "check", (devices.check_mixed_devices, devices.check_transfer, training.check_training), tier=1)
+@over_checks(
+    "whole",
+    "check",
+    (devices.check_mixed_devices, devices.check_transfer, distributions.check_distributions, training.check_training),
+    tier=1,
+)
 def test_whole(check, target):
     check(target)
 

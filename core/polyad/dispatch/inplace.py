@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from sys import _getframe
 from typing import TYPE_CHECKING, Any
 
 from .. import provided
@@ -27,7 +28,7 @@ from ..errors import (
 )
 from ..history.node import Leaf, Node, make_node
 from ..layout import Layout, has_internal_overlap, in_parts
-from ..state import UNDER_INFERENCE, state, user_line
+from ..state import UNDER_INFERENCE, place_from, state
 from ..storage import InferenceView, ViewOf
 from ..tensor import Tensor
 from .autocast import without_casts
@@ -171,13 +172,15 @@ def _copy_of(tensor: Tensor) -> Any:
 
 def any_history(target: Tensor, args: tuple[Any, ...]) -> bool:
     """Whether *target* or a tensor among *args* has a history."""
-    return target._node is not None or any(isinstance(arg, Tensor) and arg._node is not None for arg in args)
-
-
-def _broadcasts_to(shape: tuple[int, ...], arg: Any) -> bool:
-    if not isinstance(arg, Tensor) or arg._array.shape == shape:
+    if target._node is not None:
         return True
-    have = arg._array.shape
+    for arg in args:  # noqa: SIM110  a generator costs several times the look
+        if isinstance(arg, Tensor) and arg._node is not None:
+            return True
+    return False
+
+
+def _broadcasts_to(shape: tuple[int, ...], have: tuple[int, ...]) -> bool:
     lead = len(shape) - len(have)
     return lead >= 0 and all(size in (1, want) for size, want in zip(have, shape[lead:], strict=True))
 
@@ -186,13 +189,22 @@ def _direct(op: Op, target: Tensor, args: tuple[Any, ...]) -> Callable[..., Any]
     """The kernel that may write straight into *target*, None if the result has not its dtype and shape."""
     if len(args) + 1 != len(op.names):
         return None
-    plan = find_plan(op, (target, *args))
+    parts = tuple([value._type if isinstance(value, Tensor) else value.__class__ for value in (target, *args)])
+    plan = None if op.params else op.plans.get(parts if args else target._type)
+    if plan is None:
+        plan = find_plan(op, (target, *args))
     if plan.out_kernel is None or plan.indirect is not None or plan.nd is not target._type.nd:
         return None
     shape = target._array.shape
     # An op with a list of tensors (index_put) has shapes of its own; its kernel checks them before it writes.
-    if "list" not in op.operands.values() and not all(_broadcasts_to(shape, arg) for arg in args):
-        return None
+    for arg in args:
+        if (
+            isinstance(arg, Tensor)
+            and arg._array.shape != shape
+            and not _broadcasts_to(shape, arg._array.shape)
+            and "list" not in op.operands.values()
+        ):
+            return None
     return plan.out_kernel
 
 
@@ -227,9 +239,7 @@ def check_writable(name: str, target: Any, *, one_value: bool = False) -> None:
             operands={"self": target},
             fix="write to that tensor, or take conj_physical() or resolve_conj() of it for a tensor of its own",
         )
-    if one_value:
-        return
-    if has_internal_overlap(target._array.shape, target._array.strides):
+    if not one_value and has_internal_overlap(target._array.shape, target._array.strides):
         raise ShapeError(
             f"{name}: several elements of an expanded tensor are one place in memory",
             operands={"self": target},
@@ -352,7 +362,7 @@ def wrote(name: str, target: Tensor) -> None:
     storage = target._storage
     if storage is None:
         storage = target._make_storage()
-    storage.bump(name, user_line())
+    storage.bump(name, place_from(_getframe(1)))
 
 
 def take_history(target: Tensor, node: Node | None) -> None:

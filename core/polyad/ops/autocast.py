@@ -25,8 +25,8 @@ def _names(text: str) -> list[str]:
 
 _PRODUCTS = _names("""
 addbmm addmm addmv addr attention baddbmm bmm chain_matmul conv1d conv2d conv3d conv_transpose1d
-conv_transpose2d conv_transpose3d convolution convolution_transposed gemm linear matmul mm multi_dot mv
-prelu scaled_dot_product_attention vecdot vector_product
+conv_transpose2d conv_transpose3d convolution convolution_transposed gemm gru gru_cell linear lstm lstm_cell matmul mm
+multi_dot mv prelu rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell scaled_dot_product_attention vecdot vector_product
 """)
 _LOSSES = _names("""
 binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div
@@ -48,6 +48,8 @@ fractional_max_pool3d geqrf grid_sample hfft householder_product ifft ifft2 ifft
 irfft2 irfftn lstsq lu_solve matrix_rank max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse
 polar prod qr quantile rfft rfft2 rfftn solve stft svd svdvals tensorinv tensorsolve trace triangular_solve
 """)
+_RECURRENT = _names("gru gru_cell lstm_cell")
+"""What PyTorch computes in float32 on a cpu, whose LSTM and RNN work in bfloat16."""
 
 POLICIES: Mapping[str, Mapping[str, str]] = {
     # float16 overflows in sums and exponentials, so accelerators compute them in float32.
@@ -61,7 +63,7 @@ POLICIES: Mapping[str, Mapping[str, str]] = {
     "cpu": {
         **dict.fromkeys(_PRODUCTS, LOWER),
         **dict.fromkeys(("addmv", "addr", "bilinear", "mv"), AS_GIVEN),
-        **dict.fromkeys([*_LOSSES, *_DECOMPOSITIONS], FLOAT32),
+        **dict.fromkeys([*_LOSSES, *_DECOMPOSITIONS, *_RECURRENT], FLOAT32),
         **dict.fromkeys(("stack", "cat", "index_copy"), WIDEST),
     },
 }

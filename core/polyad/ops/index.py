@@ -144,6 +144,12 @@ fractional_max_pool
     "nn.pooling.maximum": """
 max_pool max_pool_backward max_pool_with_indices
 """,
+    "nn.recurrent.cells": """
+gru_gates gru_gates_backward lstm_gates lstm_gates_backward
+""",
+    "nn.recurrent.sequences": """
+gru_sequence gru_sequence_backward lstm_sequence lstm_sequence_backward rnn_sequence rnn_sequence_backward
+""",
     "optim.adadelta": """
 adadelta_step
 """,
@@ -243,6 +249,9 @@ gemm vector_product
 """,
     "products.mm": """
 bmm mm mv
+""",
+    "random.gamma": """
+log_gamma log_gamma_slope
 """,
     "random.poisson": """
 binomial poisson
@@ -543,6 +552,12 @@ max_pool1d max_pool2d max_pool3d nn.functional.max_pool1d nn.functional.max_pool
 """,
     "nn.pooling.unpooling": """
 nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d
+""",
+    "nn.recurrent.cells": """
+gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell
+""",
+    "nn.recurrent.networks": """
+gru lstm rnn_relu rnn_tanh
 """,
     "pointwise.arithmetic": """
 abs absolute add addcdiv addcmul conj div divide floor_divide fmod lerp mul multiply neg negative positive remainder

@@ -108,9 +108,7 @@ class Adafactor(Optimizer):
 
     def _step_group(self, group: dict[str, Any], line: str) -> None:
         least, smallest = group["eps"]
-        for param in group["params"]:
-            if param._grad is None:
-                continue
+        for param, grad in self._rows(group):
             state = self.state[param]
             if not state:
                 state.update(self._new_state(param, group))
@@ -124,8 +122,8 @@ class Adafactor(Optimizer):
                 group["maximize"],
             )
             if param.dim() < 2:
-                vector = (param, param._grad, state["variance"], state["step"])
+                vector = (param, grad, state["variance"], state["step"])
                 update(_adafactor_vector_step, [vector], options, (0, 2, 3), line)
             else:
-                matrix = (param, param._grad, state["row_var"], state["col_var"], state["step"])
+                matrix = (param, grad, state["row_var"], state["col_var"], state["step"])
                 update(_adafactor_step, [matrix], options, (0, 2, 3, 4), line)

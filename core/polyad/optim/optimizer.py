@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -26,7 +27,7 @@ from ..history.hooks import RemovableHandle, register
 from ..layout import has_internal_overlap
 from ..ops.creation.factories import tensor
 from ..ops.pointwise.complex_numbers import view_as_real
-from ..state import state as thread, user_line
+from ..state import state as thread, user_line, warn_user
 from ..tensor import Tensor
 
 __all__ = ["MissingKey", "Optimizer"]
@@ -227,7 +228,31 @@ class Optimizer:
                     state.update(self._new_state(param, group))
                 row = (*row, *[state[name] for name in names])
             rows.append(tuple(map(_real, row)) if param._type.dtype.is_complex else row)
+        if len(rows) != len(group["params"]):
+            param = row = ()  # which would count as holders
+            self._look_for_orphans(group, len(group["params"]) - len(rows))
         return rows
+
+    def _look_for_orphans(self, group: dict[str, Any], missing: int) -> None:
+        """Warn of parameters that nothing but this optimizer holds: no module will ever give them a gradient.
+
+        It is looked for them when the number of parameters without a gradient has changed since the last step.
+        """
+        known = self.__dict__.setdefault("_missing", {})
+        if known.get(id(group)) == missing:
+            return
+        known[id(group)] = missing
+        params = group["params"]
+        for place in range(len(params)):
+            if params[place]._grad is None and _holders(params, place) - (params[place] in self.state) <= _ONE_HOLDER:
+                names = group.get("param_names")
+                where = f"{place} of group {next(n for n, g in enumerate(self.param_groups) if g is group)}"
+                warn_user(
+                    f"{type(self).__name__}: parameter {names[place] if names else where}, {describe(params[place])}, "
+                    "is held by this optimizer alone, so that it is not trained; was its module replaced after the "
+                    "optimizer was made? Make the optimizer after that, or add the new parameters by add_param_group",
+                    UserWarning,
+                )
 
     def _scalars(self, group: dict[str, Any], *names: str) -> list[tuple[Tensor, ...]]:
         """For each parameter with a gradient its 0-d state of these names, in the order of `_rows`, which make it."""
@@ -425,6 +450,14 @@ class Optimizer:
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
             lines += [""] if number + 1 < len(self.param_groups) else []
         return "\n".join([*lines, ")"])
+
+
+def _holders(params: list[Any], place: int) -> int:
+    """How many references there are to an element of a list; what looking at it adds is the same for all."""
+    return sys.getrefcount(params[place])
+
+
+_ONE_HOLDER = _holders([object()], 0)
 
 
 def _with_hooks(step: Step) -> Step:

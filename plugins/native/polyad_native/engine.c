@@ -183,7 +183,11 @@ static Object *launch(Object *self, Object *const *args, intptr_t count)
         return NULL;
     }
     for (intptr_t n = 0; n < held; ++n) arrays[n] = ((Array *)PyTuple_GetItem(args[0], n))->data;
-    for (intptr_t n = 0; n < given; ++n) numbers[n] = PyBytes_AsString(PyList_GetItem(args[1], n));
+    for (intptr_t n = 0; n < given; ++n) {
+        Object *number = PySequence_GetItem(args[1], n);
+        if (!number || !(numbers[n] = PyBytes_AsString(number))) return NULL;
+        Py_DecRef(number); /* the sequence holds it */
+    }
     Call call = {launch, arrays, numbers};
     void *thread = PyEval_SaveThread();
     polyad_parallel(run_launch, &call, launch->instances);

@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import struct
 import tempfile
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ _LIBRARIES = {
     "elements": ("turning", "pooling", "rows"),
 }
 """Each library's file, and the files that are written out in it for each of `_REALS`."""
+_held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
 """What these are compiled for, and a whole number of the same size."""
 
@@ -38,6 +40,7 @@ def engine() -> Any:
             notes={"NumPy": np.__version__},
             fix="upgrade polyad, or set POLYAD_NATIVE=0",
         )
+    _held.enter_context(workers.one_thread())  # BLAS's threads would spin beside ours; large products are ours
     module.set_threads(workers.num_threads())
     workers.on_change(module.set_threads)
     return module

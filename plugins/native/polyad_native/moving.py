@@ -36,6 +36,7 @@ def copy(types: Signature) -> Call | None:
 
 
 def dropout(types: Signature) -> Call | None:
+    """The kernel of `dropout`."""
     dtype = types[0].dtype
     if dtype not in (float32, float64):
         return None

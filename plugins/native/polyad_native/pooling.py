@@ -25,6 +25,7 @@ def _two(sizes: Sizes, lacking: int) -> tuple[int, ...]:
 
 
 def max_pool_backward(types: Signature) -> Call | None:
+    """The kernel of `max_pool_backward`."""
     name = _NAMES.get(types[0].dtype)
     if name is None:
         return None

@@ -29,7 +29,7 @@ extern void *PyLong_AsVoidPtr(Object *);
 extern double PyFloat_AsDouble(Object *);
 extern char *PyBytes_AsString(Object *);
 extern intptr_t PyBytes_Size(Object *), PyTuple_Size(Object *), PySequence_Size(Object *);
-extern Object *PyTuple_GetItem(Object *, intptr_t), *PyList_GetItem(Object *, intptr_t);
+extern Object *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
 extern Object *PyErr_Occurred(void);
 extern void PyErr_SetString(Object *, const char *);
 extern void *PyEval_SaveThread(void);

@@ -40,6 +40,7 @@ def _added(
 
 
 def embedding_backward(types: Signature) -> Call | None:
+    """The kernel of `embedding_backward`."""
     add = _of(types, "add_at")
 
     def call(gradient: Any, index: Any, rows: int, padding_idx: int, by_frequency: bool) -> Any:
@@ -53,6 +54,7 @@ def embedding_backward(types: Signature) -> Call | None:
 
 
 def index_add(types: Signature) -> Call | None:
+    """The kernel of `index_add`."""
     add = _of(types, "add_at")
 
     def call(array: Any, index: Any, source: Any, dim: int) -> Any:
@@ -66,6 +68,7 @@ def index_add(types: Signature) -> Call | None:
 
 
 def scatter_add(types: Signature) -> Call | None:
+    """The kernel of `scatter_add`."""
     add = _of(types, "add_at")
 
     def call(array: Any, index: Any, source: Any, dim: int) -> Any:
@@ -81,6 +84,7 @@ def scatter_add(types: Signature) -> Call | None:
 
 
 def cumsum(types: Signature) -> Call | None:
+    """The kernel of `cumsum`."""
     run = _of(types, "running_sum")
 
     def call(array: Any, dim: int) -> Any:
@@ -107,6 +111,7 @@ def _entropy(run: Any, out: Any, x: Any, target: Any, weight: Any, ignored: int,
 
 
 def cross_entropy(types: Signature) -> Call | None:
+    """The kernel of `cross_entropy`."""
     run = _of(types, "cross_entropy")
 
     def call(x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:
@@ -121,6 +126,7 @@ def cross_entropy(types: Signature) -> Call | None:
 
 
 def cross_entropy_backward(types: Signature) -> Call | None:
+    """The kernel of `cross_entropy_backward`."""
     run = _of(types, "cross_entropy")
 
     def call(g: Any, x: Any, target: Any, weight: Any, reduction: str, ignore_index: int, smoothing: float) -> Any:

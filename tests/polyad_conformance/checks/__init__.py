@@ -18,6 +18,7 @@
     accounts.py    tier 0: what is declared, the allocator's account, memory that is not there
     guards.py      memory beside a call's results
     devices.py     mixed devices
+    distributions.py  samples, densities and gradients of distributions against those of the host
     modules.py     layers: results, gradients, modes, state, moves, refused shapes
     training.py    a small training run against the same run in NumPy
 

@@ -1,6 +1,7 @@
 """Groups, options, state, hooks and representation of optimizers."""
 
 import copy
+import warnings
 
 import pytest
 
@@ -410,3 +411,40 @@ def test_repr():
         "    weight_decay: 0\n"
         ")"
     )
+
+
+class TestOrphans:
+    """A module replaced after the optimizer was made leaves parameters that only the optimizer holds."""
+
+    @pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.RMSprop, optim.Adafactor])
+    @pytest.mark.parametrize("named", [False, True])
+    def test_are_named(self, make, named):
+        model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1, bias=False))
+        optimizer = make(model.named_parameters() if named else model.parameters(), lr=0.1)
+
+        def step():
+            optimizer.zero_grad()
+            model(polyad.ones(1, 2)).sum().backward()
+            optimizer.step()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            step()
+        model[1] = nn.Linear(3, 1, bias=False)
+        with pytest.warns(UserWarning, match=r"parameter (1\.weight|2 of group 0), float32 \(1, 3\).*held by this"):
+            step()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            step()
+
+    def test_frozen_parameters_are_none(self):
+        model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+        model[0].requires_grad_(False)
+        optimizer = optim.Adam(model.parameters())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(3):
+                model(polyad.ones(1, 2)).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            optimizer.step()

@@ -12,6 +12,7 @@ from ...state import warn_user
 from ...tensor import Tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
+from .attention import MultiheadAttention
 from .module import Module
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "MultiheadAttention",
     "PReLU",
     "RReLU",
     "ReLU",

@@ -13,7 +13,7 @@ from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
@@ -88,6 +88,10 @@ class Linear(Module):
 
     def _describe(self) -> str:
         return f"{self._get_name()} {self.in_features} -> {self.out_features}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """A `Linear` under the name that it has in `MultiheadAttention`."""
 
 
 class Bilinear(Module):

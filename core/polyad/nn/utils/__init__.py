@@ -9,6 +9,7 @@ parametrizations.py    weights of a length, of a largest singular value 1, or or
 parametrize.py         parameters computed from others
 prune.py               elements or channels set to zero
 recomputed.py          what pruning and the older forms in weight_norm.py and spectral_norm.py have in common
+rnn.py                 sequences of different lengths, padded or packed
 stateless.py           a module called with other parameters: `functional_call`
 """
 
@@ -16,6 +17,7 @@ from . import (
     parametrizations as parametrizations,
     parametrize as parametrize,
     prune as prune,
+    rnn as rnn,
     stateless as stateless,
 )
 from .clip_grad import (
@@ -61,6 +63,7 @@ __all__ = [
     "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
+    "rnn",
     "skip_init",
     "spectral_norm",
     "stateless",

@@ -34,7 +34,7 @@ from .slicing import _select, _slice
 Entry = int | tuple[int, int, int] | None
 """What becomes of a dimension: a position, (start, size, step), or None for a new dimension before it."""
 
-_NUMBERS = (bool, int, float, complex)
+_VALUES = (Tensor, bool, int, float, complex)
 
 
 @view(grad_name="SliceBackward0")
@@ -109,13 +109,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             [2., 2., 2.]])
     """
     check_writable("__setitem__", self, one_value=True)  # an expanded tensor has parts that can be written
-    if not isinstance(value, (Tensor, *_NUMBERS)):
+    if not isinstance(value, _VALUES):
         from ..creation.factories import tensor
 
         value = tensor(value, dtype=self.dtype, device=self.device)
     if index is False:
         return  # nothing is named, so PyTorch does not even ask whether the value fits
-    target, indices = _read(self, index)
+    one_view = index.__class__ in (int, slice)  # which reading has a short way for
+    target, indices = (getitem(self, index), None) if one_view else _read(self, index)
     if isinstance(value, Tensor):
         if value._type.device != target._type.device and not value.ndim:
             value = value.to(target._type.device)

@@ -45,13 +45,11 @@ def _inverted(u: Tensor, term: Tensor, ratio: Callable[[int], Tensor], most: Ten
     return count
 
 
-def _accepted(
-    attempt: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]], wanted: Tensor, draw: Callable[[], Tensor]
-) -> Tensor:
+def _accepted(attempt: Callable[[], tuple[Tensor, Tensor]], wanted: Tensor) -> Tensor:
     """The first accepted proposal of each wanted element, 0 elsewhere."""
     result = wanted.to(float64) * 0
     while anywhere(wanted):
-        proposal, accept = attempt(draw(), draw())
+        proposal, accept = attempt()
         taken = wanted & accept
         result = result.where(~taken, proposal)
         wanted = wanted & ~taken
@@ -74,8 +72,8 @@ def _poisson(input: Tensor, generator: Generator) -> Tensor:
         quick = 0.9277 - 3.6224 / (b - 2)
         log_rate = high.log()
 
-        def attempt(u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            u = u - 0.5
+        def attempt() -> tuple[Tensor, Tensor]:
+            u, v = _draw(shape, generator, input) - 0.5, _draw(shape, generator, input)
             us = 0.5 - u.abs()
             k = ((2 * a / us + b) * u + high + 0.43).floor()
             surely = (us >= 0.07) & (v <= quick)
@@ -83,7 +81,7 @@ def _poisson(input: Tensor, generator: Generator) -> Tensor:
             fits = v.log() + inverse_alpha.log() - (a / (us * us) + b).log() <= k * log_rate - high - (k + 1).lgamma()
             return k, surely | (~never & fits)
 
-        large = _accepted(attempt, ~small, lambda: _draw(shape, generator, input))
+        large = _accepted(attempt, ~small)
         result = result.where(small, large)
     return result.to(input.dtype)
 
@@ -133,8 +131,8 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator) -> Tensor:
         log_odds = (q / (1 - q)).log()
         at_mode = (mode + 1).lgamma() + (m - mode + 1).lgamma()
 
-        def attempt(u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-            u = u - 0.5
+        def attempt() -> tuple[Tensor, Tensor]:
+            u, v = _draw(shape, generator, count) - 0.5, _draw(shape, generator, count)
             us = 0.5 - u.abs()
             k = ((2 * a / us + b) * u + c).floor()
             inside = (k >= 0) & (k <= m)
@@ -144,7 +142,7 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator) -> Tensor:
             fits = height <= at_mode - (place + 1).lgamma() - (m - place + 1).lgamma() + (place - mode) * log_odds
             return place, inside & (surely | fits)
 
-        large = _accepted(attempt, ~small, lambda: _draw(shape, generator, count))
+        large = _accepted(attempt, ~small)
         result = result.where(small, large)
     return result.where(given <= 0.5, n - result).to(count.dtype)
 
