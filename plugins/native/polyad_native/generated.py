@@ -25,7 +25,7 @@ BODIES = (
     "hardtanh", "hardtanh_backward", "hardsigmoid", "hardsigmoid_backward", "hardswish", "hardswish_backward",
     "hardshrink", "hardshrink_backward", "softshrink", "relu", "relu_backward", "threshold", "threshold_backward",
     "leaky_relu", "leaky_relu_backward", "elu", "elu_backward", "gelu", "gelu_backward", "silu", "silu_backward",
-    "softplus", "softplus_backward", "log_sigmoid", "mish", "mish_backward", "glu", "binary_cross_entropy",
+    "softplus", "softplus_backward", "log_sigmoid", "mish", "mish_backward", "glu",
     "gaussian_nll", "sgd_step", "sgd_momentum_step", "adam_step", "amsgrad_step", "lerp", "addcmul", "addcdiv",
     "clamp", "clamp_backward", "sigmoid", "sigmoid_backward", "square", "rsqrt", "reciprocal", "tanh_backward",
     "logaddexp", "nan_to_num", "softmax", "softmax_backward", "log_softmax", "log_softmax_backward", "layer_norm",
