@@ -120,9 +120,9 @@ def trace_dispatch() -> TraceLog:
 
     >>> import polyad
     >>> with polyad.trace_dispatch() as log:
-    ...     _ = polyad.ones(2) + 1.0
+    ...     _ = polyad.ones(2).cumprod(0)
     >>> [(entry.op, entry.path, entry.origin) for entry in log]
-    [('full', 'decomposition', ''), ('add', 'kernel', 'polyad_numpy')]
+    [('full', 'decomposition', ''), ('cumprod', 'kernel', 'polyad_numpy')]
     """
     return TraceLog()
 
@@ -217,9 +217,9 @@ def explain(op: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     no view is explained. Raises TypeError for an unknown op, and what the call itself would raise for wrong operands.
 
     >>> import polyad
-    >>> print(polyad.explain("add", polyad.ones(2), polyad.ones(2)))  # doctest: +ELLIPSIS
-    add on cpu: kernel of polyad_numpy
-        takes   float32, float32
+    >>> print(polyad.explain("cumprod", polyad.ones(2), 0))  # doctest: +ELLIPSIS
+    cumprod on cpu: kernel of polyad_numpy
+        takes   float32
         ...
     """
     call = _callable(op)

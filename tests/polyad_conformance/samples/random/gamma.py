@@ -7,7 +7,6 @@ from functools import cache
 import mpmath
 import numpy as np
 
-import polyad
 from polyad.dtypes import float64
 from polyad.interop.numpy import numpy_dtype
 from polyad.random import Generator
@@ -50,21 +49,19 @@ def around(make):
 
 
 AT = np.array([0.3, 0.8, 1.0, 2.5, 20.0])
+DRAWN = np.array([-3.84286108688088, -0.5257847091446777, -2.1306566892470875, 0.19509834134061776, 2.998385930273471])
+"""What is drawn of these shape parameters, on every device: the bits are core's contract."""
 
 
 @cache
-def drawn_at():
-    """What the host draws of the shape parameters AT, and the derivatives there."""
-    from polyad.ops.random.gamma import _log_gamma
-
-    drawn = _log_gamma(polyad.tensor(AT), repeating()).numpy()
-    return drawn, slope(AT, drawn)
+def slopes_at():
+    """The derivatives there."""
+    return slope(AT, DRAWN)
 
 
 def following(a, generator):
     """What is drawn of shape parameters near AT, to first order."""
-    drawn, slopes = drawn_at()
-    return drawn + slopes * (a - AT)
+    return DRAWN + slopes_at() * (a - AT)
 
 
 SAMPLES = [
