@@ -23,7 +23,6 @@ REASONS: dict[str, str] = {
     r"native_.*|batch_norm_.*|convolution|grid_sampler_[23]d|embedding_bag|conv_tbc|.*max_pool[123]d_with_indices"
     r"|segment_reduce|hash_tensor": "a layer below nn.functional, of which programs use the upper one",
     r".*autocast.*": "no mixed precision yet",
-    r"(rnn|gru|lstm)(_.*)?": "recurrent layers come with their modules",
     r"eig|lstsq|matrix_rank|solve|symeig": "removed from PyTorch: raises there",
     r"sym_.*|cond|while_loop|fork|wait|import_ir_.*|parse_.*|merge_type_.*|unify_type_list|get_file_path"
     r"|boolean_dispatch|assert_int_or_pair|(handle|has)_torch_function.*|classproperty|Optional": "of PyTorch's"
