@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
+from polyad_numpy.order import arranged
 
 from .choosing import Call, NotNative
 
@@ -82,11 +85,16 @@ def _by_body(name: str) -> Callable[[Signature], Call | None]:
         kernels = [LoweredKernel(op, types, runtime(), pointwise, composed=_outranked)]
         places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         step = name.endswith("_step")
+        operands = list(op.operands)
+        followed = [operands.index(output.removeprefix("new_")) for output in op.outputs] if step else []
+        if step and not followed:
+            followed = [0]
         one_shape = pointwise and not op.structure.broadcasts  # type: ignore[union-attr]
 
         def call(*args: Any, **out: Any) -> Any:
-            if step and not out:  # new arrays, which are laid out as each operand is
-                raise NotNative
+            if step and not out:  # each new array is laid out as the operand is that it follows
+                made = tuple([arranged(np.empty_like(args[place]), args[place]) for place in followed])
+                return call(*args, out=made if op.outputs else made[0])
             if one_shape:
                 shape = args[places[0]].shape
                 for place in places:
