@@ -48,6 +48,14 @@ DIFFERS: dict[str, str] = {
     "feature_alpha_dropout_": "integers are refused",
     "feature_dropout_": "a tensor without channels is refused",
     "tensordot": "a bool is no count of dimensions",
+    **dict.fromkeys(
+        ("nn.functional.upsample", "nn.functional.upsample_bilinear", "nn.functional.upsample_nearest"),
+        "a bool is no scale_factor",
+    ),
+    **dict.fromkeys(
+        (f"Tensor.to_sparse{layout}" for layout in ("", "_bsc", "_bsr", "_coo", "_csc", "_csr")),
+        "makes a sparse tensor; refused, since tensors are dense",
+    ),
     "histogramdd": "a range that is not used, since the edges are given, is checked",
     "to": "a bool is no dtype",
     "Tensor.to": "a bool is no dtype",
