@@ -10,4 +10,6 @@ not cover. Without a C compiler nothing of this package runs, and NumPy computes
     engine.py     loading it
     runtime.py    the runtime protocol over both: core's generated kernels
     products.py   products of matrices
+    elements.c    a second library, compiled when needed: moving.py, pooling.py and rows.py call it
+    functions.c   functions of float, for both libraries and generated kernels
 """

@@ -182,7 +182,14 @@ static Object *launch(Object *self, Object *const *args, intptr_t count)
         PyErr_SetString(PyExc_RuntimeError, "a kernel has too many arguments");
         return NULL;
     }
-    for (intptr_t n = 0; n < held; ++n) arrays[n] = ((Array *)PyTuple_GetItem(args[0], n))->data;
+    for (intptr_t n = 0; n < held; ++n) {
+        Object *array = PyTuple_GetItem(args[0], n);
+        if (!is_array(array)) {
+            PyErr_SetString(PyExc_RuntimeError, "a kernel was given what is no array");
+            return NULL;
+        }
+        arrays[n] = ((Array *)array)->data;
+    }
     for (intptr_t n = 0; n < given; ++n) {
         Object *number = PySequence_GetItem(args[1], n);
         if (!number || !(numbers[n] = PyBytes_AsString(number))) return NULL;
@@ -222,6 +229,7 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
     const long long places = PyLong_AsLongLong(PyTuple_GetItem(self, 3));
     for (intptr_t n = 0; n < count; ++n) {
         if (!(places >> n & 1)) continue;
+        if (!is_array(args[n])) break; /* what stands for a tensor that is lost: it says so itself */
         const Array *array = (const Array *)args[n];
         intptr_t size = 1;
         for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
@@ -248,10 +256,12 @@ static Object *chooser(Object *self, Object *const *args, intptr_t count)
 <arithmetic>
 /* ---------------------------------------------------------------------------------------------- the extension */
 
-/* layout(array): address, rank, first size and stride as seen here, to be compared with what NumPy says. */
+/* layout(array): address, rank, first size and stride as seen here, to be compared with what NumPy says. The first call
+   tells what type arrays are of. */
 static Object *layout(Object *self, Object *const *args, intptr_t count)
 {
     const Array *array = (Array *)args[0];
+    array_type = array->head.type;
     const long long words[4] = {(long long)(intptr_t)array->data, array->rank, array->shape[0], array->strides[0]};
     return PyBytes_FromStringAndSize((const char *)words, sizeof words);
 }

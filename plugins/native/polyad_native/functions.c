@@ -21,7 +21,7 @@ static inline float polyad_exp(float x)
     return x < -104.0f ? 0.0f : power;
 }
 
-/* Between float and the bits of float16, rounded to nearest, ties to even. */
+/* The bits of float16, rounded to nearest, ties to even. */
 static inline unsigned short polyad_half(float x)
 {
     polyad_float value = {.number = x}, near = value, small = value;
@@ -33,14 +33,4 @@ static inline unsigned short polyad_half(float x)
     const unsigned int finite = value.bits < 0x38800000u ? small.bits - 0x3f000000u : near.bits >> 13;
     const unsigned int whole = value.bits > 0x7f800000u ? 0x7e00u : value.bits >= 0x477ff000u ? 0x7c00u : finite;
     return (unsigned short)(sign >> 16 | whole);
-}
-
-/* From double: by a float whose last bit says if something was left over, so that it is rounded once. */
-static inline unsigned short polyad_half_of_double(double x)
-{
-    polyad_float value = {.number = (float)x};
-    const double back = (double)value.number, size = x < 0 ? -x : x, cut = back < 0 ? -back : back;
-    value.bits -= cut > size && cut < 1e300;
-    value.bits |= back != x && x == x && cut < 1e300;
-    return polyad_half(value.number);
 }

@@ -14,6 +14,7 @@ from .choosing import Call, NotNative
 from .engine import elements
 
 _PACK = struct.Struct("3Qd2Q").pack
+_WORD = 0xFFFFFFFFFFFFFFFF
 
 
 def copy(types: Signature) -> Call | None:
@@ -46,7 +47,7 @@ def dropout(types: Signature) -> Call | None:
             raise NotNative
         out, kept = np.empty(x.shape, x.dtype), np.empty(x.shape, np.bool_)
         seed, offset = generator.take(x.size)
-        run(out, kept, x, _PACK(seed, offset, round((1 - p) * 2**32), 1 / (1 - p), x.size, wide))
+        run(out, kept, x, _PACK(seed, offset & _WORD, round((1 - p) * 2**32), 1 / (1 - p), x.size, wide))
         return out, kept
 
     return call

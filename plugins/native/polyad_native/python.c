@@ -37,4 +37,13 @@ extern void PyEval_RestoreThread(void *);
 extern void Py_IncRef(Object *), Py_DecRef(Object *);
 extern Object *PyObject_Vectorcall(Object *, Object *const *, size_t, Object *names), *PyTuple_Pack(intptr_t, ...);
 
+extern int PyType_IsSubtype(struct Object *, struct Object *);
+
+static struct Object *array_type;
+
+static inline int is_array(const Object *value)
+{
+    return value->type == array_type || PyType_IsSubtype(value->type, array_type);
+}
+
 static Object *none(void) { Py_IncRef(&_Py_NoneStruct); return &_Py_NoneStruct; }

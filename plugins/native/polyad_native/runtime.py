@@ -25,8 +25,7 @@ _UNITS = 4
 
 _DIALECT = replace(
     C,
-    prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n"
-    "#define to_half(x) _Generic((x), float: polyad_half, default: polyad_half_of_double)(x)\n",
+    prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n#define to_half polyad_half\n",
 )
 
 

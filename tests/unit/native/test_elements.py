@@ -1,0 +1,134 @@
+"""Kernels that move elements or go over rows, on sizes that no conformance sample has; and functions of float."""
+
+import math
+
+import numpy as np
+import pytest
+
+import polyad
+from polyad.nn import functional
+from polyad_native import compiler
+
+pytestmark = pytest.mark.skipif(not compiler.usable(), reason="no native kernels here")
+
+rng = np.random.default_rng(0)
+CLASSES = rng.integers(0, 65, 700)
+ROWS = rng.integers(0, 900, 3000)
+
+
+def seeded(*shape):
+    return polyad.tensor(np.random.default_rng(math.prod(shape)).standard_normal(shape).astype(np.float32))
+
+
+def gradient(kernel, *shape):
+    x = seeded(*shape).requires_grad_()
+    result = kernel(x)
+    result.backward(seeded(*result.shape))
+    return x.grad
+
+
+def dropped(x):
+    polyad.manual_seed(5)
+    return functional.dropout(x, 0.3)
+
+
+WORK = {
+    "pool of four": lambda: gradient(lambda x: functional.max_pool2d(x, 2), 7, 9, 33, 40),
+    "overlapping pool": lambda: gradient(lambda x: functional.max_pool2d(x, 3, 2, 1), 7, 9, 33, 40),
+    "embedding": lambda: gradient(lambda w: functional.embedding(polyad.tensor(ROWS), w), 900, 24),
+    "index_add": lambda: seeded(900, 24).index_add(0, polyad.tensor(ROWS), seeded(3000, 24)),
+    "inner index_add": lambda: seeded(9, 900, 5).index_add(1, polyad.tensor(ROWS), seeded(9, 3000, 5)),
+    "running sum": lambda: seeded(201, 333).cumsum(1),
+    "outer running sum": lambda: seeded(333, 701).cumsum(0),
+    "cross entropy": lambda: functional.cross_entropy(seeded(700, 65), polyad.tensor(CLASSES), reduction="none"),
+    "its gradient": lambda: gradient(lambda x: functional.cross_entropy(x, polyad.tensor(CLASSES)), 700, 65),
+    "turned copy": lambda: seeded(301, 517).t().contiguous(),
+    "copy of heads": lambda: seeded(9, 65, 4, 24).transpose(1, 2).contiguous(),
+    "dropout": lambda: dropped(seeded(300, 401)),
+}
+
+
+@pytest.fixture
+def threads():
+    before = polyad.get_num_threads()
+    yield polyad.set_num_threads
+    polyad.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_results_do_not_depend_on_the_number_of_threads(threads, name) -> None:
+    found = []
+    for number in (1, 2, 5):
+        threads(number)
+        found.append(WORK[name]().numpy().tobytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.bool_])
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0)])
+def test_a_copy_of_turned_dimensions(dtype, order) -> None:
+    x = rng.integers(0, 200, (70, 35, 67)).astype(dtype)
+    for part in (np.s_[:], np.s_[1:, :, 3:], np.s_[:, ::2, :]):
+        copied = polyad.tensor(x)[part].permute(order).contiguous()
+        assert np.array_equal(copied.numpy(), x[part].transpose(order))
+
+
+def test_the_gradient_of_a_pool_goes_to_the_last_nan_of_a_window() -> None:
+    x = polyad.zeros(1, 4, 32, 32)
+    x[0, 0, 0, 0] = x[0, 0, 1, 1] = x[0, 1, 2, 3] = math.nan
+    x.requires_grad_()
+    functional.max_pool2d(x, 2).sum().backward()
+    assert x.grad.sum() == 4 * 256
+    places = [(0, 0, 0, 0), (0, 0, 1, 1), (0, 1, 2, 3), (0, 2, 0, 0)]
+    assert [x.grad[place].item() for place in places] == [0, 1, 1, 1]
+
+
+def test_rows_are_added_in_order() -> None:
+    source = rng.standard_normal((3000, 24)).astype(np.float32)
+    expected = np.zeros((900, 24), np.float32)
+    np.add.at(expected, ROWS, source)
+    found = polyad.zeros(900, 24).index_add(0, polyad.tensor(ROWS), polyad.tensor(source))
+    assert np.array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("wrong", [-1, 900])
+def test_an_index_out_of_range_is_refused(wrong) -> None:
+    index = polyad.tensor([*ROWS.tolist(), wrong])
+    with pytest.raises(IndexError):
+        polyad.zeros(900, 24).index_add(0, index, polyad.zeros(3001, 24))
+
+
+def test_the_mask_of_dropout_is_that_of_the_definition() -> None:
+    from polyad.random.philox import words
+
+    polyad.manual_seed(7)
+    found = functional.dropout(polyad.ones(41, 43), 0.4).numpy().reshape(-1)
+    drawn = words(41 * 43, 7, 0)
+    assert np.array_equal(found > 0, np.array(drawn) < round(0.6 * 2**32))
+
+
+def units_off(found, exact):
+    """The largest error, in units of the last place of float32."""
+    unit = np.spacing(np.maximum(np.abs(exact).astype(np.float32), np.float32(1e-38))).astype(np.float64)
+    return np.max(np.abs(found.astype(np.float64) - exact) / unit)
+
+
+def test_exp_and_erfc_are_accurate_down_to_the_underflow() -> None:
+    x = np.linspace(-103, 88.7, 1 << 17).astype(np.float32)
+    assert units_off(polyad.exp(polyad.tensor(x)).numpy(), np.exp(x.astype(np.float64))) < 1.5
+    x = np.linspace(-6, 9.1, 1 << 17).astype(np.float32)
+    exact = np.array([math.erfc(float(value)) for value in x])
+    assert units_off(polyad.erfc(polyad.tensor(x)).numpy(), exact) < 8
+    edges = np.tile(np.array([math.inf, -math.inf, math.nan, 0, 200, -200], np.float32), 4096)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(polyad.exp(polyad.tensor(edges)).numpy(), np.exp(edges), equal_nan=True)
+
+
+def test_float16_is_rounded_to_nearest() -> None:
+    bits = np.arange(0x7C00, dtype=np.uint16)
+    halves = bits.view(np.float16).astype(np.float32)
+    between = (halves[:-1] + halves[1:]) / 2
+    x = np.concatenate([halves, between, np.nextafter(between, np.float32(0)), np.nextafter(between, np.float32(9e9))])
+    x = np.concatenate([x, -x, np.array([65519, 65520, 1e30, math.inf, -math.inf, math.nan], np.float32)])
+    with np.errstate(all="ignore"):
+        assert np.array_equal(polyad.tensor(x).to(polyad.float16).numpy(), x.astype(np.float16), equal_nan=True)
