@@ -121,6 +121,8 @@ def _structure(library: Library, result: Any, found: list[Any]) -> str:
         kind = type(result).__name__.removesuffix("_out")
         names = f"{kind}:{','.join(fields)}" if fields else kind
         return f"{names}({inner})"
+    if library is TORCH and isinstance(result, library.Tensor) and str(result.layout) != "torch.strided":
+        return f"tensor of layout {result.layout}, which has no memory to read"
     found.append(result)
     if isinstance(result, library.Tensor):
         return "tensor"
