@@ -181,3 +181,8 @@ class OwnNoise(IterableDataset):
     def __iter__(self):
         for _ in range(self.n):
             yield self.random.random()
+
+
+def noisy(x):
+    """*x* and a random number."""
+    return x, round(polyad.rand(()).item(), 6)

@@ -38,10 +38,6 @@ def numbers(n=23):
     return IterableWrapper(range(n))
 
 
-def noisy(x):
-    return x, round(polyad.rand(()).item(), 6)
-
-
 def failing(x):
     if x == 3:
         raise ValueError("not three")
@@ -72,7 +68,7 @@ PIPELINES = {
     "distributed": lambda: SamplerWrapper(DistributedSampler(range(17), 2, 1)),
     "map style": lambda: MapStyleWrapper([str(i) for i in range(17)], RandomSampler(range(17))),
     "loader of loaders": lambda: IterableWrapper(DataLoader(range(17), batch_size=3, shuffle=True)),
-    "mapper": lambda: Mapper(numbers(), noisy),
+    "mapper": lambda: Mapper(numbers(), data.noisy),
     "skipping": lambda: Mapper(numbers(), skipping),
     "filter": lambda: Filter(numbers(), lambda x: x % 3 != 1),
     "batcher": lambda: Batcher(numbers(), 4, drop_last=False),
@@ -85,13 +81,16 @@ PIPELINES = {
     "shuffler": lambda: Shuffler(numbers(), 6, seed=3),
     "large shuffler": lambda: Shuffler(numbers(), 60),
     "prefetcher": lambda: Prefetcher(Shuffler(numbers(), 6), 3),
-    "rare snapshots": lambda: Prefetcher(Mapper(Shuffler(numbers(), 6), noisy), 2, snapshot_frequency=5),
+    "rare snapshots": lambda: Prefetcher(Mapper(Shuffler(numbers(), 6), data.noisy), 2, snapshot_frequency=5),
     "prefetchers": lambda: Prefetcher(Prefetcher(numbers(), 3, 2), 4, 3),
-    "parallel": lambda: ParallelMapper(numbers(), noisy, 3),
-    "parallel, rare snapshots": lambda: ParallelMapper(Shuffler(numbers(), 5), noisy, 2, snapshot_frequency=4),
+    "parallel": lambda: ParallelMapper(numbers(), data.noisy, 3),
+    "parallel, rare snapshots": lambda: ParallelMapper(Shuffler(numbers(), 5), data.noisy, 2, snapshot_frequency=4),
     "parallel that skips": lambda: ParallelMapper(numbers(), skipping, 3, snapshot_frequency=2),
     "all": lambda: Prefetcher(
-        Mapper(Batcher(ParallelMapper(Shuffler(Cycler(shuffled_sampler(), 2), 8), noisy, 2), 5), default_collate), 2
+        Mapper(
+            Batcher(ParallelMapper(Shuffler(Cycler(shuffled_sampler(), 2), 8), data.noisy, 2), 5), default_collate
+        ),
+        2,
     ),
     **{criteria: lambda criteria=criteria: mixed_sources(criteria) for criteria in (
         StopCriteria.CYCLE_UNTIL_ALL_DATASETS_EXHAUSTED, StopCriteria.ALL_DATASETS_EXHAUSTED,
@@ -180,13 +179,13 @@ def test_epochs_differ_and_follow_from_the_seed():
 
 
 def test_random_numbers_follow_the_position_in_threads_too():
-    alone = list(Mapper(numbers(), noisy))
+    alone = list(Mapper(numbers(), data.noisy))
     assert len({number for _, number in alone}) == 23
     before = polyad.get_rng_state().tolist()
     for _ in range(3):
-        assert list(ParallelMapper(numbers(), noisy, 5)) == alone
-        assert list(Prefetcher(Mapper(numbers(), noisy), 4)) == alone
-        assert sorted(ParallelMapper(numbers(), noisy, 5, in_order=False)) == alone
+        assert list(ParallelMapper(numbers(), data.noisy, 5)) == alone
+        assert list(Prefetcher(Mapper(numbers(), data.noisy), 4)) == alone
+        assert sorted(ParallelMapper(numbers(), data.noisy, 5, in_order=False)) == alone
     assert polyad.get_rng_state().tolist() == before
 
 
@@ -360,7 +359,7 @@ def test_samples_of_a_dataset_as_batches():
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_pipeline_in_workers(workers, persistent):
     def loader():
-        node = Mapper(Sharder(Shuffler(numbers(), 8)), noisy)
+        node = Mapper(Sharder(Shuffler(numbers(), 8)), data.noisy)
         return DataLoader(
             Loader(node), batch_size=None, num_workers=workers, generator=polyad.Generator().manual_seed(3),
             persistent_workers=persistent and workers > 0,

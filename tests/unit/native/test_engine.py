@@ -69,7 +69,7 @@ def test_results_do_not_depend_on_the_number_of_threads(threads, name) -> None:
 def test_large_kernels_are_native() -> None:
     origins = {backend.name: backend for backend in polyad.backends.list_backends().plugins}
     ops = {op for device, op, _ in origins["native"].kernels if device == "cpu"}
-    assert {"gemm", "linear", "convolution", "gelu", "adam_step", "softmax", "attention"} <= ops
+    assert {"gemm", "linear", "convolution", "gelu", "sgd_step", "softmax", "attention"} <= ops
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
