@@ -14,7 +14,7 @@ from ...device import Device
 from ...dispatch.arguments import explaining
 from ...dtypes import INTEGER, int64
 from ...errors import ArgumentError, ArgumentTypeError, OptionError, ShapeError, safe_repr
-from ...ops.creation.factories import arange, empty_like, full, tensor
+from ...ops.creation.factories import arange, full, tensor, zeros_like
 from ...ops.shaping.joining import cat, stack
 from ...tensor import Tensor
 
@@ -160,7 +160,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     if permutation is None:
         return None
     places = arange(permutation.numel(), device=permutation.device)
-    return empty_like(permutation, dtype=int64).scatter_(0, permutation.to(int64), places)
+    return zeros_like(permutation, dtype=int64).scatter_(0, permutation.to(int64), places)
 
 
 def _lengths(op: str, lengths: Any, count: int, most: int) -> list[int]:
