@@ -40,8 +40,6 @@ class Distribution:
             -O. A check reads the tensor.
 
     Attributes:
-        arg_constraints: what each parameter must satisfy.
-        support: what each sample satisfies.
         has_rsample: whether samples have gradients with respect to parameters.
         has_enumerate_support: whether the support can be listed.
         parts: the attributes that are distributions, with the attribute that says their shape beyond batch_shape.
