@@ -31,7 +31,7 @@ def polyad_notes() -> Iterable[str]:
     reason = why_not()
     if reason:
         return [
-            f"NumPy's kernels compute everything: {reason}. Training steps take 1.3 to 2 times as long. "
+            f"NumPy's kernels compute everything: {reason}. Training steps take up to four times as long. "
             "Fix: install a C compiler (Debian, Ubuntu: apt install gcc), or pip install 'polyad[native]'"
         ]
     return [f"kernels are compiled by {' '.join(compiler() or ())}"]
