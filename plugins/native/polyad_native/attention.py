@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import bfloat16, float16, float32, float64
+from polyad.dtypes import bfloat16, float16, float32
 
 from .choosing import Call, NotNative
-from .engine import engine
-
-_NAMES = {float32: "float", float16: "float", bfloat16: "float", float64: "double"}
+from .engine import engine, function
 
 
-def _of(types: Signature, function: str) -> Any:
-    name = _NAMES.get(types[0].dtype)
-    return None if name is None else getattr(engine(), f"{function}_{name}")
+def _of(types: Signature, name: str) -> Any:
+    dtype = types[0].dtype
+    return function(engine, name, float32 if dtype in (float16, bfloat16) else dtype)
 
 
 def _wide(array: Any) -> Any:

@@ -60,30 +60,29 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
             return None
-        return _either(op, types, make, tensors, limit, _taking_out(outranked, own.out), out)
+        return _either(types, make, tensors, limit, _taking_out(outranked, own.out), out)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
 
 
 def _either(
-    op: str, types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int,
-    outranked: Call, out: bool,
+    types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, outranked: Call,
+    out: bool,
 ) -> Call:  # fmt: skip
     native: list[Call | None] = []
 
     def large(*args: Any, **given: Any) -> Any:
-        if not native:
-            native.append(_made(op, types, make))
-        kernel = native[0]
-        if kernel is None or (given and not out):
-            return outranked(*args, **given)
         try:
-            return kernel(*args, **given)
+            if not native:
+                native.append(make(types))
+            kernel = native[0]
+            if kernel is not None and (out or not given):
+                return kernel(*args, **given)
         except NotNative as reason:
             if reason.always:
-                native[0] = None
+                native[:] = [None]
         except CompilerFailure as failure:
-            native[0] = None
+            native[:] = [None]
             _tell(failure)
         return outranked(*args, **given)
 
@@ -95,14 +94,6 @@ def _engine() -> Any:
     """The engine; None where it cannot be had, which is told."""
     try:
         return engine()
-    except CompilerFailure as failure:
-        _tell(failure)
-        return None
-
-
-def _made(op: str, types: Signature, make: Callable[[Signature], Call | None]) -> Call | None:
-    try:
-        return make(types)
     except CompilerFailure as failure:
         _tell(failure)
         return None

@@ -13,20 +13,13 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import float32, float64
 from polyad.ops.declaring.windows import window_count
 
 from .choosing import Call, NotNative
-from .engine import engine
+from .engine import engine, function
 
-_NAMES = {float32: "float", float64: "double"}
 Sizes = tuple[int, ...]
 _PACK = struct.Struct("16q").pack
-
-
-def _of(types: Signature, function: str) -> Any:
-    name = _NAMES.get(types[0].dtype)
-    return None if name is None else getattr(engine(), f"{function}_{name}")
 
 
 def _two(sizes: Sizes, lacking: int) -> tuple[int, ...]:
@@ -52,7 +45,7 @@ def _geometry(
 
 def convolution(types: Signature) -> Call | None:
     """The kernel of `convolution`."""
-    convolve = _of(types, "convolve")
+    convolve = function(engine, "convolve", types[0].dtype)
 
     def call(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         (x,) = _checked(x)
@@ -80,7 +73,7 @@ def _convolved(
 
 def convolution_transposed(types: Signature) -> Call | None:
     """The kernel of `convolution_transposed`."""
-    convolve = _of(types, "convolve")
+    convolve = function(engine, "convolve", types[0].dtype)
 
     def call(
         g: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -124,7 +117,7 @@ def convolution_transposed(types: Signature) -> Call | None:
 
 def convolution_weight_grad(types: Signature) -> Call | None:
     """The kernel of `convolution_weight_grad`."""
-    convolve = _of(types, "convolve_weight")
+    convolve = function(engine, "convolve_weight", types[0].dtype)
 
     def call(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         g, x = _checked(g, x)

@@ -7,13 +7,15 @@ import importlib.machinery
 import importlib.util
 import struct
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polyad.dtypes import DType, float32, float64
 from polyad.errors import CompilerFailure
 from polyad_numpy import workers
 
@@ -27,6 +29,7 @@ _LIBRARIES = {
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
 """What these are compiled for, and a whole number of the same size."""
+_NAMES = {float32: "float", float64: "double"}
 
 
 @cache
@@ -54,6 +57,12 @@ def elements() -> Any:
     return module
 
 
+def function(library: Callable[[], Any], name: str, dtype: DType) -> Any:
+    """The function *name* of `engine` or `elements` for a dtype; None for a dtype that it is not compiled for."""
+    real = _NAMES.get(dtype)
+    return None if real is None else getattr(library(), f"{name}_{real}")
+
+
 def source(library: str = "engine") -> str:
     """The source of a library, its arithmetic written out for each dtype."""
     body = "".join(map(text, _LIBRARIES[library]))
@@ -74,13 +83,10 @@ def text(name: str) -> str:
 
 
 def _imported(library: str) -> Any:
-    """The extension module, from the bytes that were checked."""
+    """The extension module."""
     what, name = f"the native {library}", f"polyad_native_{library}"
-    built = compiled(source(library), what, vector_math())
-    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-        path = Path(folder, f"{name}.so")
-        path.write_bytes(built)
-        loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+    with _on_disk(compiled(source(library), what, vector_math()), name) as path:
+        loader = importlib.machinery.ExtensionFileLoader(name, path)
         spec = importlib.util.spec_from_loader(name, loader)
         assert spec is not None
         try:
@@ -89,6 +95,15 @@ def _imported(library: str) -> Any:
         except ImportError as error:
             raise _unloadable(what, error) from error
     return module
+
+
+@contextmanager
+def _on_disk(library: bytes, name: str) -> Iterator[str]:
+    """The path of a file with the bytes that were checked, whatever happens to kept files meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
+        path = Path(folder, f"{name}.so")
+        path.write_bytes(library)
+        yield str(path)
 
 
 def _unloadable(what: str, error: Exception) -> CompilerFailure:
@@ -100,11 +115,9 @@ def _unloadable(what: str, error: Exception) -> CompilerFailure:
 
 def entry(library: bytes, name: str) -> int:
     """The address of function *name* of a compiled library, which stays loaded."""
-    with tempfile.TemporaryDirectory(prefix="polyad-") as folder:
-        path = Path(folder, "kernel.so")
-        path.write_bytes(library)
+    with _on_disk(library, "kernel") as path:
         try:
-            loaded = ctypes.CDLL(str(path))
+            loaded = ctypes.CDLL(path)
         except OSError as error:
             raise _unloadable("a native kernel", error) from error
     return ctypes.cast(loaded[name], ctypes.c_void_p).value or 0

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import float32, float64
 
 from .choosing import Call, NotNative
-from .engine import elements
+from .engine import elements, function
 
-_NAMES = {float32: "max_pool_backward_float", float64: "max_pool_backward_double"}
 _MOST = 1 << 31
 Sizes = tuple[int, ...]
 _PACK = struct.Struct("13q").pack
@@ -26,10 +24,9 @@ def _two(sizes: Sizes, lacking: int) -> tuple[int, ...]:
 
 def max_pool_backward(types: Signature) -> Call | None:
     """The kernel of `max_pool_backward`."""
-    name = _NAMES.get(types[0].dtype)
-    if name is None:
+    run = function(elements, "max_pool_backward", types[0].dtype)
+    if run is None:
         return None
-    run = getattr(elements(), name)
 
     def call(
         g: Any, x: Any, out: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool

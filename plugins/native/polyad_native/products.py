@@ -7,17 +7,13 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.dtypes import float32, float64
 
 from .choosing import Call, NotNative
-from .engine import engine
-
-_NAMES = {float32: "product_float", float64: "product_double"}
+from .engine import engine, function
 
 
 def _of(types: Signature) -> Any:
-    name = _NAMES.get(types[0].dtype)
-    return None if name is None else getattr(engine(), name)
+    return function(engine, "product", types[0].dtype)
 
 
 def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:

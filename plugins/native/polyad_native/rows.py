@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature, TensorType
-from polyad.dtypes import float32, float64
 
 from .choosing import Call, NotNative
-from .engine import elements
+from .engine import elements, function
 
-_NAMES = {float32: "float", float64: "double"}
 _PACK = struct.Struct("7q").pack
 
 
-def _of(types: Signature, function: str) -> Any:
-    """The engine's *function* for a dtype that all floating operands have."""
+def _of(types: Signature, name: str) -> Any:
+    """The function *name* for a dtype that all floating operands have."""
     found = {entry.dtype for entry in types if isinstance(entry, TensorType) and entry.dtype.is_floating_point}
-    name = _NAMES.get(found.pop()) if len(found) == 1 else None
-    return None if name is None else getattr(elements(), f"{function}_{name}")
+    return function(elements, name, found.pop()) if len(found) == 1 else None
 
 
 def _added(

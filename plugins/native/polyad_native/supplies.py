@@ -10,8 +10,6 @@ from .choosing import chosen
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
-PRODUCTS = 1 << 10
-CONVOLUTIONS = 1 << 10
 
 
 def supplies() -> Iterator[KernelSupply]:
@@ -19,19 +17,16 @@ def supplies() -> Iterator[KernelSupply]:
     from . import attention, convolutions, moving, pooling, products, rows
     from .generated import generated
 
-    for op, make in {
-        "gemm": products.gemm, "mm": products.mm, "bmm": products.bmm, "linear": products.linear,
-    }.items():  # fmt: skip
-        yield KernelSupply("cpu", op, chosen(op, make, PRODUCTS, out=False), PRIORITY)
-    for op, make in {
-        "convolution": convolutions.convolution,
-        "convolution_transposed": convolutions.convolution_transposed,
-        "convolution_weight_grad": convolutions.convolution_weight_grad,
-    }.items():
-        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False), PRIORITY)
-    for op, make in {"attention": attention.attention, "attention_backward": attention.attention_backward}.items():
-        yield KernelSupply("cpu", op, chosen(op, make, CONVOLUTIONS, out=False), PRIORITY)
-    for op, make, from_elements in (
+    for op, make, least in (
+        ("gemm", products.gemm, 1 << 10),
+        ("mm", products.mm, 1 << 10),
+        ("bmm", products.bmm, 1 << 10),
+        ("linear", products.linear, 1 << 10),
+        ("convolution", convolutions.convolution, 1 << 10),
+        ("convolution_transposed", convolutions.convolution_transposed, 1 << 10),
+        ("convolution_weight_grad", convolutions.convolution_weight_grad, 1 << 10),
+        ("attention", attention.attention, 1 << 10),
+        ("attention_backward", attention.attention_backward, 1 << 10),
         ("max_pool_backward", pooling.max_pool_backward, 1 << 10),
         ("embedding_backward", rows.embedding_backward, 1 << 8),
         ("index_add", rows.index_add, 1 << 10),
@@ -42,6 +37,6 @@ def supplies() -> Iterator[KernelSupply]:
         ("copy", moving.copy, 1 << 12),
         ("dropout", moving.dropout, 1 << 8),
     ):
-        yield KernelSupply("cpu", op, chosen(op, make, from_elements, out=False), PRIORITY)
+        yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     for op, make, least in generated():
         yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)
