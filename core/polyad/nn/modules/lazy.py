@@ -20,7 +20,7 @@ from ...ops.creation.factories import tensor
 from ...tensor import Tensor
 from ..parameter import UninitializedBuffer, UninitializedError, UninitializedParameter, is_lazy
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, Norm
-from .conv import Conv1d, Conv2d, Conv3d, ConvNd, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .conv import Conv1d, Conv2d, Conv3d, ConvNd, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, ConvTransposeNd
 from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from .linear import Linear
 from .module import Module
@@ -223,7 +223,84 @@ class _LazyNorm(LazyModuleMixin, Norm):
 _WITHOUT_BATCH = (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 
 
-class LazyConv1d(_LazyConv, Conv1d):
+class _LazyConvolution(_LazyConv):
+    """What the lazy convolutions that are not transposed have in common."""
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: str | int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
+        self._wait_for_channels(out_channels, bias, device, dtype)
+
+
+class _LazyTransposed(_LazyConv, ConvTransposeNd):
+    """What the lazy transposed convolutions have in common."""
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
+        self._wait_for_channels(out_channels, bias, device, dtype)
+
+
+class _LazyBatchNorm(_LazyNorm):
+    """What the lazy batch normalisations have in common."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False)
+        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
+
+
+class _LazyInstanceNorm(_LazyNorm):
+    """What the lazy instance normalisations have in common."""
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device | str | None = None,
+        dtype: DType | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False)
+        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
+
+
+class LazyConv1d(_LazyConvolution, Conv1d):
     """`Conv1d` whose ``in_channels`` is the first input's.
 
     >>> import polyad
@@ -234,24 +311,8 @@ class LazyConv1d(_LazyConv, Conv1d):
 
     cls_to_become = Conv1d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: str | int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
-        self._wait_for_channels(out_channels, bias, device, dtype)
 
-
-class LazyConv2d(_LazyConv, Conv2d):
+class LazyConv2d(_LazyConvolution, Conv2d):
     """`Conv2d` whose ``in_channels`` is the first input's.
 
     >>> import polyad
@@ -262,24 +323,8 @@ class LazyConv2d(_LazyConv, Conv2d):
 
     cls_to_become = Conv2d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: str | int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
-        self._wait_for_channels(out_channels, bias, device, dtype)
 
-
-class LazyConv3d(_LazyConv, Conv3d):
+class LazyConv3d(_LazyConvolution, Conv3d):
     """`Conv3d` whose ``in_channels`` is the first input's.
 
     >>> import polyad
@@ -290,24 +335,8 @@ class LazyConv3d(_LazyConv, Conv3d):
 
     cls_to_become = Conv3d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: str | int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode)
-        self._wait_for_channels(out_channels, bias, device, dtype)
 
-
-class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """`ConvTranspose1d` whose ``in_channels`` is the first input's.
 
     >>> import polyad
@@ -318,25 +347,8 @@ class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
 
     cls_to_become = ConvTranspose1d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        output_padding: int | Sequence[int] = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: int | Sequence[int] = 1,
-        padding_mode: str = "zeros",
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
-        self._wait_for_channels(out_channels, bias, device, dtype)
 
-
-class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """`ConvTranspose2d` whose ``in_channels`` is the first input's.
 
     >>> import polyad
@@ -347,25 +359,8 @@ class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
 
     cls_to_become = ConvTranspose2d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        output_padding: int | Sequence[int] = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: int | Sequence[int] = 1,
-        padding_mode: str = "zeros",
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
-        self._wait_for_channels(out_channels, bias, device, dtype)
 
-
-class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """`ConvTranspose3d` whose ``in_channels`` is the first input's.
 
     >>> import polyad
@@ -376,25 +371,8 @@ class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
 
     cls_to_become = ConvTranspose3d
 
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: int | Sequence[int],
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        output_padding: int | Sequence[int] = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: int | Sequence[int] = 1,
-        padding_mode: str = "zeros",
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:
-        super().__init__(0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode)
-        self._wait_for_channels(out_channels, bias, device, dtype)
 
-
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+class LazyBatchNorm1d(_LazyBatchNorm, BatchNorm1d):
     """`BatchNorm1d` whose ``num_features`` is the first input's.
 
     >>> import polyad
@@ -405,22 +383,8 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
 
     cls_to_become = BatchNorm1d
 
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
 
-
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+class LazyBatchNorm2d(_LazyBatchNorm, BatchNorm2d):
     """`BatchNorm2d` whose ``num_features`` is the first input's.
 
     >>> import polyad
@@ -431,22 +395,8 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
 
     cls_to_become = BatchNorm2d
 
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
 
-
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+class LazyBatchNorm3d(_LazyBatchNorm, BatchNorm3d):
     """`BatchNorm3d` whose ``num_features`` is the first input's.
 
     >>> import polyad
@@ -457,22 +407,8 @@ class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
 
     cls_to_become = BatchNorm3d
 
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
 
-
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
     """`InstanceNorm1d` whose ``num_features`` is the first input's.
 
     >>> import polyad
@@ -483,22 +419,8 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
 
     cls_to_become = InstanceNorm1d
 
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
 
-
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
     """`InstanceNorm2d` whose ``num_features`` is the first input's.
 
     >>> import polyad
@@ -509,22 +431,8 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
 
     cls_to_become = InstanceNorm2d
 
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
 
-
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
     """`InstanceNorm3d` whose ``num_features`` is the first input's.
 
     >>> import polyad
@@ -534,17 +442,3 @@ class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
     """
 
     cls_to_become = InstanceNorm3d
-
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Device | str | None = None,
-        dtype: DType | None = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, False, False)
-        self._wait_for_features(affine, track_running_stats, bias, device, dtype)
