@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import polyad
 from polyad import Tensor
-from polyad.errors import ArgumentError, ArgumentTypeError
+from polyad.errors import ArgumentError, ArgumentTypeError, DTypeError
 
 
 class Metric(ABC):
@@ -168,7 +168,7 @@ def _on(device: Any, tensor: Tensor) -> Tensor:
     """*tensor* on *device*, in float32 where that has no float64."""
     try:
         return tensor.to(device)
-    except NotImplementedError:
+    except DTypeError:
         return tensor.float().to(device)
 
 

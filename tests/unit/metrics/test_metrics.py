@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
 import polyad
-from polyad import metrics
+from polyad import backends, metrics
 from polyad.metrics import AUROC, Accuracy, ConfusionMatrix, F1Score, MeanMetric, MeanSquaredError, Precision, Recall
 
 CLASSES = 4
@@ -278,3 +279,28 @@ def test_a_refused_batch_leaves_the_state() -> None:
         metric.load_state_dict({**before, "tp": polyad.zeros(2)})
     assert metric.compute().item() == 1.0
     assert metric.state_dict()["updates"] == 1
+
+
+@pytest.mark.parametrize("wide", ["1", "0"], ids=["float64", "no float64"])
+def test_on_a_device(wide, monkeypatch) -> None:
+    plugin = pytest.importorskip("polyad_fake.plugin")
+    monkeypatch.setenv("POLYAD_FAKE_FP64", wide)
+    backend = plugin.polyad_create_backend()
+    backend.info = dataclasses.replace(plugin.polyad_backend_info(), name="metered")
+    preds, target = (polyad.tensor(one) for one in data("multiclass", 29))
+    with backends.register("metered", backend):
+        for make in (
+            lambda: made("F1Score", "multiclass", average="macro"),
+            lambda: made("ConfusionMatrix", "multiclass", normalize="all"),
+            lambda: made("AUROC", "multiclass"),
+            lambda: made("AUROC", "multiclass", thresholds=9),
+            lambda: metrics.MetricCollection({"mean": MeanMetric(), "sum": metrics.SumMetric()}),
+        ):
+            args = (preds, target) if isinstance(make(), metrics.Metric) else (preds,)
+            there, here = make(), make()
+            found, wanted = there(*[one.to("metered") for one in args]), here(*args)
+            for one, other in zip(
+                *[value.values() if isinstance(value, dict) else [value] for value in (found, wanted)], strict=True
+            ):
+                assert one.device.type == "metered"
+                np.testing.assert_allclose(one.cpu().numpy(), other.numpy(), rtol=1e-6)
