@@ -15,7 +15,7 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from . import autograd as autograd, errors as errors, functions as functions, interop as interop, ops as ops
-from ._version import __version__ as __version__, torch_api_version as torch_api_version
+from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .compatibility import moved as _moved
 from .device import Device
@@ -76,6 +76,7 @@ from .random import (
     set_rng_state as set_rng_state,
 )
 from .tensor import Tensor as Tensor
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import (
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         cpu as cpu,
         cuda as cuda,
         datasets as datasets,
+        distributed as distributed,
         distributions as distributions,
         fft as fft,
         func as func,
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
         library as library,
         linalg as linalg,
         masked as masked,
+        multiprocessing as multiprocessing,
         nn as nn,
         optim as optim,
         overrides as overrides,
@@ -99,7 +102,10 @@ if TYPE_CHECKING:
         signal as signal,
         special as special,
         testing as testing,
+        torch_version as torch_version,
+        types as types,
         utils as utils,
+        version as version,
     )
     from .amp.autocast_mode import (
         autocast as autocast,
@@ -154,6 +160,8 @@ cdouble = complex128
 
 newaxis = None
 
+OutOfMemoryError = errors.OutOfMemory
+
 globals().pop("tensor", None)  # the module; the function of that name is looked up like all others
 
 _LAZY_MODULES = frozenset(
@@ -164,6 +172,7 @@ _LAZY_MODULES = frozenset(
         "cpu",
         "cuda",
         "datasets",
+        "distributed",
         "distributions",
         "fft",
         "func",
@@ -171,6 +180,7 @@ _LAZY_MODULES = frozenset(
         "library",
         "linalg",
         "masked",
+        "multiprocessing",
         "nn",
         "onnx",
         "optim",
@@ -179,7 +189,10 @@ _LAZY_MODULES = frozenset(
         "signal",
         "special",
         "testing",
+        "torch_version",
+        "types",
         "utils",
+        "version",
     }
 )
 _LAZY_NAMES = {
@@ -202,6 +215,20 @@ _LAZY_NAMES = {
     ),
     **dict.fromkeys(("Event", "Stream"), "streams"),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
+    **dict.fromkeys(
+        (
+            "_assert",
+            "_check",
+            "_check_index",
+            "_check_is_size",
+            "_check_not_implemented",
+            "_check_tensor_all",
+            "_check_type",
+            "_check_value",
+            "_check_with",
+        ),
+        "checks",
+    ),
     "explain": "dispatch.tracing",
     **dict.fromkeys(
         (
@@ -266,6 +293,9 @@ _NOT_OURS = {
     "annotations",
     "functions",
     "importlib",
+    "multiprocessing",
+    "types",
+    "version",
 }
 """Globals of this module that `from polyad import *` leaves out."""
 

@@ -13,7 +13,14 @@ To add a layer, see the docstring of modules/module.py; export it in modules/__i
 from typing import TYPE_CHECKING, Any
 
 from ..compatibility.moved import missing
-from . import functional as functional, init as init, modules as modules, parallel as parallel, utils as utils
+from . import (
+    attention as attention,
+    functional as functional,
+    init as init,
+    modules as modules,
+    parallel as parallel,
+    utils as utils,
+)
 from .modules import (
     CELU,
     ELU,
