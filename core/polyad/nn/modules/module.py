@@ -425,6 +425,15 @@ class Module(OlderMethods, _state.ExtraState):
 
     # ---------------------------------------------------------------------------------------------------- conversion
 
+    def share_memory(self: T) -> T:
+        """Move parameters and buffers to memory that processes share; see `polyad.Tensor.share_memory_`.
+
+        >>> from polyad import nn
+        >>> nn.Linear(2, 3).share_memory().weight.is_shared()
+        True
+        """
+        return self._apply(lambda tensor: tensor.share_memory_())
+
     def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
         """Replace the data of every parameter, gradient and buffer by ``fn`` of it, all of them or none."""
         replace_tensors(self, fn, recurse)
