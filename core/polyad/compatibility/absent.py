@@ -45,6 +45,13 @@ ABSENT: dict[str, Absence] = {
         _SPARSE,
     ),
     "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
+    "fx.symbolic_trace": Absence("graphs are made of ops", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
+    **{
+        f"hub.{name}": Absence(
+            "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"
+        )
+        for name in ("help", "list", "load")
+    },
     "jit.load": Absence("there are no files of compiled code", "polyad.load, which reads the tensors of other files"),
     "jit.save": Absence(
         "there are no files of compiled code", "polyad.save(model.state_dict(), f), and the class of the model to load"

@@ -235,7 +235,9 @@ class Module(OlderMethods, _state.ExtraState):
             self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
-        # Called only when the usual lookup has failed; without it, a subclass could not call super().__getattr__.
+        # Called when the usual lookup has failed, and by subclasses and programs that ask for a member by this method.
+        if name in self.__dict__.get("_roles", ()):
+            return self.__dict__[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __delattr__(self, name: str) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NoReturn
 
-from .compatibility.absent import stand_in
-from .errors import ArgumentError
+from ..compatibility.absent import stand_in
+from ..errors import ArgumentError
 
 __all__ = [
     "ProcessGroup",
