@@ -9,7 +9,7 @@ import polyad
 
 def test_assert() -> None:
     polyad._assert(polyad.ones(1) > 0, "fine")
-    with pytest.raises(AssertionError, match="^no$"):
+    with pytest.raises(AssertionError, match=r"^no$"):
         polyad._assert(polyad.zeros(1) > 0, "no")
 
 
@@ -25,7 +25,7 @@ def test_assert() -> None:
 )
 def test_checks(check, error) -> None:
     check(True, lambda: pytest.fail("called for nothing"))
-    with pytest.raises(error, match="^because 3$"):
+    with pytest.raises(error, match=r"^because 3$"):
         check(False, lambda: f"because {3}")
     with pytest.raises(error, match="Expected cond"):
         check(False)
@@ -39,7 +39,7 @@ def test_checks(check, error) -> None:
 
 def test_of_tensors_and_sizes() -> None:
     polyad._check_tensor_all(polyad.ones(3) > 0)
-    with pytest.raises(RuntimeError, match="^a zero$"):
+    with pytest.raises(RuntimeError, match=r"^a zero$"):
         polyad._check_tensor_all(polyad.tensor([1, 0]) > 0, lambda: "a zero")
     with pytest.raises(TypeError, match="tensor of bool"):
         polyad._check_tensor_all(polyad.ones(3))

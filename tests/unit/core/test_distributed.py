@@ -9,9 +9,8 @@ from polyad import distributed, nn
 
 
 def test_questions(monkeypatch) -> None:
-    assert not distributed.is_available()
-    assert not distributed.is_initialized()
-    assert not (distributed.is_nccl_available() or distributed.is_gloo_available() or distributed.is_mpi_available())
+    for question in ("available", "initialized", "nccl_available", "gloo_available", "mpi_available"):
+        assert getattr(distributed, f"is_{question}")() is False
     assert distributed.group.WORLD is None
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     assert not distributed.is_torchelastic_launched()

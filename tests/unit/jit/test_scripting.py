@@ -47,7 +47,7 @@ def test_a_model_of_an_older_program() -> None:
 
 
 def test_questions() -> None:
-    assert not (jit.is_scripting() or compiler.is_compiling() or compiler.is_dynamo_compiling())
+    assert (jit.is_scripting(), compiler.is_compiling(), compiler.is_dynamo_compiling()) == (False, False, False)
     seen = []
 
     def watched(x):
