@@ -524,6 +524,7 @@ def test_what_numpy_has_no_array_for_stays_on_the_device(opencl, read):
 
 def test_a_processor_is_no_accelerator(opencl, monkeypatch):
     import pyopencl as cl
+
     from polyad_opencl.runtime import discovery
 
     monkeypatch.setattr("polyad.backend.registry.names", lambda: ["cpu", "opencl"])
