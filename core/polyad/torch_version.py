@@ -58,7 +58,7 @@ class TorchVersion(str):
 
     __slots__ = ()
 
-    def _compared(self, other: object, compare: Callable[[Any, Any], bool]) -> bool:
+    def _compared(self, other: object, compare: Callable[[Any, Any], bool]) -> Any:
         if isinstance(other, str):
             text = str.__str__(other)
         elif isinstance(other, Iterable):
@@ -72,22 +72,22 @@ class TorchVersion(str):
             return compare(str.__str__(self), other) if isinstance(other, str) else NotImplemented
         return compare(mine, theirs)
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Any) -> Any:
         return self._compared(other, lt)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Any) -> Any:
         return self._compared(other, le)
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         return self._compared(other, eq)
 
-    def __ne__(self, other: object) -> bool:
+    def __ne__(self, other: object) -> Any:
         return self._compared(other, ne)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Any) -> Any:
         return self._compared(other, gt)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Any) -> Any:
         return self._compared(other, ge)
 
     __hash__ = str.__hash__

@@ -72,9 +72,7 @@ def _taken(
     index_steps: tuple[int, ...],
     judge: Any,
 ) -> Array:
-    """``array[.., index, ..]`` in *shape*, where an element's place apart from *dim* is found by *others*, and its index
-    by *index_steps*.
-    """
+    """``array[.., index, ..]`` in *shape*: *others* finds an element's place but for *dim*, *index_steps* its index."""
     device = array.device
     out = new(device, shape, array.dtype)
     if not out.size:
