@@ -14,7 +14,7 @@ from ...errors import ArgumentError
 from ...functions import cat
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import ones, tensor, zeros
-from ...tensor import Tensor, has_data
+from ...tensor import Tensor, check_tensor, has_data
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
@@ -89,6 +89,7 @@ class Norm(Module):
             init.zeros_(self.bias)
 
     def _check_input(self, input: Tensor) -> None:
+        check_tensor(input, type(self).__name__, "input")
         if input.ndim not in self.input_dims:
             wanted = " or ".join(f"{count}-d" for count in self.input_dims)
             raise ArgumentError(
@@ -258,6 +259,7 @@ class SyncBatchNorm(BatchNorm):
         self.process_group = process_group
 
     def _check_input(self, input: Tensor) -> None:
+        check_tensor(input, type(self).__name__, "input")
         if input.ndim < 2:
             raise ArgumentError(
                 f"{self._get_name()}: input must be at least 2-d, not {input.ndim}-d",
