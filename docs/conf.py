@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 project = "polyad"
 author = "The polyad authors"
 copyright = "The polyad authors. Apache License 2.0"
-release = version = polyad.__version__
+release = version = polyad.version.polyad
 
 extensions = [
     "myst_parser",

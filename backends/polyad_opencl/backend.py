@@ -45,6 +45,9 @@ class OpenCLBackend(Backend):
             limits={"max_allocation": found.pool.largest, "memory": found.pool.limit},
         )
 
+    def runs_on_host(self, device: Device) -> bool:
+        return discovery.is_cpu(device.index or 0)
+
     def describe_device(self, device: Device) -> str:
         return self.device(device).description
 

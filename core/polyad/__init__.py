@@ -22,7 +22,7 @@ from . import (
     mounted as _mounted,
     ops as ops,
 )
-from ._version import __version__ as __version__, torch_api_version as torch_api_version
+from ._version import torch_api_version as torch_api_version
 from .backend.registry import get_default_device as get_default_device, set_default_device as set_default_device
 from .compatibility import moved as _moved
 from .device import Device
@@ -83,22 +83,28 @@ from .random import (
     set_rng_state as set_rng_state,
 )
 from .tensor import Tensor as Tensor
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import (
         accelerator as accelerator,
         amp as amp,
         backends as backends,
+        compiler as compiler,
         cpu as cpu,
         cuda as cuda,
         datasets as datasets,
+        distributed as distributed,
         distributions as distributions,
         fft as fft,
         func as func,
+        fx as fx,
+        hub as hub,
         jit as jit,
         library as library,
         linalg as linalg,
         masked as masked,
+        multiprocessing as multiprocessing,
         nn as nn,
         optim as optim,
         overrides as overrides,
@@ -106,7 +112,10 @@ if TYPE_CHECKING:
         signal as signal,
         special as special,
         testing as testing,
+        torch_version as torch_version,
+        types as types,
         utils as utils,
+        version as version,
     )
     from .amp.autocast_mode import (
         autocast as autocast,
@@ -162,6 +171,8 @@ cdouble = complex128
 
 newaxis = None
 
+OutOfMemoryError = errors.OutOfMemory
+
 globals().pop("tensor", None)  # the module; the function of that name is looked up like all others
 
 _LAZY_MODULES = frozenset(
@@ -169,16 +180,21 @@ _LAZY_MODULES = frozenset(
         "accelerator",
         "amp",
         "backends",
+        "compiler",
         "cpu",
         "cuda",
         "datasets",
+        "distributed",
         "distributions",
         "fft",
         "func",
+        "fx",
+        "hub",
         "jit",
         "library",
         "linalg",
         "masked",
+        "multiprocessing",
         "nn",
         "onnx",
         "optim",
@@ -187,7 +203,10 @@ _LAZY_MODULES = frozenset(
         "signal",
         "special",
         "testing",
+        "torch_version",
+        "types",
         "utils",
+        "version",
     }
 )
 _LAZY_NAMES = {
@@ -210,6 +229,20 @@ _LAZY_NAMES = {
     ),
     **dict.fromkeys(("Event", "Stream"), "streams"),
     **dict.fromkeys(("detect_nonfinite", "is_anomaly_check_nan_enabled", "is_anomaly_enabled"), "autograd.anomaly"),
+    **dict.fromkeys(
+        (
+            "_assert",
+            "_check",
+            "_check_index",
+            "_check_is_size",
+            "_check_not_implemented",
+            "_check_tensor_all",
+            "_check_type",
+            "_check_value",
+            "_check_with",
+        ),
+        "checks",
+    ),
     "explain": "dispatch.tracing",
     **dict.fromkeys(
         (
@@ -274,6 +307,9 @@ _NOT_OURS = {
     "annotations",
     "functions",
     "importlib",
+    "multiprocessing",
+    "types",
+    "version",
 }
 """Globals of this module that `from polyad import *` leaves out."""
 

@@ -1,7 +1,8 @@
 """Whatever device is not the cpu, without naming it, under PyTorch's path ``polyad.accelerator``.
 
 The current accelerator is the default device's type if that is not the cpu, else the first installed type that has a
-device, "cuda" before the others in alphabetical order.
+device other than the processor that the program runs on, "cuda" before the others in alphabetical order. An OpenCL
+device of type CPU is that processor: it is used where a program names it, or makes it the default.
 """
 
 from __future__ import annotations

@@ -8,10 +8,13 @@ To add a switch, put its value in `_Settings` and a pair of functions below.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .backend import registry
 from .errors import ArgumentTypeError, SettingError, safe_repr, wrong_type
+
+ATTENTION = ("math", "flash", "mem_efficient", "cudnn", "overrideable")
+"""PyTorch's ways to compute attention; see `allowed_attention`."""
 
 
 @dataclass
@@ -20,6 +23,7 @@ class _Settings:
     warn_only: bool = False
     matmul_precision: str = "highest"
     interop_threads: int = 1
+    attention: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(ATTENTION, True))
 
 
 _settings = _Settings()
@@ -152,3 +156,12 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     False
     """
     return _settings.deterministic and _settings.warn_only
+
+
+def allowed_attention() -> dict[str, bool]:
+    """Which of PyTorch's ways to compute attention the program allows, by name: the switches themselves.
+
+    They can be set and read, and nothing else reads them: polyad has a single definition of attention, whose kernels
+    each backend chooses and which all give the same results.
+    """
+    return _settings.attention

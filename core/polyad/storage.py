@@ -77,6 +77,7 @@ class Storage:
         written: the event number of the last write, 0 if there was none.
         views: weak references to the differentiable views, so that a write can renew their history.
         read_only: whether the memory, another library's, may not be written to.
+        segment: the file descriptor by which other processes are given the memory; None for memory of this process.
         conjugate_of: the storage of which this one holds the conjugates, as long as somebody else has that; where
             PyTorch shares memory, so that a write would be seen there.
     """
@@ -90,6 +91,7 @@ class Storage:
     conjugate_of: weakref.ref[Storage] | None = None
     origin: Storage | None = None
     read_only = False
+    segment: int | None = None
     version = 0
     views: list[weakref.ref[Any]] | tuple[()] = ()
 

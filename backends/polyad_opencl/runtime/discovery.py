@@ -85,6 +85,11 @@ def _why_it_has_none(platform: cl.Platform) -> str:
     return lacking or ": ".join(filter(None, (f"{platform.name} has no device", unwritable_cache(platform))))
 
 
+def is_cpu(index: int) -> bool:
+    """Whether a device is this machine's processor."""
+    return bool(devices()[index].type & cl.device_type.CPU)
+
+
 def unwritable_cache(platform: cl.Platform) -> str:
     """That PoCL cannot keep what it compiles, without which it can do nothing, and what to do; empty if it can."""
     folder = pocl_cache()

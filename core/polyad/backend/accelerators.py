@@ -13,27 +13,41 @@ PREFERRED = ("cuda",)
 """Device types that are looked at before the others."""
 
 
-def devices_of(name: str) -> int:
-    """How many devices a device type has; 0 where its backend does not work."""
+def devices_of(name: str, host: bool = False) -> int:
+    """How many devices of a type count as accelerators: none where its backend does not work.
+
+    The processor that the program runs on, by another name (an OpenCL device of type CPU), counts with *host*, and if
+    the program chose that type as its default: it computes there, but what it computes is not faster for it.
+    """
     try:
-        return registry.count_devices(registry.get(name))[0]
+        backend = registry.get(name)
+        count = registry.count_devices(backend)[0]
+        if host or not count or name == registry.get_default_device().type:
+            return count
+        return sum(not backend.runs_on_host(Device(name, number)) for number in range(count))
     except BackendError:
         return 0
 
 
-def current() -> str | None:
-    """The default device's type if that is not the cpu, else the first installed type that has a device."""
+def current(host: bool = False) -> str | None:
+    """The default device's type if that is not the cpu, else the first installed type that has an accelerator; with
+    *host*, the processor by another name counts.
+    """
     default = registry.get_default_device().type
     if default != "cpu":
         return default
     others = sorted((name for name in registry.names() if name != "cpu"), key=lambda n: (n not in PREFERRED, n))
-    return next((name for name in others if devices_of(name)), None)
+    return next((name for name in others if devices_of(name, host)), None)
 
 
 def resolve(device: Any) -> Device:
-    """A device by name, by its index among the current accelerator's devices, or, for None, that accelerator's own."""
+    """A device by name, by its index among the current accelerator's devices, or, for None, that accelerator's own.
+
+    Where there is no accelerator it is the processor by another name, if a backend has it: a program that asks to wait
+    may be using that.
+    """
     if device is None:
-        name = current()
+        name = current() or current(host=True)
         if name is None:
             raise BackendUnavailable(
                 "accelerator: there is none on this machine",
@@ -42,7 +56,7 @@ def resolve(device: Any) -> Device:
             )
         return registry.resolve_device(name)
     if isinstance(device, int):
-        return registry.resolve_device(f"{current() or 'cuda'}:{device}")
+        return registry.resolve_device(f"{current() or current(host=True) or 'cuda'}:{device}")
     return registry.resolve_device(device)
 
 

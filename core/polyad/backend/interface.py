@@ -313,6 +313,13 @@ class Backend(ABC):
         """One line for listings: the hardware's name, memory, driver."""
         return self.info.description
 
+    def runs_on_host(self, device: Device) -> bool:
+        """Whether *device* is the processor that the program runs on itself, by another name.
+
+        Such a device is no accelerator: `polyad.accelerator` passes over it, unless it is the default device.
+        """
+        return False
+
     @property
     def kernels(self) -> KernelTable:
         """The kernels by op name; empty for a tier-0 backend."""

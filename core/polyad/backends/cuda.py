@@ -6,11 +6,28 @@ kernels do not choose a smaller precision than that of their operands.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
+from typing import Any
 
 from ..backend import registry
+from ..nn.attention import SDPBackend, sdpa_kernel
+from ..settings import allowed_attention
 
-__all__ = ["is_built", "matmul"]
+__all__ = [
+    "cudnn_sdp_enabled",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "is_built",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "sdp_kernel",
+]
 
 matmul = SimpleNamespace(
     allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
@@ -25,3 +42,36 @@ def is_built() -> bool:
     True
     """
     return "cuda" in registry.names()
+
+
+def _switch(name: str) -> tuple[Callable[[bool], None], Callable[[], bool]]:
+    def enable(enabled: bool) -> None:
+        allowed_attention()[name] = bool(enabled)
+
+    def enabled() -> bool:
+        return allowed_attention()[name]
+
+    enable.__name__ = enable.__qualname__ = f"enable_{name}_sdp"
+    enable.__doc__ = "Allow this way to compute attention, or not; see `polyad.nn.attention`."
+    enabled.__name__ = enabled.__qualname__ = f"{name}_sdp_enabled"
+    enabled.__doc__ = "Whether this way to compute attention is allowed; see `polyad.nn.attention`."
+    return enable, enabled
+
+
+enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
+enable_flash_sdp, flash_sdp_enabled = _switch("flash")
+enable_math_sdp, math_sdp_enabled = _switch("math")
+enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch("mem_efficient")
+
+
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> AbstractContextManager[Any]:
+    """The older form of `polyad.nn.attention.sdpa_kernel`."""
+    wanted = {
+        SDPBackend.FLASH_ATTENTION: enable_flash,
+        SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
+        SDPBackend.MATH: enable_math,
+        SDPBackend.CUDNN_ATTENTION: enable_cudnn,
+    }
+    return sdpa_kernel([backend for backend, enabled in wanted.items() if enabled])

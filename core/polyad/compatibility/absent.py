@@ -25,6 +25,12 @@ _SPARSE = Absence(
     "tensors are dense", "a dense tensor; polyad.zeros(size).index_put(indices, values) makes one of parts"
 )
 
+_ONE_PROCESS = Absence(
+    "a model is trained by a single process",
+    "polyad.nn.DataParallel for several devices; scripts ask"
+    " polyad.distributed.is_available(), or whether RANK is in the environment",
+)
+
 ABSENT: dict[str, Absence] = {
     "compile": Absence("ops run one by one", "the function itself; polyad.jit.trace(f, *inputs) captures a graph"),
     **dict.fromkeys(
@@ -39,6 +45,18 @@ ABSENT: dict[str, Absence] = {
         _SPARSE,
     ),
     "onnx.export": Absence("no ONNX files are written", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
+    "fx.symbolic_trace": Absence("graphs are made of ops", "polyad.jit.capture(f, *inputs), whose nodes can be read"),
+    **{
+        f"hub.{name}": Absence(
+            "no code is fetched and run", "the model's own package, and polyad.hub.load_state_dict_from_url"
+        )
+        for name in ("help", "list", "load")
+    },
+    "jit.load": Absence("there are no files of compiled code", "polyad.load, which reads the tensors of other files"),
+    "jit.save": Absence(
+        "there are no files of compiled code", "polyad.save(model.state_dict(), f), and the class of the model to load"
+    ),
+    **dict.fromkeys(("distributed.init_process_group", "nn.parallel.DistributedDataParallel"), _ONE_PROCESS),
     "cuda.get_device_properties": Absence(
         "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
     ),

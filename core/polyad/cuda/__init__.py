@@ -7,13 +7,17 @@ install.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from typing import Any
 
 from .. import accelerator, streams
 from ..backend import registry
 from ..compatibility.absent import stand_in
 from ..device import Device
-from ..errors import ArgumentTypeError, BackendError, DeviceError, safe_repr
+from ..dtypes import bfloat16
+from ..errors import ArgumentTypeError, BackendError, DeviceError, OutOfMemory, safe_repr
+from ..random import Generator, default_generator
+from ..tensor import Tensor
 
 
 def __getattr__(name: str) -> Any:
@@ -144,6 +148,133 @@ def memory_reserved(device: Any = None) -> int:
     True
     """
     return accelerator.memory_reserved(_device(device)) if is_available() else 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most that `memory_reserved` has been; 0 without a cuda device.
+
+    >>> import polyad
+    >>> polyad.cuda.max_memory_reserved() >= 0
+    True
+    """
+    return accelerator.max_memory_reserved(_device(device)) if is_available() else 0
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """The account of the allocator of *device*, as `polyad.accelerator.memory_stats`; empty without a cuda device.
+
+    >>> import polyad
+    >>> stats = polyad.cuda.memory_stats()
+    """
+    return accelerator.memory_stats(_device(device)) if is_available() else {}
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the peaks begin at what is held now. Raises RuntimeError if there is no such device.
+
+    >>> import polyad
+    >>> if polyad.cuda.is_available():
+    ...     polyad.cuda.reset_peak_memory_stats()
+    """
+    accelerator.reset_peak_memory_stats(_device(device))
+
+
+OutOfMemoryError = OutOfMemory
+
+
+def is_initialized() -> bool:
+    """Whether there is a cuda device; it needs no initialisation.
+
+    >>> import polyad
+    >>> polyad.cuda.is_initialized() == polyad.cuda.is_available()
+    True
+    """
+    return is_available()
+
+
+def init() -> None:
+    """Does nothing with a cuda device, which needs no initialisation; raises RuntimeError without."""
+    _device(None)
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current cuda device computes with bfloat16; False without a device. The argument has no effect.
+
+    >>> import polyad
+    >>> dtype = polyad.bfloat16 if polyad.cuda.is_bf16_supported() else polyad.float16
+    """
+    return is_available() and bfloat16 in registry.get("cuda").capabilities(_device(None)).dtypes
+
+
+# ------------------------------------------------------------------------------------------------------ random numbers
+# All devices draw from the same generator, `polyad.default_generator`: the same bits on each.
+
+
+def manual_seed(seed: int) -> None:
+    """Let random numbers begin anew from *seed*, on all devices, if there is a cuda device; else change nothing.
+
+    Raises TypeError for what is no int, ValueError for an int outside [-2**63, 2**64).
+
+    >>> import polyad
+    >>> polyad.cuda.manual_seed(7)
+    """
+    Generator().manual_seed(seed)
+    if is_available():
+        default_generator.manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """The same as `manual_seed`: all devices have the same generator.
+
+    >>> import polyad
+    >>> polyad.cuda.manual_seed_all(7)
+    """
+    manual_seed(seed)
+
+
+def seed() -> None:
+    """Let random numbers begin anew from a seed of the operating system's, if there is a cuda device."""
+    if is_available():
+        default_generator.seed()
+
+
+def seed_all() -> None:
+    """The same as `seed`: all devices have the same generator."""
+    seed()
+
+
+def initial_seed() -> int:
+    """The seed that random numbers last began from. Raises RuntimeError if there is no cuda device."""
+    _device(None)
+    return default_generator.initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """The state of the generator that all devices share. Raises RuntimeError if there is no such device."""
+    _device(device)
+    return default_generator.get_state()
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """The state for each cuda device.
+
+    >>> import polyad
+    >>> len(polyad.cuda.get_rng_state_all()) == polyad.cuda.device_count()
+    True
+    """
+    return [default_generator.get_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Let the generator that all devices share go on from a state. Raises RuntimeError if there is no such device."""
+    _device(device)
+    default_generator.set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Let the generator that all devices share go on from each of the states in turn, and so from the last."""
+    for number, state in enumerate(new_states):
+        set_rng_state(state, number)
 
 
 # ------------------------------------------------------------------------------------------------------------- streams

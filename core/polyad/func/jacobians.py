@@ -15,9 +15,9 @@ from ..ops.creation.factories import zeros
 from ..ops.creation.sequences import eye
 from ..ops.shaping.joining import stack
 from ..tensor import Tensor
+from ..trees import flatten
 from .mapping import check_chunk, check_randomness, constants, vmap
 from .transforms import Argnums, Call, argument_numbers, check_function, differentiated, pushed_forward
-from .trees import flatten
 
 __all__ = ["hessian", "jacfwd", "jacrev"]
 

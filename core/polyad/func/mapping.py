@@ -18,7 +18,7 @@ from ..layout import normalize_dim
 from ..ops.shaping.joining import cat
 from ..random import fork_rng
 from ..tensor import Tensor
-from .trees import LEAF, Tree, flatten, map_leaves
+from ..trees import LEAF, Tree, flatten, map_leaves
 
 __all__ = ["vmap"]
 

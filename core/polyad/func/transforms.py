@@ -22,7 +22,7 @@ from ..history.grad_mode import enable_grad
 from ..ops.creation.factories import ones_like, zeros_like
 from ..state import state
 from ..tensor import Tensor
-from .trees import Tree, flatten, map_leaves, same_order
+from ..trees import Tree, flatten, map_leaves, same_order
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 

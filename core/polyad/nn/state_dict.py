@@ -27,6 +27,7 @@ __all__ = ["ExtraState", "IncompatibleKeys", "StateDictError"]
 EXTRA_STATE = "_extra_state"
 _SHOWN_KEYS = 20
 _TURNED = ", its transpose"
+_NO_TENSOR = "no tensor"
 
 
 class IncompatibleKeys(NamedTuple):
@@ -86,6 +87,8 @@ def _fix(missing: list[str], unexpected: list[str], mismatches: list[str]) -> st
             return f"the keys of the state lack the prefix '{prefix}.': put it before them, or load into model.{prefix}"
     if any(mismatch.endswith(_TURNED) for mismatch in mismatches):
         return "other libraries keep weights transposed: load state[key].T for these"
+    if any(mismatch.startswith(_NO_TENSOR) for mismatch in mismatches):
+        return "make tensors of these values with polyad.as_tensor"
     if mismatches:
         return "build the module with the sizes it was saved with"
     return "load into the class that was saved, or pass strict=False to leave such keys alone"
@@ -205,7 +208,7 @@ class _Writes:
 
     def __init__(self, assign: bool) -> None:
         self.assign = assign
-        self.tensors: list[tuple[HasState, str, Tensor, Tensor]] = []
+        self.tensors: list[tuple[HasState, str, str, Tensor, Tensor]] = []
         self.extra_states: list[Callable[[], None]] = []
 
     def commit(self) -> None:
@@ -213,10 +216,14 @@ class _Writes:
         for write in self.extra_states:
             write()
         with no_grad():
-            for module, name, own, new in self.tensors:
+            given: dict[int, tuple[str, Tensor]] = {}
+            for module, name, key, own, new in self.tensors:
                 if is_lazy(own) and is_lazy(new):
                     continue
                 if not self.assign:
+                    earlier = given.setdefault(id(own), (key, new))
+                    if earlier[1] is not new:
+                        _warn_of_another_value(*earlier, key, new)
                     if is_lazy(own):
                         own.materialize(new.shape)
                     if has_data(new) and not has_data(own):
@@ -227,6 +234,15 @@ class _Writes:
                     setattr(module, name, new.requires_grad_(own.requires_grad))
                 else:
                     setattr(module, name, new)
+
+
+def _warn_of_another_value(earlier: str, before: Tensor, key: str, new: Tensor) -> None:
+    if has_data(before, new) and not ((before == new) | ((before != before) & (new != new))).all():
+        warn_user(
+            f"load_state_dict: {earlier} and {key} are the same tensor of the module, and the state has two values for "
+            f"them: it gets that of {key}; the state was saved from a module that does not share them",
+            UserWarning,
+        )
 
 
 def _warn_of_nothing_loaded(name: str) -> None:
@@ -318,7 +334,7 @@ def check_members(
         if problem:
             error_msgs.append(f"{problem[0]} for {key}: {problem[1]}")
         else:
-            writes.tensors.append((module, name, own, value))
+            writes.tensors.append((module, name, key, own, value))
 
     extra_key = prefix + EXTRA_STATE
     takes_extra_state = _has_extra_state(module, "set_extra_state")
@@ -340,7 +356,7 @@ def check_members(
 def _mismatch(own: Tensor, value: Any) -> tuple[str, str] | None:
     """The name of the mismatch between a member and the value it would be given, and what differs."""
     if not isinstance(value, Tensor):
-        return "no tensor", f"the state has {describe(value)}"
+        return _NO_TENSOR, f"the state has {describe(value)}"
     if is_lazy(own):
         return None
     if is_lazy(value):

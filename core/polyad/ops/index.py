@@ -820,6 +820,9 @@ __array_namespace__ __dlpack__ __dlpack_device__ to_device
     "memory.placement": """
 cuda get_device is_cpu is_cuda is_meta is_pinned pin_memory record_stream
 """,
+    "memory.sharing": """
+is_shared share_memory_
+""",
     "memory.storage": """
 as_subclass resize_ resize_as_ set_
 """,
@@ -914,8 +917,8 @@ ger kron outer
 """,
     "queries": """
 dense_dim dim_order is_complex is_floating_point is_inference is_ipu is_maia is_mkldnn is_mps is_mtia is_nested
-is_quantized is_same_size is_set_to is_shared is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu sparse_dim
-to_dense to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
+is_quantized is_same_size is_set_to is_signed is_sparse is_sparse_csr is_vulkan is_xla is_xpu sparse_dim to_dense
+to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
 """,
     "random.inplace": """
 bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_

@@ -239,10 +239,3 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
         and self.storage_offset() == tensor.storage_offset()
         and self.untyped_storage() == tensor.untyped_storage()
     )
-
-
-@method()
-def is_shared(self: Tensor) -> bool:
-    """Whether other processes see the tensor's memory: never."""
-    check_tensor(self, "is_shared", "self")
-    return False

@@ -13,6 +13,7 @@ pytorch.py     PyTorch's files, by
 pickles.py     pickles read as data, and
 zips.py        archives whose members are not packed
 gguf.py        models of llama.cpp
+allowed_classes.py  PyTorch's list of classes that a file may name, of which nothing here is built
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from ..interop.npz import arrays_of, is_archive_of_arrays
 from ..interop.numpy import flat_array
 from ..ops.creation.factories import empty
 from ..tensor import Tensor
+from .allowed_classes import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .checkpoints import CheckpointManager
 from .container import Blob, Contents, contents_of, read_container, write_container
 from .gguf import read_gguf
@@ -45,7 +47,16 @@ from .shards import INDEX, checked_limit, read_index, write_shards
 from .source import Source
 from .structure import contents_of_tensors, decode, encode, named_tensors, register_dataclass
 
-__all__ = ["CheckpointManager", "load", "register_dataclass", "save"]
+__all__ = [
+    "CheckpointManager",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "register_dataclass",
+    "safe_globals",
+    "save",
+]
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MapLocation = str | Device | Mapping[str, Any] | Callable[[Tensor, str], Any] | None

@@ -169,7 +169,7 @@ def test_run_as_a_module() -> None:
 def test_doctor_is_content_with_a_working_host() -> None:
     report = backends.doctor()
     assert {test.device: test.ok for test in report.tests}["cpu"]
-    assert report.versions["polyad"] == polyad.__version__
+    assert report.versions["polyad"] == polyad.version.polyad
     assert report.versions["numpy"]
     assert report.exit_status == bool(report.problems)
     assert report.as_dict()["tests"][0]["device"] == "cpu"

@@ -15,12 +15,12 @@ def test_version(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out == f"polyad {polyad.__version__}\n"
+    assert capsys.readouterr().out == f"polyad {polyad.version.polyad}\n"
 
 
 def test_python_m_is_the_command():
     done = subprocess.run([sys.executable, "-m", "polyad", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"polyad {polyad.__version__}\n"
+    assert done.stdout == f"polyad {polyad.version.polyad}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["--nonsense"], ["doctor", "--", "-x"]])
@@ -114,7 +114,7 @@ def test_conformance_waits_for_pytest_after_ctrl_c(monkeypatch):
 def test_doctor_says_what_works(capsys):
     assert main(["doctor"]) == 0
     shown = capsys.readouterr().out
-    assert f"polyad      {polyad.__version__}" in shown
+    assert f"polyad      {polyad.version.polyad}" in shown
     assert "cpu: loaded" in shown
     assert "all well: " in shown
 

@@ -165,6 +165,22 @@ def test_the_accelerator_is_the_first_device_that_is_not_the_cpu(gpu) -> None:
     assert Two.waited[-1] == "cuda:0"
 
 
+def test_the_processor_by_another_name_is_no_accelerator_unless_it_is_chosen(gpu, monkeypatch) -> None:
+    monkeypatch.setattr(registry, "names", lambda: ["cpu", "cuda"])
+    monkeypatch.setattr(Two, "runs_on_host", lambda self, device: device.index == 1)
+    assert polyad.accelerator.device_count() == 1
+    assert polyad.accelerator.is_available()
+    monkeypatch.setattr(Two, "runs_on_host", lambda self, device: True)
+    assert not polyad.accelerator.is_available()
+    assert polyad.accelerator.current_accelerator() is None
+    assert polyad.accelerator.device_count() == 0
+    polyad.accelerator.synchronize()  # a program that computes there by name waits for it
+    assert Two.waited[-1] == "cuda:0"
+    monkeypatch.setattr(registry, "get_default_device", lambda: polyad.device("cuda"))
+    assert polyad.accelerator.device_count() == 2
+    assert polyad.accelerator.is_available()
+
+
 def test_a_forgotten_backend_forgets_its_current_device(gpu) -> None:
     polyad.cuda.set_device(1)
     registry.unregister("cuda")

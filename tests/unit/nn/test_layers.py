@@ -6,6 +6,8 @@ import pytest
 
 import polyad
 from polyad import nn
+from polyad_conformance.checks.modules import as_tensors, draw
+from polyad_conformance.modules import module_samples
 
 
 def filled(*shape, scale=1.0):
@@ -253,6 +255,24 @@ def test_dtype_and_device_of_parameters(case):
 )
 def test_repr(layer, text):
     assert repr(layer()) == text
+
+
+@pytest.mark.parametrize(
+    "sample", [s for s in module_samples() if s.call is None and s.layer != "Identity"], ids=lambda sample: sample.label
+)
+def test_what_is_no_tensor_is_refused_where_it_is_in_the_model(sample):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = sample.build(polyad)
+
+        def forward(self, *inputs):
+            return self.inner(*inputs)
+
+    _, *others = as_tensors(draw(sample, sample.inputs, 0), polyad.float32, "cpu")
+    for wrong in (None, "x"):
+        with pytest.raises(TypeError, match=r"(?s)a tensor.*\n    in +model\.inner"):
+            Model()(wrong, *others)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ oracle session.
 
 import copy
 import pickle
+import threading
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -267,21 +269,48 @@ class TestDataParallel:
 
 
 class TestSyncBatchNorm:
-    def test_its_exchange_gives_the_results_of_the_whole_batch(self, monkeypatch):
-        x = polyad.randn(8, 3, 4, dtype=polyad.float64)
-        whole, part = nn.BatchNorm1d(3).double(), nn.SyncBatchNorm(3).double()
-        other = x[4:]
-        expected = whole(x)
+    @pytest.fixture
+    def in_two(self, monkeypatch):
+        """Runs modules in two threads, each with a half of the batch, which exchange as processes do."""
+        barrier, given = threading.Barrier(2, timeout=30), {}
 
         def exchange(group, sums):
-            axes = [0, 2]
-            count = sums.new_full((1,), other.numel() // 3)
-            return sums + polyad.cat([count, other.sum(axes), other.square().sum(axes)])
+            given[threading.get_ident()] = sums
+            barrier.wait()
+            total = sum(given[key] for key in sorted(given))
+            barrier.wait()
+            return total
+
+        def run(layers, x):
+            with ThreadPoolExecutor(2) as pool:
+                return polyad.cat(list(pool.map(lambda layer, part: layer(part), layers, x.chunk(2))))
 
         monkeypatch.setattr(nn.SyncBatchNorm, "exchange", staticmethod(exchange))
-        assert polyad.allclose(part(x[:4]), expected[:4])
+        return run
+
+    @pytest.mark.parametrize("far", [0, 4096], ids=["around 0", "far from 0"])
+    @pytest.mark.parametrize("dtype", [polyad.float64, polyad.float32, polyad.float16])
+    def test_its_exchange_gives_the_results_of_the_whole_batch(self, in_two, dtype, far):
+        x = (polyad.randn(8, 3, 4, dtype=polyad.float64) * 16 + far).to(dtype).requires_grad_()
+        whole, parts = nn.BatchNorm1d(3).double(), [nn.SyncBatchNorm(3).to(dtype) for _ in range(2)]
+        factors = polyad.randn(8, 3, 4, dtype=polyad.float64)
+        expected = whole(x.double())
+        (wanted,) = polyad.autograd.grad((expected * factors).sum(), x)
+        result = in_two(parts, x)
+        (gradient,) = polyad.autograd.grad((result * factors).sum(), x)
+        close = {polyad.float64: 1e-9, polyad.float32: 1e-3, polyad.float16: 4e-3}[dtype]
+        assert result.dtype is dtype
+        polyad.testing.assert_close(result.double(), expected, atol=close, rtol=close)
+        polyad.testing.assert_close(gradient, wanted, atol=close, rtol=close)
         for name in ("running_mean", "running_var", "num_batches_tracked"):
-            assert polyad.allclose(getattr(part, name), getattr(whole, name))
+            polyad.testing.assert_close(
+                getattr(parts[0], name).double(), getattr(whole, name).double(), atol=0, rtol=close
+            )
+
+    def test_batches_of_more_values_than_half_types_count(self, in_two):
+        x = polyad.randn(4, 1, 40000).half()
+        result = in_two([nn.SyncBatchNorm(1).half() for _ in range(2)], x)
+        polyad.testing.assert_close(result, nn.BatchNorm1d(1).half()(x), atol=4e-3, rtol=4e-3)
 
     def test_conversion_keeps_parameters_and_settings(self):
         model = nn.Sequential(nn.Conv2d(1, 2, 1), nn.BatchNorm2d(2, eps=0.1)).eval()

@@ -1,5 +1,6 @@
 """Collecting a module's state and putting it back: layout, validation before change, hooks, extra state."""
 
+import warnings
 from collections import OrderedDict
 
 import pytest
@@ -273,3 +274,30 @@ class TestHooks:
         layer.register_load_state_dict_post_hook(lambda module, keys: keys)
         with pytest.raises(RuntimeError, match="must return None"):
             layer.load_state_dict(layer.state_dict())
+
+
+class TestTensorsThatAreShared:
+    def tied(self):
+        model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+        model[1].weight = model[0].weight
+        return model
+
+    def test_two_values_for_them_are_told(self):
+        model, state = self.tied(), nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).state_dict()
+        with pytest.warns(UserWarning, match=r"0\.weight and 1\.weight are the same tensor .* gets that of 1\.weight"):
+            model.load_state_dict(state)
+        assert model[0].weight.tolist() == state["1.weight"].tolist()
+
+    @pytest.mark.parametrize("value", [1.0, float("nan")])
+    def test_equal_values_are_not(self, value):
+        model = self.tied()
+        state = {key: polyad.full_like(tensor, value) for key, tensor in model.state_dict().items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.load_state_dict(state)
+            model.load_state_dict(self.tied().state_dict())
+
+
+def test_values_that_are_no_tensors_are_told_with_what_to_do():
+    with pytest.raises(RuntimeError, match=r"(?s)no tensor for weight +the state has list.*fix +make tensors of these"):
+        nn.Linear(2, 1, bias=False).load_state_dict({"weight": [[1.0, 2.0]]})

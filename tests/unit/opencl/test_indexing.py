@@ -148,3 +148,15 @@ def test_ranks_beyond_the_padded_ones(machine, rng):
         machine.host(gather(turned, machine.array(index), 3)), np.take_along_axis(x.T, index, 3)
     )
     np.testing.assert_array_equal(machine.host(tril(turned, 0)), np.tril(x.T))
+
+
+def test_embedding_reads_any_layout_and_names_its_operand(machine, rng):
+    from polyad_opencl.kernels.indexing.index_select import KERNELS
+
+    weight, index = rng.random((7, 5), np.float32), places(rng, 7, 600).reshape(20, 30)
+    embedding = KERNELS["embedding"].function
+    made = embedding(machine.array(weight), machine.array(index), -1, False)
+    np.testing.assert_array_equal(machine.host(made), weight[index])
+    index[3, 4] = 7
+    with pytest.raises(ElementOutOfRange, match=r"embedding: input\[3, 4\] = 7 is not in \[0, 7\)"):
+        machine.host(embedding(machine.array(weight), machine.array(index), -1, False))

@@ -520,3 +520,15 @@ def test_what_numpy_has_no_array_for_stays_on_the_device(opencl, read):
     assert (x + 1).shape == x.shape
     with pytest.raises(OutOfMemory):
         read(x)
+
+
+def test_a_processor_is_no_accelerator(opencl, monkeypatch):
+    import pyopencl as cl
+
+    from polyad_opencl.runtime import discovery
+
+    monkeypatch.setattr("polyad.backend.registry.names", lambda: ["cpu", "opencl"])
+    others = [handle for handle in discovery.devices() if not handle.type & cl.device_type.CPU]
+    assert polyad.accelerator.device_count() == len(others)
+    assert polyad.accelerator.is_available() is bool(others)
+    polyad.accelerator.synchronize()

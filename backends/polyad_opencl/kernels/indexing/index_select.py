@@ -64,14 +64,19 @@ __kernel void take(__global {element} *restrict out, __global const {element} *r
 
 
 def _taken(
-    array: Array, index: Array, dim: int, shape: tuple[int, ...], index_steps: tuple[int, ...], judge: Any
+    array: Array,
+    index: Array,
+    dim: int,
+    shape: tuple[int, ...],
+    others: tuple[int, ...],
+    index_steps: tuple[int, ...],
+    judge: Any,
 ) -> Array:
-    """``array[.., index, ..]`` in *shape*, where the index of an element is found by *index_steps*."""
+    """``array[.., index, ..]`` in *shape*: *others* finds an element's place but for *dim*, *index_steps* its index."""
     device = array.device
     out = new(device, shape, array.dtype)
     if not out.size:
         return out
-    others = tuple([0 if at == dim else step for at, step in enumerate(array.steps)])
     walk = Walk(shape, (array.offset, others), (index.offset, index_steps))
     items, chunk = cut(device, walk.count)
     _take(device, array.dtype.itemsize, walk.rank)(
@@ -82,6 +87,10 @@ def _taken(
     return out
 
 
+def _others(array: Array, dim: int) -> tuple[int, ...]:
+    return tuple([0 if at == dim else step for at, step in enumerate(array.steps)])
+
+
 def index_select(array: Array, index: Array, dim: int) -> Array:
     shape = (*array.shape[:dim], index.shape[0], *array.shape[dim + 1 :])
     steps = tuple([index.steps[0] if at == dim else 0 for at in range(len(shape))])
@@ -90,7 +99,18 @@ def index_select(array: Array, index: Array, dim: int) -> Array:
     def judge(position: int, value: int) -> Exception:
         return out_of_range("index_select", "index", (int(np.unravel_index(position, shape)[dim]),), value, size)
 
-    return _taken(array, index, dim, shape, steps, judge)
+    return _taken(array, index, dim, shape, _others(array, dim), steps, judge)
+
+
+def embedding(weight: Array, index: Array, padding_idx: int, by_frequency: bool) -> Array:
+    shape, size = (*index.shape, *weight.shape[1:]), weight.shape[0]
+    others = (*[0] * len(index.shape), *weight.steps[1:])
+
+    def judge(position: int, value: int) -> Exception:
+        at = [int(place) for place in np.unravel_index(position, shape)[: len(index.shape)]]
+        return out_of_range("embedding", "input", at, value, size)
+
+    return _taken(weight, index, 0, shape, others, (*index.steps, *[0] * (len(weight.shape) - 1)), judge)
 
 
 def gather(array: Array, index: Array, dim: int) -> Array:
@@ -99,7 +119,7 @@ def gather(array: Array, index: Array, dim: int) -> Array:
     def judge(position: int, value: int) -> Exception:
         return out_of_range("gather", "index", [int(at) for at in np.unravel_index(position, shape)], value, size)
 
-    return _taken(array, index, dim, shape, index.steps, judge)
+    return _taken(array, index, dim, shape, _others(array, dim), index.steps, judge)
 
 
 # ------------------------------------------------------------------------------------------------ nonzero
@@ -195,6 +215,7 @@ def nonzero(array: Array) -> Array:
 
 
 KERNELS = {
+    "embedding": Kernel(embedding),
     "index_select": Kernel(index_select),
     "gather": Kernel(gather),
     "nonzero": Kernel(nonzero),

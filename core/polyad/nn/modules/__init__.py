@@ -1,6 +1,6 @@
 """PyTorch's paths to the layers: `Module` is in module.py, every other file is a family of layers.
 
-To add a layer, see the docstring of module.py; export it here and in `polyad.nn`.
+To add a layer, see the docstring of module.py; export it here, and `polyad.nn` has it too.
 """
 
 from __future__ import annotations

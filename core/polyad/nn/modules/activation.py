@@ -9,7 +9,7 @@ from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError
 from ...state import warn_user
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .attention import MultiheadAttention
@@ -619,6 +619,7 @@ class Softmax2d(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__, "input")
         if input.ndim not in (3, 4):
             raise ArgumentError(
                 f"Softmax2d: input must be 3-d or 4-d, not {input.ndim}-d",

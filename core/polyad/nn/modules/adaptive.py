@@ -9,7 +9,7 @@ from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError, OptionError, ShapeError
 from ...functions import cat, where
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
@@ -137,6 +137,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return number, target - begin
 
     def _check(self, input: Tensor, target: Tensor) -> None:
+        check_tensor(input, "AdaptiveLogSoftmaxWithLoss", "input_")
+        check_tensor(target, "AdaptiveLogSoftmaxWithLoss", "target_")
         if target.ndim > 1 or input.ndim != target.ndim + 1 or (target.ndim and input.shape[0] != target.shape[0]):
             raise ShapeError(
                 "AdaptiveLogSoftmaxWithLoss: takes input (N, in_features) with target (N,), or (in_features,) with ()",

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ...device import Device
-from ...dtypes import DType, int64
+from ...dtypes import DType, bfloat16, float16, float32, int64
 from ...errors import ArgumentError
 from ...functions import cat
 from ...history.grad_mode import no_grad
 from ...ops.creation.factories import ones, tensor, zeros
-from ...tensor import Tensor, has_data
+from ...tensor import Tensor, check_tensor, has_data
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
@@ -89,6 +89,7 @@ class Norm(Module):
             init.zeros_(self.bias)
 
     def _check_input(self, input: Tensor) -> None:
+        check_tensor(input, type(self).__name__, "input")
         if input.ndim not in self.input_dims:
             wanted = " or ".join(f"{count}-d" for count in self.input_dims)
             raise ArgumentError(
@@ -258,6 +259,7 @@ class SyncBatchNorm(BatchNorm):
         self.process_group = process_group
 
     def _check_input(self, input: Tensor) -> None:
+        check_tensor(input, type(self).__name__, "input")
         if input.ndim < 2:
             raise ArgumentError(
                 f"{self._get_name()}: input must be at least 2-d, not {input.ndim}-d",
@@ -269,22 +271,24 @@ class SyncBatchNorm(BatchNorm):
         exchange = type(self).exchange
         if exchange is None or not from_batch:
             return super()._normalize(input, from_batch, keep, momentum)
-        axes = [0, *range(2, input.ndim)]
-        here = input.new_full((1,), input.numel() // input.shape[1])
-        sums = exchange(self.process_group, cat([here, input.sum(axes), input.square().sum(axes)]))
-        count, mean, squares = sums[:1], sums[1 : 1 + self.num_features], sums[1 + self.num_features :]
-        mean = mean / count
-        variance = squares / count - mean.square()
+        # Half types hold neither the count nor the sums. The squares are those of deviations, and so take a second
+        # exchange: the difference of large means and squares would leave nothing of the variance.
+        x = input.to(float32) if input.dtype in (float16, bfloat16) else input
+        axes, shape = [0, *range(2, x.ndim)], (1, -1, *(1,) * (x.ndim - 2))
+        here = x.new_full((1,), x.numel() // x.shape[1])
+        sums = exchange(self.process_group, cat([here, x.sum(axes)]))
+        count, mean = sums[:1], sums[1:] / sums[:1]
+        deviations = x - mean.view(shape)
+        variance = exchange(self.process_group, deviations.square().sum(axes)) / count
         if keep and self.running_mean is not None and self.running_var is not None:
             with no_grad():
                 self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
                 unbiased = variance * (count / (count - 1))
                 self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum)
-        shape = (1, -1, *(1,) * (input.ndim - 2))
-        result = (input - mean.view(shape)) * (variance + self.eps).rsqrt().view(shape)
+        result = deviations * (variance + self.eps).rsqrt().view(shape)
         if self.weight is not None:
             result = result * self.weight.view(shape)
-        return result if self.bias is None else result + self.bias.view(shape)
+        return (result if self.bias is None else result + self.bias.view(shape)).to(input.dtype)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:

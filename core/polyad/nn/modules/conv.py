@@ -12,7 +12,7 @@ from typing import ClassVar
 from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError, ArgumentTypeError, safe_repr
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
@@ -329,6 +329,7 @@ class ConvTransposeNd(ConvNd):
         """What the result must be made larger by at the end, so that it has *output_size*."""
         if output_size is None:
             return self.output_padding
+        check_tensor(input, type(self).__name__, "input")
         name, spatial = self._get_name(), input.shape[-self.spatial_dims :]
         if input.ndim not in (self.spatial_dims + 1, self.spatial_dims + 2):
             raise ArgumentError(

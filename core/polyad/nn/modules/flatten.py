@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .module import Module
 
 __all__ = ["Flatten", "Unflatten"]
@@ -28,6 +28,7 @@ class Flatten(Module):
         self.end_dim = end_dim
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__, "input")
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -52,6 +53,7 @@ class Unflatten(Module):
         self.unflattened_size = tuple(unflattened_size)
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__, "input")
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

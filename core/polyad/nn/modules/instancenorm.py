@@ -6,7 +6,7 @@ from ...device import Device
 from ...dtypes import DType
 from ...errors import ArgumentError
 from ...state import warn_user
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .. import functional as F
 from .batchnorm import Norm
 
@@ -36,6 +36,7 @@ class InstanceNorm(Norm):
     def forward(self, input: Tensor) -> Tensor:
         """Normalise each channel of each element of *input*, which may have no batch."""
         self._check_input(input)
+        check_tensor(input, type(self).__name__, "input")
         alone = input.ndim == self._without_batch()
         features = input.shape[0 if alone else 1]
         if features != self.num_features:

@@ -235,7 +235,9 @@ class Module(OlderMethods, _state.ExtraState):
             self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
-        # Called only when the usual lookup has failed; without it, a subclass could not call super().__getattr__.
+        # Called when the usual lookup has failed, and by subclasses and programs that ask for a member by this method.
+        if name in self.__dict__.get("_roles", ()):
+            return self.__dict__[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __delattr__(self, name: str) -> None:
@@ -424,6 +426,15 @@ class Module(OlderMethods, _state.ExtraState):
                 parameter.grad = None if set_to_none else parameter.grad.detach().zero_()
 
     # ---------------------------------------------------------------------------------------------------- conversion
+
+    def share_memory(self: T) -> T:
+        """Move parameters and buffers to memory that processes share; see `polyad.Tensor.share_memory_`.
+
+        >>> from polyad import nn
+        >>> nn.Linear(2, 3).share_memory().weight.is_shared()
+        True
+        """
+        return self._apply(lambda tensor: tensor.share_memory_())
 
     def _apply(self: T, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> T:
         """Replace the data of every parameter, gradient and buffer by ``fn`` of it, all of them or none."""

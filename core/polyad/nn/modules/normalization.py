@@ -9,7 +9,7 @@ from ...dtypes import DType
 from ...errors import ArgumentError
 from ...functions import arange, where
 from ...layout import normalize_shape
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .. import functional as F, init
 from ..parameter import Parameter, uninitialized
 from .module import Module
@@ -247,6 +247,7 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__, "input")
         if input.ndim != 4:
             raise ArgumentError(
                 f"CrossMapLRN2d: input must be 4-d, not {input.ndim}-d",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ...errors import ArgumentError, ArgumentTypeError
-from ...tensor import Tensor
+from ...tensor import Tensor, check_tensor
 from .. import functional as F
 from .module import Module
 
@@ -59,6 +59,7 @@ class _Pad(Module):
         self.padding = tuple(sides)
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__, "input")
         if self.mode == "circular" and input.ndim not in (self.spatial_dims + 1, self.spatial_dims + 2):
             raise ArgumentError(
                 f"{self._get_name()}: input must be {self.spatial_dims + 1}-d or {self.spatial_dims + 2}-d, "

@@ -73,8 +73,8 @@ class UntypedStorage:
         return self._type.backend.data_ptr(self._storage.root) if self._storage.nbytes else 0
 
     def is_shared(self) -> bool:
-        """Whether other processes see it: never."""
-        return False
+        """Whether other processes can be given it; see `polyad.Tensor.share_memory_`."""
+        return (self._storage.origin or self._storage).segment is not None
 
     def __getitem__(self, index: Any) -> int:
         if isinstance(index, slice):
@@ -217,8 +217,8 @@ class TypedStorage:
         return self._untyped.data_ptr()
 
     def is_shared(self) -> bool:
-        """Whether other processes see it: never."""
-        return False
+        """Whether other processes can be given it; see `polyad.Tensor.share_memory_`."""
+        return self._untyped.is_shared()
 
     def type(self) -> str:
         """The old name of its type, such as ``polyad.FloatStorage``."""

@@ -384,9 +384,9 @@ def multi_head_attention_forward(
     """Attention of several heads (Vaswani et al. 2017, section 3.2.2): inputs are projected, attended to head by head,
     and the heads projected together. Returns the result and, with *need_weights*, the weights.
 
-    Shapes: query (L, N, E), key and value (S, N, *), or all without N; the result is as query. in_proj_weight (3 E, E)
+    Shapes: query (L, N, E), key and value (S, N, *), or all without N; the result is (L, N, F). in_proj_weight (3 E, E)
     holds the projections of query, key and value, or with *use_separate_proj_weight* q_proj_weight (E, E),
-    k_proj_weight (E, *) and v_proj_weight (E, *) do; in_proj_bias (3 E,), out_proj_weight (E, E), out_proj_bias (E,).
+    k_proj_weight (E, *) and v_proj_weight (E, *) do; in_proj_bias (3 E,), out_proj_weight (F, E), out_proj_bias (F,).
     bias_k and bias_v (1, 1, E) are a further key and value, and *add_zero_attn* adds another of zeros. static_k and
     static_v (N * heads, S, E / heads) replace the projected key and value. attn_mask (L, S) or (N * heads, L, S) and
     key_padding_mask (N, S) are True, or minus infinity, where there is no attention. The weights are (N, L, S), or
@@ -430,11 +430,12 @@ def multi_head_attention_forward(
             raise _refused(f"use_separate_proj_weight needs {missing[0]}_proj_weight", "pass it", query=query)
     elif in_proj_weight is None:
         raise _refused("in_proj_weight is missing", "pass it, or use_separate_proj_weight=True", query=query)
+    check_tensor(out_proj_weight, "multi_head_attention_forward", "out_proj_weight")
     given = {
         "in_proj_weight": (None if use_separate_proj_weight else in_proj_weight, (3 * size, size)),
         "in_proj_bias": (in_proj_bias, (3 * size,)),
-        "out_proj_weight": (out_proj_weight, (size, size)),
-        "out_proj_bias": (out_proj_bias, (size,)),
+        "out_proj_weight": (out_proj_weight, (*out_proj_weight._array.shape[:1], size)),
+        "out_proj_bias": (out_proj_bias, out_proj_weight._array.shape[:1]),
     }
     for name, (tensor, shape) in given.items():
         if tensor is not None and tensor._array.shape != shape:

@@ -114,7 +114,7 @@ def _renormalize(op: str, weight: Tensor, input: Tensor, max_norm: float, norm_t
         )
     with no_grad():
         index = input.reshape(-1).to(int64)
-        rows = _index_select(weight, index, 0)
+        rows = _embedding(weight, index, -1, False)
         lengths = vector_norm(rows, norm_type, 1, keepdim=True)
         # What names a row twice writes the same numbers twice.
         weight.index_copy_(0, index, _where(lengths > max_norm, rows * (max_norm / (lengths + 1e-7)), rows))
@@ -212,7 +212,7 @@ def _bag_sum(
     """The sums of the rows ``weight[index]``, times *factors*, that are in each of *bags*: *bag* says in which, in
     order.
     """
-    rows = _index_select(weight, index, 0)
+    rows = _embedding(weight, index, -1, False)
     if factors is not None:
         rows = rows * factors.unsqueeze(1)
     zeros = _full((bags, weight._array.shape[1]), 0, rows._type.dtype, rows._type.device)

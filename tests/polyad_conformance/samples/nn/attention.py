@@ -194,6 +194,7 @@ SAMPLES = [
         reference=lambda query, key, value, mask, p: np.zeros((3, 2)),
         dtypes=(float32,),
     ),
+    forward("other features", extra=lambda make: {11: make((3, 4), -1, 1), 12: make((3,))}),
     forward("plain"),
     forward("no batch, weights a head", batch=(), average_attn_weights=False),
     forward(
@@ -336,6 +337,7 @@ ERRORS = [
         RuntimeError,
         "5 heads of query are no multiple of 2 of key and 2 of value",
     ),
+    of_heads("projected bias", r"out_proj_bias is not \(3,\)", out_proj_weight=(3, 4)),
     of_heads("no mask to be causal", "is_causal says", is_causal=True),
     of_heads("features", "query has 4 features, not 5", embed_dim_to_check=5),
     of_heads("heads", "4 features cannot be split into 3 heads", num_heads=3),

@@ -118,6 +118,17 @@ SAMPLES = [
 
 ERRORS = [
     *[
+        ErrorCase(
+            op=f"nn.functional.{op}",
+            name=f"an index of {value}",
+            call=lambda op, tensor, value=value: op(tensor(2, 3, dtype=int64) * 0 + value, tensor(5, 2)),
+            raises=IndexError,
+            match=rf"embedding(_bag)?: input\[0(, 0)?\] = {value} is not in \[0, 5\)\n.*weight",
+        )
+        for op in ("embedding", "embedding_bag")
+        for value in (5, -1)
+    ],
+    *[
         ErrorCase(op=f"nn.functional.{op}", name=name, call=call, raises=raises, match=rf"{op}: {match}")
         for op, name, call, raises, match in (
             (

@@ -19,7 +19,6 @@ import os
 import pickle
 import socket
 import struct
-import tempfile
 import weakref
 from collections.abc import Callable
 from multiprocessing import reduction
@@ -27,6 +26,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from polyad import errors
+from polyad.files.segments import new_segment
 from polyad.tensor import Tensor
 
 from .failures import SharedMemoryFull
@@ -148,7 +148,7 @@ def _segment_of(parts: list[memoryview]) -> int:
     """A segment with the *parts* one behind the other, aligned."""
     total = _total(part.nbytes for part in parts)
     try:
-        descriptor = _new_segment()
+        descriptor = new_segment(FOLDER)
         try:
             os.truncate(descriptor, total)
             at = 0
@@ -166,14 +166,6 @@ def _segment_of(parts: list[memoryview]) -> int:
             f"DataLoader: there is no shared memory for a batch of {total:,} bytes: {error.strerror}",
             fix="use fewer workers, smaller batches or a smaller prefetch_factor; in a container, give it more memory",
         ) from error
-    return descriptor
-
-
-def _new_segment() -> int:
-    if FOLDER is None and hasattr(os, "memfd_create"):
-        return os.memfd_create("polyad", os.MFD_CLOEXEC)
-    descriptor, path = tempfile.mkstemp(dir=FOLDER)
-    os.unlink(path)
     return descriptor
 
 

@@ -1,0 +1,77 @@
+"""Nested containers by PyTorch's names."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque, namedtuple
+
+import pytest
+
+import polyad
+from polyad.utils import _pytree as pytree
+
+Point = namedtuple("Point", "x y")
+TREES = [
+    3,
+    None,
+    [1, (2, [3, {}])],
+    {"b": 1, "a": Point(2, [None])},
+    OrderedDict(b=1, a=2),
+    defaultdict(list, {"x": [1]}),
+    deque([1, [2]], maxlen=5),
+]
+
+
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_taken_apart_and_built_again(tree) -> None:
+    leaves, spec = pytree.tree_flatten(tree)
+    built = pytree.tree_unflatten(leaves, spec)
+    assert (type(built), built) == (type(tree), tree)
+    assert spec == pytree.tree_structure(built)
+    assert spec.num_leaves == len(leaves)
+    if isinstance(tree, deque):
+        assert built.maxlen == 5
+
+
+class Box:
+    def __init__(self, item, label):
+        self.item, self.label = item, label
+
+
+@pytest.fixture(scope="module")
+def box():
+    pytree.register_pytree_node(Box, lambda box: ([box.item], box.label), lambda items, label: Box(items[0], label))
+    return Box({"a": polyad.ones(2)}, "label")
+
+
+def test_registered_classes(box) -> None:
+    doubled = pytree.tree_map(lambda x: x * 2, box)
+    assert (doubled.item["a"].tolist(), doubled.label) == ([2, 2], "label")
+    assert polyad.vmap(lambda box: pytree.tree_map(lambda x: x + 1, box))(box).item["a"].tolist() == [2, 2]
+    assert pytree.tree_structure(box) != pytree.tree_structure(Box(box.item, "other"))
+    assert pytree.tree_map(lambda a, b: a + b, box, doubled).item["a"].tolist() == [3, 3]
+    with pytest.raises(ValueError, match="registered already"):
+        pytree.register_pytree_node(Box, None, None)
+    with pytest.raises(ValueError, match="registered already"):
+        pytree.register_pytree_node(dict, None, None)
+
+
+def test_several_trees() -> None:
+    assert pytree.tree_map(lambda a, b: a + b, {"x": 1, "y": 2}, {"y": 20, "x": 10}) == {"x": 11, "y": 22}
+    with pytest.raises(ValueError, match="a further tree"):
+        pytree.tree_map(lambda a, b: a, [1], [1, 2])
+    with pytest.raises(ValueError, match="2 leaves for a structure with 1"):
+        pytree.tree_unflatten([1, 2], pytree.tree_structure([1]))
+    with pytest.raises(TypeError, match="treespec"):
+        pytree.tree_unflatten([1], [1])
+
+
+def test_leaves_that_are_chosen() -> None:
+    assert pytree.tree_leaves([(1, 2), [3]], is_leaf=lambda node: isinstance(node, tuple)) == [(1, 2), 3]
+    assert pytree.tree_map_only(int, lambda x: -x, [1, "a", (2.5,)]) == [-1, "a", (2.5,)]
+    assert pytree.tree_map_only(lambda x: x == 1, lambda x: 5, [1, 2]) == [5, 2]
+    assert (pytree.tree_is_leaf(1), pytree.tree_is_leaf([])) == (True, False)
+    assert (pytree.tree_all(bool, [1, (0,)]), pytree.tree_any(bool, [1, (0,)])) == (False, True)
+    seen = []
+    tree = [1, (2,)]
+    assert pytree.tree_map_(seen.append, tree) is tree
+    assert seen == [1, 2]
