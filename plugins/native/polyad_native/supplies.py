@@ -14,7 +14,7 @@ PRIORITY = 1
 
 def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
-    from . import attention, convolutions, moving, pooling, products, rows
+    from . import attention, convolutions, moving, pooling, products, recurrent, rows
     from .generated import generated
 
     for op, make, least in (
@@ -27,6 +27,12 @@ def supplies() -> Iterator[KernelSupply]:
         ("convolution_weight_grad", convolutions.convolution_weight_grad, 1 << 10),
         ("attention", attention.attention, 1 << 10),
         ("attention_backward", attention.attention_backward, 1 << 10),
+        ("lstm_sequence", recurrent.lstm_sequence, 1),
+        ("lstm_sequence_backward", recurrent.lstm_sequence_backward, 1),
+        ("gru_sequence", recurrent.gru_sequence, 1),
+        ("gru_sequence_backward", recurrent.gru_sequence_backward, 1),
+        ("rnn_sequence", recurrent.rnn_sequence, 1),
+        ("rnn_sequence_backward", recurrent.rnn_sequence_backward, 1),
         ("max_pool_backward", pooling.max_pool_backward, 1 << 10),
         ("embedding_backward", rows.embedding_backward, 1 << 8),
         ("index_add", rows.index_add, 1 << 10),
