@@ -9,8 +9,9 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REA
 enum { NAME(LANES) = VECTOR / sizeof(REAL), NAME(COLUMNS) = 2 * NAME(LANES) };
 
 /* s += a b over *depth* steps. Row i of *a* begins at at[i] and goes on by *step*. */
-#define ACCUMULATE(s, at, step, b, depth)                                             \
+#define ACCUMULATE(s, at, step, b, depth, ahead)                                       \
     for (long k = 0; k < (depth); ++k) {                                              \
+        if (ahead) __builtin_prefetch((at) + (k + (ahead)) * (step));                 \
         const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));   \
         const NAME(vector) second = *(const NAME(vector) *)((b) + k * NAME(COLUMNS) + NAME(LANES)); \
         _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                     \
@@ -20,8 +21,19 @@ enum { NAME(LANES) = VECTOR / sizeof(REAL), NAME(COLUMNS) = 2 * NAME(LANES) };
         }                                                                             \
     }
 
-static inline void NAME(put)(NAME(vector) s[ROWS][2], REAL *c, long apart, int rows, int columns, int add)
+/* Writes a tile, added to what stands there if *add*, else to the values of *bias* for its columns if there are any. */
+static inline void NAME(put)(
+    NAME(vector) s[ROWS][2], REAL *c, long apart, int rows, int columns, int add, const REAL *bias)
 {
+    if (bias) {
+        REAL all[NAME(COLUMNS)] = {};
+        memcpy(all, bias, sizeof(REAL) * (size_t)columns);
+        const NAME(vector) first = *(NAME(vector) *)all, second = *(NAME(vector) *)(all + NAME(LANES));
+        _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
+            s[i][0] += first;
+            s[i][1] += second;
+        }
+    }
     if (rows == ROWS && columns == NAME(COLUMNS)) {
         _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
             NAME(vector) *to = (NAME(vector) *)(c + i * apart);
@@ -42,29 +54,32 @@ static inline void NAME(put)(NAME(vector) s[ROWS][2], REAL *c, long apart, int r
 
 /* The tile of packed operands: rows of *a* are *row* apart, its steps *step*. */
 __attribute__((noinline)) static void NAME(tile_by_rows)(
-    const REAL *a, long row, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add)
+    const REAL *a, long row, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add,
+    const REAL *bias)
 {
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, 1, b, depth)
-    NAME(put)(s, c, apart, rows, columns, add);
+    ACCUMULATE(s, a, 1, b, depth, 0)
+    NAME(put)(s, c, apart, rows, columns, add, bias);
 }
 
 __attribute__((noinline)) static void NAME(tile_by_columns)(
-    const REAL *a, long step, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add)
+    const REAL *a, long step, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add,
+    const REAL *bias)
 {
     const long row = 1;
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, step, b, depth)
-    NAME(put)(s, c, apart, rows, columns, add);
+    ACCUMULATE(s, a, step, b, depth, 12)
+    NAME(put)(s, c, apart, rows, columns, add, bias);
 }
 
 /* ------------------------------------------------------------------------------------------ products */
 
 typedef struct {
     const REAL *a, *b, *bias;
-    long a_row, a_column, b_row, b_column, bias_step; /* in elements */
+    long a_row, a_column, b_row, b_column; /* in elements */
     REAL *c, *packed_a, *packed_b;
     long apart, rows, columns, begin, depth, a_panels, b_panels, high, broad;
+    long as_it_lies; /* so many panels of a are not packed */
     int add;
 } NAME(Product);
 
@@ -105,10 +120,10 @@ static void NAME(pack_panel)(const REAL *from, long row, long column, long depth
 static void NAME(pack)(void *context, long part, long parts)
 {
     const NAME(Product) *p = context;
-    const long units = p->a_panels + p->b_panels;
+    const long of_a = p->a_panels - p->as_it_lies, units = of_a + p->b_panels;
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
-        if (unit < p->a_panels) { NAME(pack_a)(p, unit); continue; }
-        const long panel = unit - p->a_panels, at = panel * NAME(COLUMNS);
+        if (unit < of_a) { NAME(pack_a)(p, p->as_it_lies + unit); continue; }
+        const long panel = unit - of_a, at = panel * NAME(COLUMNS);
         NAME(pack_panel)(p->b + p->begin * p->b_row + at * p->b_column, p->b_row, p->b_column, p->depth,
                          least(NAME(COLUMNS), p->columns - at), p->packed_b + panel * NAME(COLUMNS) * p->depth);
     }
@@ -124,15 +139,14 @@ static void NAME(multiply)(void *context, long part, long parts)
             REAL *c = p->c + i * ROWS * p->apart + j * NAME(COLUMNS);
             const int rows = (int)least(ROWS, p->rows - i * ROWS);
             const int columns = (int)least(NAME(COLUMNS), p->columns - j * NAME(COLUMNS));
-            const REAL *a = p->packed_a + i * ROWS * p->depth, *b = p->packed_b + j * NAME(COLUMNS) * p->depth;
-            if (p->bias && !p->add)
-                for (int r = 0; r < rows; ++r)
-                    for (int n = 0; n < columns; ++n)
-                        c[r * p->apart + n] = p->bias[(j * NAME(COLUMNS) + n) * p->bias_step];
+            const int lies = i < p->as_it_lies;
+            const REAL *a = lies ? p->a + i * ROWS * p->a_row + p->begin * p->a_column : p->packed_a + i * ROWS * p->depth;
+            const REAL *b = p->packed_b + j * NAME(COLUMNS) * p->depth;
+            const REAL *bias = p->bias && !p->add ? p->bias + j * NAME(COLUMNS) : NULL;
             if (p->a_column == 1)
-                NAME(tile_by_rows)(a, p->depth, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
+                NAME(tile_by_rows)(a, lies ? p->a_row : p->depth, b, p->depth, c, p->apart, rows, columns, p->add, bias);
             else
-                NAME(tile_by_columns)(a, ROWS, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
+                NAME(tile_by_columns)(a, lies ? p->a_column : ROWS, b, p->depth, c, p->apart, rows, columns, p->add, bias);
         }
 }
 
@@ -143,6 +157,7 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     p->b_panels = up(p->columns, NAME(COLUMNS));
     p->high = least(192 / ROWS, p->a_panels);
     p->broad = least(8, p->b_panels);
+    p->as_it_lies = (p->a_column == 1 || p->a_row == 1) && p->b_panels <= 16 ? p->rows / ROWS : 0;
     const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
     while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < 8 && (p->high > 1 || p->broad > 1)) {
         if (p->high * ROWS > p->broad * NAME(COLUMNS)) p->high = up(p->high, 2);
@@ -157,7 +172,7 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     for (p->begin = 0; p->begin < inner; p->begin += p->depth) {
         p->depth = least(stretch, inner - p->begin);
         p->add = p->begin > 0;
-        polyad_parallel(NAME(pack), p, least(p->a_panels + p->b_panels, work > 4e6 ? 8 : 1));
+        polyad_parallel(NAME(pack), p, least(p->a_panels - p->as_it_lies + p->b_panels, work > 4e6 ? 8 : 1));
         if (work > 1e6) polyad_parallel(NAME(multiply), p, tiles);
         else for (long tile = 0; tile < tiles; ++tile) NAME(multiply)(p, tile, tiles);
     }
@@ -208,8 +223,8 @@ static Object *NAME(product)(Object *self, Object *const *args, intptr_t count)
     each->a_row = in_a[0] / SIZE, each->a_column = in_a[1] / SIZE;
     each->b_row = in_b[0] / SIZE, each->b_column = in_b[1] / SIZE;
     if ((Object *)bias != &_Py_NoneStruct) {
+        if (bias->strides[bias->rank - 1] != SIZE) return PyLong_FromLongLong(0);
         each->bias = (const REAL *)bias->data;
-        each->bias_step = bias->strides[bias->rank - 1] / SIZE;
     }
     for (int d = 0; d < batch.rank; ++d) {
         const int of_a = d - batch.rank + a->rank - 2, of_b = d - batch.rank + b->rank - 2;

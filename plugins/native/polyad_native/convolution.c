@@ -105,7 +105,7 @@ static void NAME(convolve_images)(void *context, long part, long parts)
                                     out[r * c->positions + n] =
                                         c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step];
                         NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, ROWS, panel, depth, out, c->positions,
-                                              rows, columns, begin > 0 || c->bias != NULL);
+                                              rows, columns, begin > 0 || c->bias != NULL, NULL);
                     }
                 }
             }
@@ -227,7 +227,7 @@ __attribute__((noinline)) static void NAME(correlate)(
         }
         for (int i = 0; i < ROWS; ++i) at[i] += g->stride_y * c->frame_width;
     }
-    NAME(put)(s, sums, NAME(COLUMNS), ROWS, NAME(COLUMNS), add);
+    NAME(put)(s, sums, NAME(COLUMNS), ROWS, NAME(COLUMNS), add, NULL);
 }
 
 /* A part's images: sums of [group][panel of channels][row of the patches][COLUMNS]. */

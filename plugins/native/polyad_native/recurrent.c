@@ -35,7 +35,7 @@ static void NAME(times)(const REAL *a, const NAME(Packed) *b, REAL *c, long apar
     for (long j = 0; j < b->columns; j += NAME(COLUMNS))
         for (long i = 0; i < rows; i += ROWS)
             NAME(tile_by_rows)(a + i * b->depth, b->depth, b->panels + j * b->depth, b->depth, c + i * apart + j, apart,
-                               (int)least(ROWS, rows - i), (int)least(NAME(COLUMNS), b->columns - j), add);
+                               (int)least(ROWS, rows - i), (int)least(NAME(COLUMNS), b->columns - j), add, NULL);
 }
 
 static inline REAL NAME(sigmoid)(REAL x) { return 1 / (1 + NAME(exp)(-x)); }
