@@ -109,11 +109,16 @@ static void NAME(pack_panel)(const REAL *from, long row, long column, long depth
         for (long k = 0; k < depth; ++k) memcpy(to + k * C, from + k * row, sizeof(REAL) * C);
         return;
     }
-    long k = 0;
-    if (columns == C && row == 1)
-        for (; k + 4 <= depth; k += 4)
-            for (long j = 0; j < C; j += 4) NAME(turn)(from + j * column + k, column, to + k * C + j, C);
-    for (; k < depth; ++k)
+    if (row == 1) { /* column after column */
+        const long whole = depth & ~3l, by_fours = columns & ~3l;
+        if (columns < C) memset(to, 0, sizeof(REAL) * (size_t)(depth * C));
+        for (long k = 0; k < whole; k += 4)
+            for (long j = 0; j < by_fours; j += 4) NAME(turn)(from + j * column + k, column, to + k * C + j, C);
+        for (long j = 0; j < columns; ++j)
+            for (long k = j < by_fours ? whole : 0; k < depth; ++k) to[k * C + j] = from[k + j * column];
+        return;
+    }
+    for (long k = 0; k < depth; ++k)
         for (long j = 0; j < C; ++j) to[k * C + j] = j < columns ? from[k * row + j * column] : 0;
 }
 
@@ -150,15 +155,112 @@ static void NAME(multiply)(void *context, long part, long parts)
         }
 }
 
+/* ------------------------------------------------------------------------------------------ few rows or columns
+
+   Where few rows meet a matrix each of its elements is read once or a few times, and packing it would cost more than the
+   product. */
+
+
+/* c[i][j] = a[i] . b[j] for i < many and j < across, which are constants where this is called. */
+static inline __attribute__((always_inline)) void NAME(dots)(
+    const REAL *a, long a_row, const REAL *b, long b_column, long depth, REAL *c, long apart, const REAL *bias,
+    const int many, const int across)
+{
+    typedef REAL four __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL))));
+    NAME(vector) s[4][4] = {};
+    long k = 0;
+    for (; k + NAME(LANES) <= depth; k += NAME(LANES))
+        _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j) {
+            const NAME(vector) right = *(const NAME(vector) *)(b + j * b_column + k);
+            _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
+                s[i][j] += *(const NAME(vector) *)(a + i * a_row + k) * right;
+        }
+    if (k < depth) {
+        REAL ends[2][4][NAME(LANES)] = {};
+        for (int i = 0; i < many; ++i) memcpy(ends[0][i], a + i * a_row + k, sizeof(REAL) * (size_t)(depth - k));
+        for (int j = 0; j < across; ++j) memcpy(ends[1][j], b + j * b_column + k, sizeof(REAL) * (size_t)(depth - k));
+        _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j)
+            _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
+                s[i][j] += *(NAME(vector) *)ends[0][i] * *(NAME(vector) *)ends[1][j];
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i) {
+        REAL lanes[4][NAME(LANES)], quarters[16], turned[16];
+        _Pragma("GCC unroll 4") for (int j = 0; j < 4; ++j) {
+            *(NAME(vector) *)lanes[j] = s[i][j];
+            four sum = *(four *)lanes[j];
+            for (int lane = 4; lane < NAME(LANES); lane += 4) sum += *(four *)(lanes[j] + lane);
+            *(four *)(quarters + 4 * j) = sum;
+        }
+        NAME(turn)(quarters, 4, turned, 4);
+        four sum = (*(four *)turned + *(four *)(turned + 4)) + (*(four *)(turned + 8) + *(four *)(turned + 12));
+        for (int j = 0; j < across; ++j) c[i * apart + j] = sum[j] + (bias ? bias[j] : 0);
+    }
+}
+
+/* Columns of the product from *left* to *right*: rows of a and columns of b lie side by side. */
+static void NAME(few_dots)(const NAME(Product) *p, long left, long right)
+{
+    const long depth = p->depth;
+    for (long j = left, broad; j < right; j += broad) {
+        broad = right - j < 4 ? 1 : 4;
+        const REAL *b = p->b + j * p->b_column, *bias = p->bias ? p->bias + j : NULL;
+        for (long i = 0, high; i < p->rows; i += high) {
+            high = p->rows - i < 4 ? 1 : 4;
+            const REAL *a = p->a + i * p->a_row;
+            REAL *c = p->c + i * p->apart + j;
+            if (high == 4 && broad == 4) NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 4, 4);
+            else if (broad == 4) NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 1, 4);
+            else if (high == 4) NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 4, 1);
+            else NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 1, 1);
+        }
+    }
+}
+
+/* The same where rows of b lie side by side: four of them at a time are added to each row. */
+static void NAME(few_sums)(const NAME(Product) *p, long left, long right)
+{
+    for (long i = 0; i < p->rows; ++i)
+        for (long j = left; j < right; ++j) p->c[i * p->apart + j] = p->bias ? p->bias[j] : 0;
+    for (long k = 0; k < p->depth; k += 4) {
+        const long count = least(4, p->depth - k);
+        const REAL *b = p->b + k * p->b_row, *first = b, *second = b + (count > 1 ? p->b_row : 0);
+        const REAL *third = b + (count > 2 ? 2 * p->b_row : 0), *fourth = b + (count > 3 ? 3 * p->b_row : 0);
+        for (long i = 0; i < p->rows; ++i) {
+            const REAL *a = p->a + i * p->a_row + k * p->a_column;
+            REAL *restrict c = p->c + i * p->apart;
+            if (count == 4) {
+                const REAL x = a[0], y = a[p->a_column], z = a[2 * p->a_column], w = a[3 * p->a_column];
+                for (long j = left; j < right; ++j) c[j] += x * first[j] + y * second[j] + (z * third[j] + w * fourth[j]);
+            } else
+                for (long n = 0; n < count; ++n)
+                    for (long j = left; j < right; ++j) c[j] += a[n * p->a_column] * b[n * p->b_row + j];
+        }
+    }
+}
+
+static void NAME(few)(void *context, long part, long parts)
+{
+    const NAME(Product) *p = context;
+    const long blocks = up(p->columns, 16), left = blocks * part / parts * 16;
+    const long right = least(blocks * (part + 1) / parts * 16, p->columns);
+    if (p->b_row == 1 && p->a_column == 1) NAME(few_dots)(p, left, right);
+    else for (long at = left; at < right; at += 512) NAME(few_sums)(p, at, least(at + 512, right));
+}
+
 /* The whole product; false if there is no memory. */
 static int NAME(run_product)(NAME(Product) *p, long inner)
 {
+    const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
+    if (p->b_row == 1 && p->a_column == 1 ? p->rows <= (inner < 256 ? 8 : FEW) || p->columns <= 4 : p->b_column == 1 && p->rows <= 4) {
+        p->depth = inner;
+        polyad_parallel(NAME(few), p, work > 1e6 ? least(up(p->columns, 64), 16) : 1);
+        return 1;
+    }
     p->a_panels = up(p->rows, ROWS);
     p->b_panels = up(p->columns, NAME(COLUMNS));
     p->high = least(192 / ROWS, p->a_panels);
     p->broad = least(8, p->b_panels);
     p->as_it_lies = (p->a_column == 1 || p->a_row == 1) && p->b_panels <= 16 ? p->rows / ROWS : 0;
-    const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
     while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < 8 && (p->high > 1 || p->broad > 1)) {
         if (p->high * ROWS > p->broad * NAME(COLUMNS)) p->high = up(p->high, 2);
         else if (p->broad > 1) p->broad = up(p->broad, 2);

@@ -32,7 +32,7 @@ enum { VECTOR = 16, ROWS = 8 };
 enum { VECTOR = 16, ROWS = 4 };
 #endif
 
-enum { DEPTH = 320, RANK = 16 };
+enum { DEPTH = 320, RANK = 16, FEW = 32 };
 
 static inline long least(long a, long b) { return a < b ? a : b; }
 static inline long up(long a, long b) { return (a + b - 1) / b; }
