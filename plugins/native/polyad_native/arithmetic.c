@@ -8,17 +8,21 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REA
 
 enum { NAME(LANES) = VECTOR / sizeof(REAL), NAME(COLUMNS) = 2 * NAME(LANES) };
 
-/* s += a b over *depth* steps. Row i of *a* begins at at[i] and goes on by *step*. */
-#define ACCUMULATE(s, at, step, b, depth, ahead)                                       \
-    for (long k = 0; k < (depth); ++k) {                                              \
-        if (ahead) __builtin_prefetch((at) + (k + (ahead)) * (step));                 \
-        const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));   \
+/* s += a b over *depth* steps. Row i of *a* begins at at[i * row] and goes on by *step*. With *ahead*, what comes so many
+   steps later is fetched into the cache, and into the next cache what lies a line further, where another tile goes on. */
+#define ACCUMULATE(s, at, step, b, depth, ahead)                                                    \
+    for (long k = 0; k < (depth); ++k) {                                                            \
+        if (ahead) {                                                                                \
+            __builtin_prefetch((at) + (k + (ahead)) * (step));                                      \
+            __builtin_prefetch((at) + k * (step) + 64 / sizeof(REAL), 0, 2);                        \
+        }                                                                                           \
+        const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));                \
         const NAME(vector) second = *(const NAME(vector) *)((b) + k * NAME(COLUMNS) + NAME(LANES)); \
-        _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                     \
-            const REAL x = (at)[i * (row) + k * (step)];                                        \
-            s[i][0] += x * first;                                                     \
-            s[i][1] += x * second;                                                    \
-        }                                                                             \
+        _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                                   \
+            const REAL x = (at)[i * (row) + k * (step)];                                            \
+            s[i][0] += x * first;                                                                   \
+            s[i][1] += x * second;                                                                  \
+        }                                                                                           \
     }
 
 /* Writes a tile, added to what stands there if *add*, else to the values of *bias* for its columns if there are any. */
@@ -68,7 +72,7 @@ __attribute__((noinline)) static void NAME(tile_by_columns)(
 {
     const long row = 1;
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, step, b, depth, 12)
+    ACCUMULATE(s, a, step, b, depth, 32)
     NAME(put)(s, c, apart, rows, columns, add, bias);
 }
 
@@ -125,12 +129,25 @@ static void NAME(pack_panel)(const REAL *from, long row, long column, long depth
 static void NAME(pack)(void *context, long part, long parts)
 {
     const NAME(Product) *p = context;
-    const long of_a = p->a_panels - p->as_it_lies, units = of_a + p->b_panels;
+    enum { C = NAME(COLUMNS), BAND = 32 };
+    const int by_rows = p->b_column == 1; /* memory is then read in its order, all panels being written side by side */
+    const long of_a = p->a_panels - p->as_it_lies, units = of_a + (by_rows ? up(p->depth, BAND) : p->b_panels);
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
         if (unit < of_a) { NAME(pack_a)(p, p->as_it_lies + unit); continue; }
-        const long panel = unit - of_a, at = panel * NAME(COLUMNS);
-        NAME(pack_panel)(p->b + p->begin * p->b_row + at * p->b_column, p->b_row, p->b_column, p->depth,
-                         least(NAME(COLUMNS), p->columns - at), p->packed_b + panel * NAME(COLUMNS) * p->depth);
+        const REAL *b = p->b + p->begin * p->b_row;
+        if (by_rows) {
+            const long whole = p->columns / C, rest = p->columns % C;
+            for (long k = (unit - of_a) * BAND; k < least((unit - of_a + 1) * BAND, p->depth); ++k) {
+                REAL *to = p->packed_b + k * C;
+                for (long j = 0; j < whole; ++j) memcpy(to + j * C * p->depth, b + k * p->b_row + j * C, sizeof(REAL) * C);
+                for (long j = 0; rest && j < C; ++j)
+                    to[whole * C * p->depth + j] = j < rest ? b[k * p->b_row + whole * C + j] : 0;
+            }
+            continue;
+        }
+        const long panel = unit - of_a, at = panel * C;
+        NAME(pack_panel)(b + at * p->b_column, p->b_row, p->b_column, p->depth, least(C, p->columns - at),
+                         p->packed_b + panel * C * p->depth);
     }
 }
 
@@ -148,6 +165,10 @@ static void NAME(multiply)(void *context, long part, long parts)
             const REAL *a = lies ? p->a + i * ROWS * p->a_row + p->begin * p->a_column : p->packed_a + i * ROWS * p->depth;
             const REAL *b = p->packed_b + j * NAME(COLUMNS) * p->depth;
             const REAL *bias = p->bias && !p->add ? p->bias + j * NAME(COLUMNS) : NULL;
+            for (int r = 0; r < rows; ++r) {
+                __builtin_prefetch(c + r * p->apart, 1);
+                __builtin_prefetch(c + r * p->apart + NAME(LANES), 1);
+            }
             if (p->a_column == 1)
                 NAME(tile_by_rows)(a, lies ? p->a_row : p->depth, b, p->depth, c, p->apart, rows, columns, p->add, bias);
             else
@@ -274,7 +295,7 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     for (p->begin = 0; p->begin < inner; p->begin += p->depth) {
         p->depth = least(stretch, inner - p->begin);
         p->add = p->begin > 0;
-        polyad_parallel(NAME(pack), p, least(p->a_panels - p->as_it_lies + p->b_panels, work > 4e6 ? 8 : 1));
+        polyad_parallel(NAME(pack), p, work > 4e6 ? least(p->a_panels + p->b_panels, 8) : 1);
         if (work > 1e6) polyad_parallel(NAME(multiply), p, tiles);
         else for (long tile = 0; tile < tiles; ++tile) NAME(multiply)(p, tile, tiles);
     }

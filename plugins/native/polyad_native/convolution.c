@@ -184,7 +184,7 @@ static Object *NAME(convolve)(Object *self, Object *const *args, intptr_t count)
     long *taps = scratch(2, sizeof(long) * (size_t)rows);
     if (taps) {
         NAME(set_up)(&c, taps);
-        c.stretch = up(c.depth, up(c.depth, 2 * DEPTH));
+        c.stretch = up(c.depth, up(c.depth, 640));
         c.packed = scratch(3, sizeof(REAL) * (size_t)(c.g.groups * panels * ROWS * c.depth));
     }
     if (!taps || !c.packed) c.failed = 1;
