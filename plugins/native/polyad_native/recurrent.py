@@ -96,7 +96,11 @@ def _backward(
     of_weight = _summed(product, of_gates if of_products is None else of_products, before)
     of_projection = np.empty((0, 0), given) if projection is None else _summed(product, projected, inside)
     found = (of_gates, of_weight, of_projection, of_hidden)
-    return (*(_narrow(array, given) for array in found), of_cell if of_cell is None else _narrow(of_cell, given), of_products)
+    return (
+        *(_narrow(array, given) for array in found),
+        of_cell if of_cell is None else _narrow(of_cell, given),
+        of_products,
+    )
 
 
 def lstm_sequence(types: Signature) -> Call | None:

@@ -29,10 +29,20 @@ def trained(kernel, *shapes):
     return [result.detach(), *[operand.grad for operand in operands]]
 
 
+def layer(of):
+    polyad.manual_seed(1)
+    network = of(20, 24, 2)
+    return lambda x: network(x)[0]
+
+
 WORK = {
     "product": (lambda a, b: a @ b, (190, 700), (700, 333)),
     "products": (lambda a, b: a @ b, (9, 65, 70), (9, 70, 33)),
     "linear": (functional.linear, (7, 130, 90), (300, 90), (300,)),
+    "few rows": (functional.linear, (9, 700), (1100, 700), (1100,)),
+    "a row": (lambda a, b: a @ b, (1, 700), (700, 1100)),
+    "lstm": (layer(polyad.nn.LSTM), (6, 70, 20)),
+    "gru": (layer(polyad.nn.GRU), (6, 70, 20)),
     "convolution": (lambda x, w: functional.conv2d(x, w, padding=1), (9, 16, 20, 20), (40, 16, 3, 3)),
     "deep convolution": (lambda x, w: functional.conv2d(x, w, stride=2), (3, 96, 9, 9), (100, 96, 3, 3)),
     "grouped convolution": (lambda x, w: functional.conv2d(x, w, padding=2, groups=24), (5, 24, 17, 17), (24, 1, 3, 3)),
@@ -75,8 +85,11 @@ def test_large_kernels_are_native() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_are_right_for_any_layout(dtype) -> None:
     random = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(120):
         rows, inner, columns = (int(size) for size in random.integers(1, 150, 3))
+        rows, inner, columns = (
+            (rows, inner, columns) if random.random() < 0.5 else (rows % 9 + 1, 3 * inner, columns % 9 + 1)
+        )
         lead = tuple(int(size) for size in random.integers(1, 4, random.integers(0, 3)))
 
         def matrix(down, right, lead=lead):
