@@ -60,14 +60,14 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
             return None
-        return _either(types, make, tensors, limit, _taking_out(outranked, own.out), out)
+        return _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
 
 
 def _either(
-    types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, outranked: Call,
-    out: bool,
+    types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, plain: Call,
+    outranked: Call, out: bool,
 ) -> Call:  # fmt: skip
     native: list[Call | None] = []
 
@@ -86,7 +86,7 @@ def _either(
             _tell(failure)
         return outranked(*args, **given)
 
-    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors))
+    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
 
 
 @cache

@@ -222,7 +222,8 @@ static Object *launcher(Object *self, Object *const *args, intptr_t count)
 
 /* ---------------------------------------------------------------------------------------------- choosing */
 
-/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, else to *other*. */
+/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, else to *other*, or
+   where no array is given for the result, to *plain*. */
 static Object *choose(Object *self, Object *const *args, intptr_t count, Object *names)
 {
     const long long least = PyLong_AsLongLong(PyTuple_GetItem(self, 2));
@@ -235,15 +236,15 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
         for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
         if (size >= least) return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);
     }
-    return PyObject_Vectorcall(PyTuple_GetItem(self, 0), args, (size_t)count, names);
+    return PyObject_Vectorcall(PyTuple_GetItem(self, names ? 0 : 4), args, (size_t)count, names);
 }
 
 static Method choose_method = {"choose", (Fast)choose, FASTCALL | KEYWORDS, ""};
 
-/* chooser(other, native, least, places) */
+/* chooser(other, native, least, places, plain) */
 static Object *chooser(Object *self, Object *const *args, intptr_t count)
 {
-    Object *held = PyTuple_Pack(4, args[0], args[1], args[2], args[3]);
+    Object *held = PyTuple_Pack(5, args[0], args[1], args[2], args[3], args[4]);
     if (!held) return NULL;
     Object *made = PyCMethod_New(&choose_method, held, NULL, NULL);
     Py_DecRef(held);
@@ -267,7 +268,7 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 }
 
 static Method methods[] = {
-    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places)"},
+    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain)"},
     {"layout", layout, FASTCALL, ""},
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
     {"product_float", product_float, FASTCALL, "product_float(out, a, b, bias)"},
