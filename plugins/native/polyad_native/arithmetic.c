@@ -52,8 +52,10 @@ static inline void NAME(put)(
         *(NAME(vector) *)all[i] = s[i][0];
         *(NAME(vector) *)(all[i] + NAME(LANES)) = s[i][1];
     }
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) c[i * apart + j] = add ? c[i * apart + j] + all[i][j] : all[i][j];
+    for (int i = 0; i < rows; ++i) {
+        if (add) for (int j = 0; j < columns; ++j) c[i * apart + j] += all[i][j];
+        else memcpy(c + i * apart, all[i], sizeof(REAL) * (size_t)columns);
+    }
 }
 
 /* The tile of packed operands: rows of *a* are *row* apart, its steps *step*. */
@@ -140,8 +142,9 @@ static void NAME(pack)(void *context, long part, long parts)
             for (long k = (unit - of_a) * BAND; k < least((unit - of_a + 1) * BAND, p->depth); ++k) {
                 REAL *to = p->packed_b + k * C;
                 for (long j = 0; j < whole; ++j) memcpy(to + j * C * p->depth, b + k * p->b_row + j * C, sizeof(REAL) * C);
-                for (long j = 0; rest && j < C; ++j)
-                    to[whole * C * p->depth + j] = j < rest ? b[k * p->b_row + whole * C + j] : 0;
+                if (!rest) continue;
+                memset(to + whole * C * p->depth, 0, sizeof(REAL) * C);
+                memcpy(to + whole * C * p->depth, b + k * p->b_row + whole * C, sizeof(REAL) * (size_t)rest);
             }
             continue;
         }
@@ -259,6 +262,34 @@ static void NAME(few_sums)(const NAME(Product) *p, long left, long right)
     }
 }
 
+/* A product so small that packing anything would be most of the work; rows of b lie side by side. */
+static void NAME(tiny)(const NAME(Product) *p)
+{
+    const long whole = p->columns - p->columns % NAME(LANES);
+    for (long i = 0; i < p->rows; i += 4) {
+        const long high = least(4, p->rows - i);
+        const REAL *a = p->a + i * p->a_row;
+        for (long j = 0; j < whole; j += NAME(LANES)) {
+            NAME(vector) s[4] = {};
+            for (long k = 0; k < p->depth; ++k) {
+                const NAME(vector) right = *(const NAME(vector) *)(p->b + k * p->b_row + j);
+                _Pragma("GCC unroll 4") for (int n = 0; n < 4; ++n)
+                    s[n] += a[least(n, high - 1) * p->a_row + k * p->a_column] * right;
+            }
+            for (long n = 0; n < high; ++n) {
+                NAME(vector) *to = (NAME(vector) *)(p->c + (i + n) * p->apart + j);
+                *to = p->bias ? s[n] + *(const NAME(vector) *)(p->bias + j) : s[n];
+            }
+        }
+        for (long n = 0; n < high; ++n)
+            for (long j = whole; j < p->columns; ++j) {
+                REAL sum = 0;
+                for (long k = 0; k < p->depth; ++k) sum += a[n * p->a_row + k * p->a_column] * p->b[k * p->b_row + j];
+                p->c[(i + n) * p->apart + j] = p->bias ? sum + p->bias[j] : sum;
+            }
+    }
+}
+
 static void NAME(few)(void *context, long part, long parts)
 {
     const NAME(Product) *p = context;
@@ -275,6 +306,11 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     if (p->b_row == 1 && p->a_column == 1 ? p->rows <= (inner < 256 ? 8 : FEW) || p->columns <= 4 : p->b_column == 1 && p->rows <= 4) {
         p->depth = inner;
         polyad_parallel(NAME(few), p, work > 1e6 ? least(up(p->columns, 64), 16) : 1);
+        return 1;
+    }
+    if (p->b_column == 1 && work <= 1 << 14) {
+        p->depth = inner;
+        NAME(tiny)(p);
         return 1;
     }
     p->a_panels = up(p->rows, ROWS);
@@ -363,4 +399,71 @@ static Object *NAME(product)(Object *self, Object *const *args, intptr_t count)
     PyEval_RestoreThread(thread);
     if (batch.failed) { PyErr_SetString(PyExc_MemoryError, "no memory for a product's operands"); return NULL; }
     return PyLong_FromLongLong(1);
+}
+
+static int NAME(fits)(const Object *value, int rank)
+{
+    const Array *array = (const Array *)value;
+    if (!is_array(value) || array->rank < rank) return 0;
+    for (int d = 0; d < array->rank; ++d)
+        if (!array->shape[d] || array->strides[d] % (intptr_t)sizeof(REAL)) return 0;
+    return 1;
+}
+
+/* gemm(a, b, transpose_a, transpose_b) or linear(a, weight, bias), of a matrix, or of rows that lie side by side, and a
+   matrix; what is not of this form goes to another callable. */
+static Object *NAME(quick)(Object *self, Object *const *args, intptr_t count, Object *names)
+{
+    const int linear = count == 3;
+    const Array *a = (Array *)args[0], *b = (Array *)args[1];
+    if (names || count < 3 || !NAME(fits)(args[0], 2) || !NAME(fits)(args[1], 2) || b->rank != 2) goto other;
+    const int turn_a = !linear && args[2] == &_Py_TrueStruct, turn_b = linear || args[3] == &_Py_TrueStruct;
+    const Array *bias = linear && args[2] != &_Py_NoneStruct ? (Array *)args[2] : NULL;
+    enum { SIZE = sizeof(REAL) };
+    const int last = a->rank - 1;
+    intptr_t rows = a->shape[last - 1];
+    for (int d = last - 2; d >= 0; --d) {
+        if (turn_a || a->strides[d] != a->strides[d + 1] * a->shape[d + 1]) goto other;
+        rows *= a->shape[d];
+    }
+    const intptr_t inner = a->shape[turn_a ? last - 1 : last], columns = b->shape[turn_b ? 0 : 1];
+    if (b->shape[turn_b ? 1 : 0] != inner) goto other;
+    if (bias && (!NAME(fits)(args[2], 1) || bias->rank != 1 || bias->shape[0] != columns || bias->strides[0] != SIZE))
+        goto other;
+    Object *shape = PyTuple_New(a->rank);
+    if (!shape) return NULL;
+    for (int d = 0; d <= last; ++d)
+        PyTuple_SetItem(shape, d, PyLong_FromLongLong(d == last ? columns : a->shape[turn_a ? 1 : d]));
+    Object *const given[2] = {shape, PyTuple_GetItem(self, 1)};
+    Object *out = PyObject_Vectorcall(PyTuple_GetItem(self, 0), given, 2, NULL);
+    Py_DecRef(shape);
+    if (!out) return NULL;
+    NAME(Product) p = {
+        .a = (const REAL *)a->data, .b = (const REAL *)b->data, .c = (REAL *)((Array *)out)->data,
+        .a_row = a->strides[last - !turn_a] / SIZE, .a_column = a->strides[last - turn_a] / SIZE,
+        .b_row = b->strides[turn_b] / SIZE, .b_column = b->strides[!turn_b] / SIZE,
+        .bias = bias ? (const REAL *)bias->data : NULL, .rows = turn_a ? a->shape[1] : rows, .columns = columns, .apart = columns,
+    };
+    const int small = (double)p.rows * (double)columns * (double)inner < 1e5; /* then other threads can wait */
+    void *thread = small ? NULL : PyEval_SaveThread();
+    const int done = NAME(run_product)(&p, inner);
+    if (thread) PyEval_RestoreThread(thread);
+    if (done) return out;
+    Py_DecRef(out);
+    PyErr_SetString(PyExc_MemoryError, "no memory for a product's operands");
+    return NULL;
+other:
+    return PyObject_Vectorcall(PyTuple_GetItem(self, 2), args, (size_t)count, names);
+}
+
+static Method NAME(quick_method) = {"quick", (Fast)NAME(quick), FASTCALL | KEYWORDS, ""};
+
+/* quick_product(empty, dtype, other) */
+static Object *NAME(quick_product)(Object *self, Object *const *args, intptr_t count)
+{
+    Object *held = PyTuple_Pack(3, args[0], args[1], args[2]);
+    if (!held) return NULL;
+    Object *made = PyCMethod_New(&NAME(quick_method), held, NULL, NULL);
+    Py_DecRef(held);
+    return made;
 }

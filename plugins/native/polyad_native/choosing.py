@@ -40,11 +40,22 @@ class NotNative(Exception):
         self.always = always
 
 
-def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int, *, out: bool = True) -> Kernel:
+Quick = Callable[[Signature, Call], Call]
+
+
+def chosen(
+    op: str,
+    make: Callable[[Signature], Call | None],
+    from_elements: int,
+    *,
+    out: bool = True,
+    quick: Quick | None = None,
+) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``.
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give what
+    computes the common calls of all sizes without a frame of Python, and hands others to *other*.
     """
     limit = least(from_elements)
 
@@ -60,7 +71,8 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
             return None
-        return _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out)
+        call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out)
+        return call if quick is None else quick(types, call)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
 

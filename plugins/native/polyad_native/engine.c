@@ -273,6 +273,8 @@ static Method methods[] = {
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
     {"product_float", product_float, FASTCALL, "product_float(out, a, b, bias)"},
     {"product_double", product_double, FASTCALL, "product_double(out, a, b, bias)"},
+    {"quick_product_float", quick_product_float, FASTCALL, "quick_product(empty, dtype, other)"},
+    {"quick_product_double", quick_product_double, FASTCALL, "quick_product(empty, dtype, other)"},
     {"attend_float", attend_float, FASTCALL, "attend_float(out, sums, query, key, value, mask, causal, scale)"},
     {"attend_double", attend_double, FASTCALL, "attend_double(out, sums, query, key, value, mask, causal, scale)"},
     {"attend_back_float", attend_back_float, FASTCALL, ""},

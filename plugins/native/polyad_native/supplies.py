@@ -18,10 +18,8 @@ def supplies() -> Iterator[KernelSupply]:
     from .generated import generated
 
     for op, make, least in (
-        ("gemm", products.gemm, 1 << 10),
         ("mm", products.mm, 1 << 10),
         ("bmm", products.bmm, 1 << 10),
-        ("linear", products.linear, 1 << 10),
         ("convolution", convolutions.convolution, 1 << 10),
         ("convolution_transposed", convolutions.convolution_transposed, 1 << 10),
         ("convolution_weight_grad", convolutions.convolution_weight_grad, 1 << 10),
@@ -44,5 +42,7 @@ def supplies() -> Iterator[KernelSupply]:
         ("dropout", moving.dropout, 1 << 8),
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
+    for op, make in (("gemm", products.gemm), ("linear", products.linear)):
+        yield KernelSupply("cpu", op, chosen(op, make, 1 << 10, out=False, quick=products.quick), PRIORITY)
     for op, make, least in generated():
         yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)
