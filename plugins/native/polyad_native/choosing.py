@@ -54,8 +54,8 @@ def chosen(
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give what
-    computes the common calls of all sizes without a frame of Python, and hands others to *other*.
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
+    what computes the common calls of all sizes without a frame of Python, and hands others to *other*.
     """
     limit = least(from_elements)
 
