@@ -11,14 +11,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
 from polyad.errors import CompilerFailure
+from polyad.interop.numpy import numpy_dtype
 from polyad.state import warn_user
 
-from .engine import engine
+from .engine import engine, function
 
 Call = Callable[..., Any]
 
@@ -75,6 +78,18 @@ def chosen(
         return call if quick is None else quick(types, call)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
+
+
+def quick(name: str) -> Quick:
+    """What gives the engine's quick kernel *name*, see `chosen`."""
+
+    def give(types: Signature, other: Call) -> Call:
+        dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
+        dtype = dtypes.pop()
+        given = None if dtypes else function(engine, f"quick_{name}", dtype)
+        return other if given is None else given(np.empty, numpy_dtype(dtype), other)  # type: ignore[no-any-return]
+
+    return give
 
 
 def _either(

@@ -22,7 +22,7 @@ from polyad_numpy import workers
 from .compiler import compiled, vector_math
 
 _LIBRARIES = {
-    "engine": ("turning", "arithmetic", "convolution", "attention"),
+    "engine": ("turning", "arithmetic", "quick", "convolution", "attention"),
     "elements": ("turning", "pooling", "rows"),
     "recurring": ("turning", "arithmetic", "recurrent"),
 }

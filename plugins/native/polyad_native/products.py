@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from polyad.backend.interface import Signature
-from polyad.interop.numpy import numpy_dtype
 
 from .choosing import Call, NotNative
 from .engine import engine, function
@@ -41,12 +40,6 @@ def gemm(types: Signature) -> Call | None:
         return _multiplied(run, a.swapaxes(-1, -2) if transpose_a else a, b.swapaxes(-1, -2) if transpose_b else b)
 
     return None if run is None else call
-
-
-def quick(types: Signature, other: Call) -> Call:
-    """The kernel of `gemm` or `linear` for a matrix and a matrix; *other* takes the rest."""
-    make = function(engine, "quick_product", types[0].dtype)
-    return other if make is None else make(np.empty, numpy_dtype(types[0].dtype), other)  # type: ignore[no-any-return]
 
 
 def _of_rank(rank: int, types: Signature) -> Call | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polyad.backend.interface import KernelSupply
 
-from .choosing import chosen
+from .choosing import chosen, quick
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
@@ -43,6 +43,7 @@ def supplies() -> Iterator[KernelSupply]:
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     for op, make in (("gemm", products.gemm), ("linear", products.linear)):
-        yield KernelSupply("cpu", op, chosen(op, make, 1 << 10, out=False, quick=products.quick), PRIORITY)
+        yield KernelSupply("cpu", op, chosen(op, make, 1 << 10, out=False, quick=quick("product")), PRIORITY)
     for op, make, least in generated():
-        yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)
+        rectified = quick("rectified") if op in ("relu", "relu_backward") else None
+        yield KernelSupply("cpu", op, chosen(op, make, least, quick=rectified), PRIORITY)
