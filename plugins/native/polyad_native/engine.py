@@ -22,8 +22,9 @@ from polyad_numpy import workers
 from .compiler import compiled, libraries, vector_math
 
 _LIBRARIES = {
-    "engine": ("turning", "arithmetic", "convolution", "attention"),
+    "engine": ("turning", "arithmetic", "quick", "convolution", "attention"),
     "elements": ("turning", "pooling", "rows"),
+    "recurring": ("turning", "arithmetic", "recurrent"),
 }
 """Each library's file, and the files that are written out in it for each of `_REALS`."""
 _held = ExitStack()
@@ -52,13 +53,24 @@ def engine() -> Any:
 @cache
 def elements() -> Any:
     """The extension of kernels that move elements or go over rows, compiled when one of them is needed first."""
-    module = _imported("elements")
+    return _bound("elements")
+
+
+@cache
+def recurring() -> Any:
+    """The extension of recurrent layers, compiled when one of them is needed first."""
+    return _bound("recurring")
+
+
+def _bound(library: str) -> Any:
+    """An extension that runs in the engine's threads."""
+    module = _imported(library)
     module.bind(engine().parallel())
     return module
 
 
 def function(library: Callable[[], Any], name: str, dtype: DType) -> Any:
-    """The function *name* of `engine` or `elements` for a dtype; None for a dtype that it is not compiled for."""
+    """The function *name* of a library's module for a dtype; None for a dtype that it is not compiled for."""
     real = _NAMES.get(dtype)
     return None if real is None else getattr(library(), f"{name}_{real}")
 
