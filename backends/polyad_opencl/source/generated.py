@@ -16,9 +16,9 @@ from polyad.device import Device as DeviceName
 from polyad.dtypes import DType
 from polyad.layout import Layout, Shape, Strides
 
-from ..array import Array
+from polyad_kernels.array import Array
 from ..runtime.device import opened
-from ..runtime.kept import kept
+from polyad_kernels.kept import kept
 
 _enqueue = cl.enqueue_nd_range_kernel
 _buffer = attrgetter("buffer")

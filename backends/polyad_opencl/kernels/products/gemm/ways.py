@@ -16,7 +16,7 @@ import numpy as np
 
 from polyad.dtypes import DType, float32, float64
 
-from ....runtime.kept import kept
+from polyad_kernels.kept import kept
 from . import clblast, sources
 from .product import Product, dense
 from .sources import Local, Registers, Tile

@@ -1,0 +1,139 @@
+"""Tier 0 on CUDA: memory from each device's pool, transfers, strided copies, streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
+
+from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
+from polyad.device import Device
+from polyad.dtypes import DType
+from polyad.interop.numpy import empty_on_host, numpy_dtype
+from polyad_kernels.array import Array, new
+from polyad_kernels.kernels.memory import conversion as copying
+
+from .kernels import KERNELS
+from .runtime import discovery
+from .runtime.device import Device as CudaDevice, opened, opened_devices
+from .runtime.generated import CudaRuntime, runtime_of
+from .runtime.queues import CudaStreams
+
+
+class CudaBackend(Backend):
+    """All GPUs of the machine; each is opened when it is first used."""
+
+    def device_count(self) -> int:
+        return discovery.count()
+
+    def probe(self) -> str:
+        return discovery.why_none()
+
+    def device(self, device: Device) -> CudaDevice:
+        """What runs on *device*, opened on first use."""
+        return opened(device)
+
+    def capabilities(self, device: Device) -> Capabilities:
+        pool = opened(device).pool
+        return Capabilities(
+            features=self.info.capabilities.features, limits={"max_allocation": pool.largest, "memory": pool.limit}
+        )
+
+    def describe_device(self, device: Device) -> str:
+        return self.device(device).description
+
+    # ---------------------------------------------------------------------------------------------------- memory
+
+    def empty(self, shape: tuple[int, ...], dtype: DType, device: Device) -> Array:
+        return new(self.device(device), shape, dtype)
+
+    def from_host(self, data: Any, dtype: DType, device: Device) -> Array:
+        array = new(self.device(device), data.shape, dtype)
+        if data.size:
+            dense = np.ascontiguousarray(data, numpy_dtype(dtype)).reshape(-1).view(np.uint8)
+            array.device.write(array.buffer, dense)
+        return array
+
+    def to_host(self, array: Array) -> Any:
+        host = empty_on_host(array.shape, array.dtype)
+        self._fetch(array, host)
+        return host
+
+    def _fetch(self, array: Array, host: Any) -> None:
+        if not host.size:
+            array.device.finish()
+            return
+        array = _dense(array)
+        array.device.read(host.reshape(-1).view(np.uint8), array.buffer, array.offset * array.dtype.itemsize)
+
+    def pinned(self, count: int, dtype: DType) -> Any:
+        used = numpy_dtype(dtype)
+        return np.frombuffer(alloc_pinned_memory(max(1, count * used.itemsize)), used, count)
+
+    def is_pinned(self, data: Any) -> bool:
+        while isinstance(data, (np.ndarray, memoryview)):
+            data = data.base if isinstance(data, np.ndarray) else data.obj
+        return isinstance(data, PinnedMemoryPointer)
+
+    def to_host_later(self, array: Array) -> Any:
+        count = array.size
+        host = self.pinned(count, array.dtype).reshape(array.shape)
+        if count:
+            array = _dense(array)
+            device = array.device
+            with device.driver("reading from the device"):
+                begin = array.buffer + array.offset * array.dtype.itemsize
+                runtime.memcpyAsync(
+                    host.ctypes.data, begin, array.nbytes, runtime.memcpyDeviceToHost, device.stream.ptr
+                )
+        return host
+
+    def copy(self, target: Array, source: Array) -> None:
+        copying.copy(target, source)
+
+    def fill(self, target: Array, value: bool | int | float | complex) -> None:
+        copying.fill(target, value)
+
+    def root(self, array: Array) -> Array:
+        return array
+
+    def as_strided(
+        self, root: Array, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+    ) -> Array:
+        begin = root.offset * root.dtype.itemsize // dtype.itemsize
+        return Array(root.block, dtype, shape, strides, begin + offset)
+
+    def data_ptr(self, array: Array) -> int:
+        return int(array.buffer + array.offset * array.dtype.itemsize)
+
+    def synchronize(self, device: Device) -> None:
+        self.device(device).finish()
+
+    def empty_cache(self) -> None:
+        for device in opened_devices():
+            device.pool.empty_cache()
+
+    def memory_stats(self, device: Device) -> MemoryStats:
+        return self.device(device).pool.stats()
+
+    def reset_peak_memory_stats(self, device: Device) -> None:
+        self.device(device).pool.reset_peaks()
+
+    def runtime(self, device: Device) -> CudaRuntime:
+        return runtime_of(device)
+
+    def streams(self, device: Device) -> CudaStreams:
+        return self.device(device).streams
+
+    @property
+    def kernels(self) -> KernelTable:
+        return KERNELS
+
+
+def _dense(array: Array) -> Array:
+    if array.is_dense:
+        return array
+    copied = new(array.device, array.shape, array.dtype)
+    copying.copy(copied, array)
+    return copied

@@ -1,0 +1,53 @@
+"""`cupy.ndarray` over memory of a simulated device, and functions that are put off like kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import simulation
+from .cuda.runtime import CUDARuntimeError
+from .cuda.stream import get_current_stream
+
+
+class ndarray:
+    """Elements in a device's memory. Deliberately no array of NumPy's."""
+
+    def __init__(self, shape, dtype=float, memptr=None, strides=None, order="C"):
+        self.shape, self.dtype, self.data = tuple(shape), np.dtype(dtype), memptr
+        self.ndim = len(self.shape)
+        if strides is None:
+            strides, step = [], self.dtype.itemsize
+            for size in reversed(self.shape):
+                strides.insert(0, step)
+                step *= size
+        self.strides = tuple(strides)
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one")
+
+    def _host(self):
+        memory = simulation.devices[simulation.current()].owner(self.data.ptr)
+        if memory is None:
+            raise CUDARuntimeError("IllegalAddress")
+        return np.ndarray(self.shape, self.dtype, memory.contents, self.data.ptr - memory.address, self.strides)
+
+
+_MULTIPLIED = set("?bBhHiIlLqQefdFD")
+
+
+def matmul(a, b, out=None):
+    if out is None:
+        raise NotImplementedError("the stand-in multiplies into an array that it is given")
+    for x in (a, b, out):
+        if x.dtype.char not in _MULTIPLIED and x.ndim > 2:
+            raise TypeError(f"batched products of {x.dtype} are broken in CuPy 14")
+    left, right, to = a._host(), b._host(), out._host()
+    if to.shape != (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), left.shape[-2], right.shape[-1]):
+        raise ValueError("out has another shape")
+    simulation.queue_of(get_current_stream().ptr).put(lambda: to.__setitem__(..., _product(left, right)))
+    return out
+
+
+def _product(a, b):
+    wide = np.float32 if a.dtype.itemsize == 2 and a.dtype.kind not in "iu" else a.dtype
+    return np.matmul(a.astype(wide), b.astype(wide))

@@ -1,0 +1,1 @@
+"""`cupy.linalg`: nothing of it is used."""
