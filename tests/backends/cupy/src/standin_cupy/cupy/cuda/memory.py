@@ -100,16 +100,13 @@ class MemoryPool:
                     kept.clear()
 
 
-class PinnedMemoryPointer:
+class PinnedMemoryPointer(bytearray):
     """Page-locked memory of the host."""
 
     def __init__(self, size):
-        self._bytes = (ctypes.c_ubyte * size)()
-        self.ptr = ctypes.addressof(self._bytes)
+        super().__init__(size)
+        self.ptr = ctypes.addressof(ctypes.c_ubyte.from_buffer(self))
         pinned[self.ptr] = size
-
-    def __buffer__(self, flags):
-        return memoryview(self._bytes)
 
     def __del__(self):
         pinned.pop(self.ptr, None)
