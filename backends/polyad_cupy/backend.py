@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import cupy
 import numpy as np
 from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
 
 from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
 from polyad.device import Device
 from polyad.dtypes import DType
-from polyad.interop.numpy import empty_on_host, numpy_dtype
+from polyad.errors import PolyadError
+from polyad.interop.numpy import empty_on_host, numpy_dtype, polyad_dtype
+from polyad.layout import contiguous_strides, is_contiguous
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
 from .kernels import KERNELS
+from .kernels.views import shown
 from .runtime import discovery
 from .runtime.device import Device as CudaDevice, opened, opened_devices
+from .runtime.memory import Borrowed
 from .runtime.generated import CudaRuntime, runtime_of
 from .runtime.queues import CudaStreams
 
@@ -76,6 +81,11 @@ class CudaBackend(Backend):
             data = data.base if isinstance(data, np.ndarray) else data.obj
         return isinstance(data, PinnedMemoryPointer)
 
+    def from_host_later(self, data: Any, dtype: DType, device: Device) -> Array:
+        array = self.from_host(data, dtype, device)
+        self.device(device).hold(data)
+        return array
+
     def to_host_later(self, array: Array) -> Any:
         count = array.size
         host = self.pinned(count, array.dtype).reshape(array.shape)
@@ -87,6 +97,7 @@ class CudaBackend(Backend):
                 runtime.memcpyAsync(
                     host.ctypes.data, begin, array.nbytes, runtime.memcpyDeviceToHost, device.stream.ptr
                 )
+            device.hold(host)
         return host
 
     def copy(self, target: Array, source: Array) -> None:
@@ -106,6 +117,25 @@ class CudaBackend(Backend):
 
     def data_ptr(self, array: Array) -> int:
         return int(array.buffer + array.offset * array.dtype.itemsize)
+
+    def to_dlpack(self, array: Array, stream: Any, max_version: tuple[int, int] | None) -> Any:
+        device = array.device
+        with device.driver("sharing memory"), device.stream:
+            return shown(array).__dlpack__(stream=stream, max_version=max_version)
+
+    def from_dlpack(self, source: Any, device: Device) -> tuple[Array, DType]:
+        on = self.device(device)
+        with on.driver("taking over memory"), on.stream:
+            found = cupy.from_dlpack(source)
+        try:
+            dtype = polyad_dtype(found.dtype)
+        except PolyadError as error:
+            raise BufferError(str(error)) from error
+        steps, rest = zip(*[divmod(stride, dtype.itemsize) for stride in found.strides]) if found.ndim else ((), ())
+        if any(rest) or not is_contiguous(found.shape, steps):
+            raise BufferError("the array is not dense: copy it there first")
+        block = Borrowed(int(found.data.ptr), found.nbytes, on.pool, found)
+        return Array(block, dtype, tuple(found.shape), contiguous_strides(found.shape), 0), dtype
 
     def synchronize(self, device: Device) -> None:
         self.device(device).finish()

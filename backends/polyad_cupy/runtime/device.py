@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cupy.cuda import Stream, driver as _driver, runtime
+from cupy.cuda import Event, Stream, driver as _driver, runtime
 
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, PolyadError
@@ -84,6 +84,7 @@ class Device:
         self.lock = threading.RLock()
         self._local = threading.local()
         self._launched: deque[str] = deque(maxlen=_REMEMBERED)
+        self._held: deque[tuple[Any, Any]] = deque()
         self.many = discovery.count() > 1
         with self.driver("opening the device"):
             runtime.setDevice(index)
@@ -201,6 +202,15 @@ class Device:
         count = size // len(data)
         blocks = min(-(-count // 128), 32 * self.compute_units)
         _filling(self, len(data))((blocks * 128,), address + begin, count, *struct.unpack(_PATTERNS[len(data)], data))
+
+    def hold(self, host: Any) -> None:
+        """Keep *host*, page-locked memory, until this thread's stream has come to here: others may be given it."""
+        with self.driver("copying page-locked memory"), self.lock:
+            event = Event(disable_timing=True)
+            event.record(self.stream)
+            self._held.append((event, host))
+            while self._held and self._held[0][0].done:
+                self._held.popleft()
 
     # ---------------------------------------------------------------------------------------------------- waiting
 

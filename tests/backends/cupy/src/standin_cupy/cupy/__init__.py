@@ -20,4 +20,4 @@ allocations fail and devices break.
 __version__ = "14.2.0"
 
 from . import cuda as cuda, linalg as linalg
-from .arrays import matmul as matmul, ndarray as ndarray
+from .arrays import from_dlpack as from_dlpack, matmul as matmul, ndarray as ndarray

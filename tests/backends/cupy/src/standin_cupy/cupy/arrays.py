@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from . import simulation
 from .cuda.runtime import CUDARuntimeError
-from .cuda.stream import get_current_stream
+from .cuda.memory import MemoryPointer, UnownedMemory
+from .cuda.stream import Stream, get_current_stream
 
 
 class ndarray:
@@ -30,6 +33,43 @@ class ndarray:
         if memory is None:
             raise CUDARuntimeError("IllegalAddress")
         return np.ndarray(self.shape, self.dtype, memory.contents, self.data.ptr - memory.address, self.strides)
+
+
+    @property
+    def nbytes(self):
+        return self.dtype.itemsize * math.prod(self.shape)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if stream not in (None, -1, 1, 2):
+            Stream.adopted(stream).wait_event(get_current_stream().record())
+        elif stream != -1:
+            Stream.null.wait_event(get_current_stream().record())
+        return self._host().__dlpack__(max_version=max_version)
+
+    def __dlpack_device__(self):
+        return 2, simulation.current()
+
+
+class _OnTheHost:
+    """A capsule that NumPy may read."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __dlpack__(self, **options):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def from_dlpack(array, *, device=None, copy=None):
+    if array.__dlpack_device__()[0] != 2:
+        raise BufferError("this memory is not a GPU's")
+    capsule = array.__dlpack__(stream=get_current_stream().ptr or 1)
+    data = np.from_dlpack(_OnTheHost(capsule))
+    pointer = MemoryPointer(UnownedMemory(data.ctypes.data, data.nbytes, data), 0)
+    return ndarray(data.shape, data.dtype, pointer, data.strides)
 
 
 _MULTIPLIED = set("?bBhHiIlLqQefdFD")

@@ -33,6 +33,11 @@ class Stream:
         self.device_id = self._own.device.number if self._own else -1
         self._before = []
 
+    @classmethod
+    def adopted(cls, number):
+        """The stream that the driver knows by *number*."""
+        return ExternalStream(number, simulation.current())
+
     def _queue(self):
         return self._own or simulation.devices[simulation.current()].null
 
