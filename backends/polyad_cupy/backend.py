@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 from cupy.cuda import PinnedMemoryPointer, alloc_pinned_memory, runtime
 
-from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
+from polyad.backend import Backend, Capabilities, DeviceProperties, KernelTable, MemoryStats
 from polyad.device import Device
 from polyad.dtypes import DType
 from polyad.errors import PolyadError
@@ -21,8 +21,8 @@ from .kernels import KERNELS
 from .kernels.views import shown
 from .runtime import discovery
 from .runtime.device import Device as CudaDevice, opened, opened_devices
-from .runtime.memory import Borrowed
 from .runtime.generated import CudaRuntime, runtime_of
+from .runtime.memory import Borrowed
 from .runtime.queues import CudaStreams
 
 
@@ -47,6 +47,43 @@ class CudaBackend(Backend):
 
     def describe_device(self, device: Device) -> str:
         return self.device(device).description
+
+    def properties(self, device: Device) -> DeviceProperties:
+        found = self.device(device).properties
+        return DeviceProperties(
+            name=_text(found["name"]),
+            total_memory=int(found["totalGlobalMem"]),
+            major=int(found["major"]),
+            minor=int(found["minor"]),
+            multi_processor_count=int(found["multiProcessorCount"]),
+            warp_size=int(found["warpSize"]),
+            max_threads_per_block=int(found["maxThreadsPerBlock"]),
+            max_threads_per_multi_processor=int(found["maxThreadsPerMultiProcessor"]),
+            regs_per_multiprocessor=int(found["regsPerMultiprocessor"]),
+            shared_memory_per_block=int(found["sharedMemPerBlock"]),
+            shared_memory_per_multiprocessor=int(found["sharedMemPerMultiprocessor"]),
+            L2_cache_size=int(found["l2CacheSize"]),
+            pci_domain_id=int(found["pciDomainID"]),
+            pci_bus_id=int(found["pciBusID"]),
+            pci_device_id=int(found["pciDeviceID"]),
+            is_integrated=int(found["integrated"]),
+            is_multi_gpu_board=int(found["isMultiGpuBoard"]),
+            uuid=bytes(found["uuid"]).hex(),
+        )
+
+    def memory_info(self, device: Device) -> tuple[int, int]:
+        on = self.device(device)
+        with on.driver("asking for memory"):
+            on.enter()
+            free, total = runtime.memGetInfo()
+        return int(free), int(total)
+
+    def limit_memory(self, device: Device, nbytes: int) -> None:
+        self.device(device).pool.limit = nbytes
+
+    def peers(self, device: Device, other: Device) -> bool:
+        first, second = self.device(device).index, self.device(other).index
+        return first != second and bool(runtime.deviceCanAccessPeer(first, second))
 
     # ---------------------------------------------------------------------------------------------------- memory
 
@@ -159,6 +196,10 @@ class CudaBackend(Backend):
     @property
     def kernels(self) -> KernelTable:
         return KERNELS
+
+
+def _text(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name
 
 
 def _dense(array: Array) -> Array:

@@ -1,7 +1,7 @@
 """The definitions with which a language reads these kernels: before every source, for OpenCL C and CUDA C.
 
-The sources are OpenCL C but for ``NEW(type)(x, y)``, which makes a vector of two, since OpenCL C writes it as a cast and
-C++ as a call. Of OpenCL C they use the scalar types, vectors of two with their arithmetic, the number of a work-item,
+The sources are OpenCL C but for ``NEW(type)(x, y)``, which makes a vector of two, since OpenCL C writes it as a cast
+and C++ as a call. Of OpenCL C they use the scalar types, vectors of two with their arithmetic, the number of a work-item,
 integer atomics, and the access to half types by functions.
 """
 
@@ -56,6 +56,8 @@ template <class S> struct alignas(2 * sizeof(S)) Two {
 };
 template <class S> POLYAD_INLINE Two<S> operator+(Two<S> a, Two<S> b) { return Two<S>(a.x + b.x, a.y + b.y); }
 template <class S> POLYAD_INLINE Two<S> operator-(Two<S> a, Two<S> b) { return Two<S>(a.x - b.x, a.y - b.y); }
+template <class S> POLYAD_INLINE Two<S> operator*(S a, Two<S> b) { return Two<S>(a * b.x, a * b.y); }
+template <class S> POLYAD_INLINE Two<S> operator*(Two<S> a, S b) { return Two<S>(a.x * b, a.y * b); }
 template <class S> POLYAD_INLINE Two<S> operator/(Two<S> a, S b) { return Two<S>(a.x / b, a.y / b); }
 template <class S> POLYAD_INLINE Two<S> operator&(Two<S> a, Two<S> b) { return Two<S>(a.x & b.x, a.y & b.y); }
 #define float2 Two<float>

@@ -35,7 +35,19 @@ if TYPE_CHECKING:
     from .generated import CudaRuntime
     from .queues import CudaStreams
 
-PARAMETERS = {"p": "P", "b": "b", "B": "B", "h": "h", "H": "H", "i": "i", "I": "I", "q": "q", "Q": "Q", "f": "f", "d": "d"}
+PARAMETERS = {
+    "p": "P",
+    "b": "b",
+    "B": "B",
+    "h": "h",
+    "H": "H",
+    "i": "i",
+    "I": "I",
+    "q": "q",
+    "Q": "Q",
+    "f": "f",
+    "d": "d",
+}
 """How `Device.kernel` is told a kernel's parameters, and how the struct module writes them."""
 
 _POINTER, _SIZE, _END = 1, 2, 0
@@ -129,7 +141,8 @@ class Device:
         name = self.properties["name"]
         name = name.decode() if isinstance(name, bytes) else name
         return (
-            f"{name}, {self.pool.total / 2**30:.1f} GiB, compute capability {self.architecture[:-1]}.{self.architecture[-1]}, "
+            f"{name}, {self.pool.total / 2**30:.1f} GiB, "
+            f"compute capability {self.architecture[:-1]}.{self.architecture[-1]}, "
             f"driver for CUDA {discovery.version(runtime.driverGetVersion())}"
         )
 
@@ -234,9 +247,7 @@ class Device:
         found = np.empty(3, np.int64)
         runtime.memcpyAsync(found.ctypes.data, self.trouble_cell, 24, _TO_HOST, self.stream.ptr)
         self.stream.synchronize()
-        self.checks.settle(
-            past, found.tolist(), lambda: runtime.memsetAsync(self.trouble_cell, 0, 24, self.stream.ptr)
-        )
+        self.checks.settle(past, found.tolist(), lambda: runtime.memsetAsync(self.trouble_cell, 0, 24, self.stream.ptr))
 
     def verify(self) -> None:
         """To be called after a checking kernel was enqueued: what it noted is read when the host waits next."""

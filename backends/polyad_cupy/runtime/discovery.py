@@ -20,8 +20,8 @@ def _explained(error: Exception) -> str:
     said = str(error)
     if "InsufficientDriver" in said:
         return (
-            f"there is no NVIDIA driver, or it is too old for CUDA {version(runtime.runtimeGetVersion())}: install a newer "
-            f"driver, or the CuPy of an older CUDA ({said})"
+            f"there is no NVIDIA driver, or it is too old for CUDA {version(runtime.runtimeGetVersion())}: install a "
+            f"newer driver, or the CuPy of an older CUDA ({said})"
         )
     return f"the driver has no device: {said}"
 

@@ -85,12 +85,12 @@ class CudaRuntime(Runtime):
 
 
 def _aligned(begin: int, arguments: Sequence[bytes]) -> bytes:
-    """*arguments* one behind the other, as a kernel that has *begin* bytes of others before them finds them.
+    r"""*arguments* one behind the other, as a kernel that has *begin* bytes of others before them finds them.
 
     A number lies at a multiple of its size, a geometry, which is of 64-bit numbers, at one of 8.
 
     >>> _aligned(8, (b"aa", b"bbbb"))
-    b'aa\\x00\\x00bbbb'
+    b'aa\x00\x00bbbb'
     """
     placed = bytearray()
     for argument in arguments:

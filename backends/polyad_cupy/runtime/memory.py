@@ -85,7 +85,7 @@ class Pool:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        free, self.total = runtime.memGetInfo()
+        _, self.total = runtime.memGetInfo()
         self.limit = _limit() or int(self.total)
         self.largest = int(self.total)
         self._pool = MemoryPool()

@@ -67,5 +67,3 @@ class CudaStreams(Streams):
 
     def external(self, number: int) -> Any:
         return ExternalStream(number, self.on.index) if number else self.default
-
-

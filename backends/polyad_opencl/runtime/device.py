@@ -17,7 +17,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +29,6 @@ from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.files.compiled import CACHE_VARIABLE
 from polyad.interop.numpy import numpy_dtype
-
 from polyad_kernels.checks import MOST, Checks
 from polyad_kernels.spelling import OPENCL_C
 
@@ -309,7 +308,7 @@ class Device:
             self.finish()
 
     def _notes(self) -> tuple[list[int], Any, Any]:
-        """The numbers of kernels that are certainly enqueued, and the cell as they leave it, with its arrival's event."""
+        """The numbers of kernels that are enqueued, and the cell as they leave it, with its arrival's event."""
         with self.lock:
             past, found = self.checks.past(), np.empty(3, np.int64)
             return past, found, cl.enqueue_copy(self.queue, found, self.trouble_cell, is_blocking=False)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from polyad.codegen import OPENCL_C, bfloat_functions
 from polyad.dtypes import DType
-
 from polyad_kernels.source.elements import STORED, text
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ApiVersionMismatch, BackendUnavailable
 
-API_VERSION = (1, 3)
+API_VERSION = (1, 4)
 """(major, minor) of the backend interface."""
 
 

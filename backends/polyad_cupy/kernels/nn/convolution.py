@@ -82,7 +82,9 @@ def _padded(x: Array, padding: Sizes) -> Array:
     return wide
 
 
-def _windows(x: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, outs: Sizes, groups: int) -> Array:
+def _windows(
+    x: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, outs: Sizes, groups: int
+) -> Array:
     """*x* as (images, groups, channels, kernel.., outs..), where patches lie over each other."""
     x = _padded(x, padding)
     images, channels = x.shape[:2]

@@ -26,8 +26,9 @@ from polyad.dtypes import ALL, DType, bool_, float32, float64, int32
 from polyad.layout import contiguous_strides
 from polyad_kernels.array import Array, new
 from polyad_kernels.kept import kept
-from ...source.tiles import ELEMENTS, lanes, prologue
 from polyad_kernels.kernels.memory import conversion as copying
+
+from ...source.tiles import ELEMENTS, lanes, prologue
 
 Sizes = tuple[int, ...]
 

@@ -9,7 +9,6 @@ from typing import Any
 from polyad.codegen import collapse
 from polyad.dtypes import DType
 from polyad.layout import contiguous_strides
-
 from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 

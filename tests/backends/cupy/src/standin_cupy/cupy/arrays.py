@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from . import simulation
-from .cuda.runtime import CUDARuntimeError
 from .cuda.memory import MemoryPointer, UnownedMemory
+from .cuda.runtime import CUDARuntimeError
 from .cuda.stream import Stream, get_current_stream
 
 
@@ -33,7 +33,6 @@ class ndarray:
         if memory is None:
             raise CUDARuntimeError("IllegalAddress")
         return np.ndarray(self.shape, self.dtype, memory.contents, self.data.ptr - memory.address, self.strides)
-
 
     @property
     def nbytes(self):
