@@ -1,7 +1,8 @@
 """The array handle: a block of device memory, and how to see it.
 
 Kernels get the memory as ``array.buffer`` and where it begins as ``array.offset``, in elements: OpenCL has no pointers
-into the middle of a buffer that a host could pass. A block has a ``buffer``, and the ``pool`` that it came from. Strides
+into the middle of a buffer that a host could pass. A block has a ``buffer``, and the ``pool`` that it came from.
+Strides
 count bytes for core, ``array.steps`` counts elements for kernels.
 """
 

@@ -1,7 +1,8 @@
 """The definitions with which a language reads these kernels: before every source, for OpenCL C and CUDA C.
 
 The sources are OpenCL C but for ``NEW(type)(x, y)``, which makes a vector of two, since OpenCL C writes it as a cast
-and C++ as a call. Of OpenCL C they use the scalar types, vectors of two with their arithmetic, the number of a work-item,
+and C++ as a call. Of OpenCL C they use the scalar types, vectors of two with their arithmetic, the number of a
+work-item,
 integer atomics, and the access to half types by functions.
 """
 

@@ -4,8 +4,10 @@ from . import driver as driver, memory as memory, nvrtc as nvrtc, runtime as run
 from .memory import (
     MemoryPointer as MemoryPointer,
     MemoryPool as MemoryPool,
-    PinnedMemoryPointer as PinnedMemoryPointer,
     UnownedMemory as UnownedMemory,
+)
+from .pinned_memory import (
+    PinnedMemoryPointer as PinnedMemoryPointer,
     alloc_pinned_memory as alloc_pinned_memory,
 )
 from .stream import (

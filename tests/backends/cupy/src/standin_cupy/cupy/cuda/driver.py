@@ -6,7 +6,7 @@ import ctypes
 import functools
 import itertools
 
-from polyad_cuda_on_host import SCHEDULES, KernelFault, LaunchRefused, build
+from polyad_cuda_on_host import SCHEDULES as _SCHEDULES, KernelFault, LaunchRefused, build
 
 from .. import simulation
 from .nvrtc import MAGIC
@@ -15,7 +15,7 @@ _modules: dict[int, tuple] = {}
 _functions: dict[int, tuple] = {}
 _numbers = itertools.count(0x7000)
 launches = itertools.count()
-POINTER, SIZE, END = 1, 2, 0
+_POINTER, _SIZE, _END = 1, 2, 0
 
 
 class CUDADriverError(RuntimeError):
@@ -63,7 +63,7 @@ def launchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, kernel_params
     if kernel_params or not extra:
         raise simulation.Failure("INVALID_VALUE")
     words = (ctypes.c_uint64 * 5).from_address(extra)
-    if list(words)[0::2] != [POINTER, SIZE, END]:
+    if list(words)[0::2] != [_POINTER, _SIZE, _END]:
         raise simulation.Failure("INVALID_VALUE")
     given = ctypes.string_at(words[1], ctypes.c_size_t.from_address(words[3]).value)
     arguments, at = [], 0
@@ -87,7 +87,7 @@ def launchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, kernel_params
         built._check(name, grid, block, shared)
     except LaunchRefused:
         raise simulation.Failure("INVALID_VALUE") from None
-    schedule = SCHEDULES[next(launches) % len(SCHEDULES)]
+    schedule = _SCHEDULES[next(launches) % len(_SCHEDULES)]
 
     def work():
         try:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from .. import simulation
-from .stream import get_current_stream
-
-pinned: dict[int, int] = {}
-
+from .stream import get_current_stream as _current_stream
 
 class OutOfMemoryError(MemoryError):
     """There is no room."""
@@ -53,7 +48,7 @@ class MemoryPool:
 
     def malloc(self, size):
         device = simulation.devices[simulation.current()]
-        queue = simulation.queue_of(get_current_stream().ptr)
+        queue = simulation.queue_of(_current_stream().ptr)
         size = -(-size // 512) * 512
         with simulation.lock:
             kept = self._free.get((device.number, queue.number, size))
@@ -98,19 +93,3 @@ class MemoryPool:
                         memory.device.free(memory)
                         self._all.remove(memory)
                     kept.clear()
-
-
-class PinnedMemoryPointer(bytearray):
-    """Page-locked memory of the host."""
-
-    def __init__(self, size):
-        super().__init__(size)
-        self.ptr = ctypes.addressof(ctypes.c_ubyte.from_buffer(self))
-        pinned[self.ptr] = size
-
-    def __del__(self):
-        pinned.pop(self.ptr, None)
-
-
-def alloc_pinned_memory(size):
-    return PinnedMemoryPointer(size)

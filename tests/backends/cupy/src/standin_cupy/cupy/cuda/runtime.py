@@ -105,7 +105,7 @@ def memcpyAsync(target, source, size, kind, stream):
 
 
 def _pinned(address):
-    from .memory import pinned
+    from .pinned_memory import pinned
 
     return any(begin <= address < begin + size for begin, size in pinned.items())
 

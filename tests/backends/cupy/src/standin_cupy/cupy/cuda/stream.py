@@ -6,7 +6,7 @@ import threading
 import time
 
 from .. import simulation
-from .runtime import CUDARuntimeError, failing
+from .runtime import CUDARuntimeError as _Error, failing
 
 _local = threading.local()
 
@@ -122,7 +122,7 @@ class Event:
 
 def get_elapsed_time(start, end):
     if not (start._timing and end._timing):
-        raise CUDARuntimeError("InvalidResourceHandle")
+        raise _Error("InvalidResourceHandle")
     return (end._time - start._time) * 1000
 
 
