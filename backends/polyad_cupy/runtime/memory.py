@@ -15,7 +15,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from cupy.cuda import MemoryPool, memory as _memory, runtime
+from cupy.cuda import MemoryPool, memory as _memory, runtime, using_allocator
 
 from polyad.backend import MemoryStats
 from polyad.backend.memory import out_of_memory
@@ -118,6 +118,10 @@ class Pool:
             self.peak_allocated = max(self.peak_allocated, self.allocated)
             self.peak_reserved = max(self.peak_reserved, self._pool.total_bytes())
         return Block(pointer, size, self, stream)
+
+    def temporaries(self) -> Any:
+        """A context in which what CuPy allocates in this thread is this pool's."""
+        return using_allocator(self._pool.malloc)
 
     def _make_room(self, nbytes: int, size: int) -> None:
         if self._pool.total_bytes() - self._pool.free_bytes() + size <= self.limit and self._pool.free_bytes() >= size:

@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from cupy import simulation
 
 import polyad
-from cupy import simulation
 from polyad.device import Device
 from polyad.errors import BackendUnavailable, CompilerFailure, DeviceError, IndexOutOfRange, KernelFailure, OutOfMemory
 from polyad_cupy.runtime.device import opened

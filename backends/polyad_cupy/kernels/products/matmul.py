@@ -45,7 +45,7 @@ def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
 def multiply(out: Array, a: Array, b: Array) -> None:
     """Write the products of (batch, m, k) and (batch, k, n), of equal batches, into the dense *out*."""
     device = out.device
-    with device.driver("matrix product"), device.stream:
+    with device.driver("matrix product"), device.stream, device.pool.temporaries():
         cupy.matmul(shown(a), shown(b), out=shown(out))
 
 

@@ -26,7 +26,9 @@ _SWEEPS = 60
 """Jacobi's method converges quadratically: ten sweeps are many. What has not converged by then holds nan or inf."""
 
 
-def _failure(op: str, batch: tuple[int, ...]) -> Callable[[int, int], Any]:
+def failure(op: str, batch: tuple[int, ...]) -> Callable[[int, int], Any]:
+    """Makes the error of *op* for a matrix of a batch that was noted with `NOT_FINITE` or `UNFINISHED`."""
+
     def judge(position: int, value: int) -> Any:
         place = tuple([int(at) for at in np.unravel_index(position, batch)])
         element = f"batch element {place[0] if len(place) == 1 else place}" if batch else "the input"
@@ -121,7 +123,7 @@ def eigh(input: Array, upper: bool) -> tuple[Array, Array]:
         run = kernel(device, input.dtype, _EIGH, "eigh", "ppppqqqqqipi")
         run(
             (count_of(batch),), values.buffer, vectors.buffer, work.buffer, a.buffer, a.offset, apart, *a.steps[-2:], n,
-            int(upper), device.trouble_cell, device.expect(_failure("linalg.eigh", batch)),
+            int(upper), device.trouble_cell, device.expect(failure("linalg.eigh", batch)),
         )  # fmt: skip
         device.verify()
     return values, vectors
@@ -257,7 +259,7 @@ def svd(input: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     run(
         (count_of(batch),), u.buffer, values.buffer, vh.buffer, *[part.buffer for part in scratch], a.buffer, a.offset,
         apart, *a.steps[-2:], rows, columns, int(full_matrices), device.trouble_cell,
-        device.expect(_failure("linalg.svd", batch)),
+        device.expect(failure("linalg.svd", batch)),
     )  # fmt: skip
     device.verify()
     return u, values, vh
@@ -437,7 +439,7 @@ def eig(input: Array) -> tuple[Array, Array]:
         run = kernel(device, dtype, _reading(input.dtype) + _EIG, "eig", "ppppppqqqqqpi")
         run(
             (count_of(batch),), values.buffer, vectors.buffer, *[part.buffer for part in scratch], a.buffer, a.offset,
-            apart, *a.steps[-2:], n, device.trouble_cell, device.expect(_failure("linalg.eig", batch)),
+            apart, *a.steps[-2:], n, device.trouble_cell, device.expect(failure("linalg.eig", batch)),
         )  # fmt: skip
         device.verify()
     return values, vectors

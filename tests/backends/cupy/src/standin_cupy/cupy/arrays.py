@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import simulation
-from .cuda.memory import MemoryPointer, UnownedMemory
+from .cuda.memory import MemoryPointer, UnownedMemory, alloc
 from .cuda.runtime import CUDARuntimeError
 from .cuda.stream import Stream, get_current_stream
 
@@ -16,7 +16,8 @@ class ndarray:
     """Elements in a device's memory. Deliberately no array of NumPy's."""
 
     def __init__(self, shape, dtype=float, memptr=None, strides=None, order="C"):
-        self.shape, self.dtype, self.data = tuple(shape), np.dtype(dtype), memptr
+        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.data = alloc(max(1, self.nbytes)) if memptr is None else memptr
         self.ndim = len(self.shape)
         if strides is None:
             strides, step = [], self.dtype.itemsize

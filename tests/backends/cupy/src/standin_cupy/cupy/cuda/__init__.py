@@ -5,6 +5,8 @@ from .memory import (
     MemoryPointer as MemoryPointer,
     MemoryPool as MemoryPool,
     UnownedMemory as UnownedMemory,
+    alloc as alloc,
+    using_allocator as using_allocator,
 )
 from .pinned_memory import (
     PinnedMemoryPointer as PinnedMemoryPointer,

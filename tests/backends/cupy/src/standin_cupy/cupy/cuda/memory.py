@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 from .. import simulation
 from .stream import get_current_stream as _current_stream
+
 
 class OutOfMemoryError(MemoryError):
     """There is no room."""
@@ -37,6 +41,26 @@ class MemoryPointer:
 
     def __init__(self, mem, offset):
         self.mem, self.ptr = mem, mem.ptr + offset
+
+
+_local = threading.local()
+
+
+@contextlib.contextmanager
+def using_allocator(allocator):
+    before = getattr(_local, "allocator", None)
+    _local.allocator = allocator
+    try:
+        yield
+    finally:
+        _local.allocator = before
+
+
+def alloc(size):
+    allocator = getattr(_local, "allocator", None)
+    if allocator is None:
+        raise NotImplementedError("the stand-in has no pool of its own: allocate with using_allocator")
+    return allocator(size)
 
 
 class MemoryPool:
