@@ -58,7 +58,10 @@ def _ops(expressions: Sequence[Expression]) -> int:
 def packs_fit(pack: int, strides: Sequence[Strides], offsets: Sequence[int]) -> bool:
     """Whether arrays with these strides, of which the last are 0 or 1, and offsets begin each row with a whole pack."""
     return not any(
-        place % pack for step, offset in zip(strides, offsets, strict=True) if step[-1] for place in (offset, *step[:-1])
+        place % pack
+        for step, offset in zip(strides, offsets, strict=True)
+        if step[-1]
+        for place in (offset, *step[:-1])
     )
 
 

@@ -385,7 +385,7 @@ def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str
 
 
 def symmetric(reducer: str, dtype: DType) -> bool:
-    """Whether combining a and b gives the bits of combining b and a: not where zeros have signs, or products two parts."""
+    """Whether combining a and b gives the bits of combining b and a: not where zeros have signs, or numbers two parts."""
     return dtype.category < FLOATING or (reducer in ("sum", "prod") and not dtype.is_complex)
 
 
@@ -591,14 +591,12 @@ def reduction_plan(
         instances = max(1, min(units, units * share * chunk * (lanes * unroll if across else 1) // (4 * SEGMENT)))
         instances = min(instances, 4 * device.workers)
     geometry = struct.pack(f"{len(numbers)}q", *numbers)
-    return ReductionPlan(
-        across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits, team, group, pack
-    )
+    return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits, team, group, pack)
 
 
 def _shared_out(device: DeviceDescription, places: int, results: int, may_split: bool) -> tuple[int, int, int, int]:
-    """How a GPU reduces *results* rows of *places* along: the places in a row, those of a split, and the sizes of a team
-    and a group.
+    """How a GPU reduces *results* rows of *places* along: the places of a row, those of a split, and the sizes of a
+    team and a group.
     """
     team, group = team_for(device, places, results)
     share = places

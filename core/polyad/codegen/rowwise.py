@@ -110,9 +110,7 @@ def rowwise(
     results = [expression.dtype for expression in (*elements, *rows)]
     parameters = Parameters.of(dialect, results, leaves)
     copies, width = (1, 1) if not across else (unroll, 1) if lanes > 1 else (1, unroll)
-    shape = RowShape(
-        dialect, lanes, across, copies, width, team, group, kept_rank - 1, reduced_rank - 1, inner, pack
-    )
+    shape = RowShape(dialect, lanes, across, copies, width, team, group, kept_rank - 1, reduced_rank - 1, inner, pack)
     text = RowText(shape, leaves, results)
     passes = _passes(stages)
     kept = None if across else _kept(stages, passes[-1][0], elements)

@@ -97,7 +97,9 @@ def added_up(
     if near > 1:
         kept = [f"{each}[id / {near}] = {total};" for each, total in zip(memory, totals, strict=True)]
         lines += [f"if (member % {near} == 0) {{", *kept, "}", dialect.barrier]
-        lines += [f"{total} = {each}[number * {far} + member % {far}];" for each, total in zip(memory, totals, strict=True)]
+        lines += [
+            f"{total} = {each}[number * {far} + member % {far}];" for each, total in zip(memory, totals, strict=True)
+        ]
         # Nobody writes to the memory before all have read it.
         return [*lines, *_exchanged(dialect, far, type_name, totals, add, symmetric), dialect.barrier]
     here, there = [f"{each}[id]" for each in memory], [f"{each}[id + apart]" for each in memory]
@@ -129,9 +131,7 @@ def _exchanged(
     others = [f"other{part}" for part in range(len(totals))]
     lines = [f"for (int apart = {count // 2}; apart > 0; apart /= 2) {{"]
     for other, total in zip(others, totals, strict=True):
-        lines.append(
-            f"const {type_name} {other} = {dialect.exchanged.format(value=total, apart='apart', team=count)};"
-        )
+        lines.append(f"const {type_name} {other} = {dialect.exchanged.format(value=total, apart='apart', team=count)};")
     lines += [*add(totals, others), "}"]
     if not symmetric:
         lines += [f"{total} = {dialect.first.format(value=total, team=count)};" for total in totals]

@@ -1,4 +1,4 @@
-"""Compile CUDA sources by NVRTC for several architectures, without a GPU, and fail on errors, spills and many registers.
+"""Compile CUDA sources by NVRTC for several architectures, without a GPU; errors, spills and many registers fail.
 
     python compile_sources.py FOLDER [--architectures 75 80 90 100 120] [--registers 128] [--kept FILE] [--jobs 2]
 

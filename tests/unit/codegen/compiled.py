@@ -1,5 +1,5 @@
-"""Running generated kernels: the C dialect compiled by the C compiler, CUDA C by g++ behind a header that plays its threads, OpenCL C on
-every OpenCL device there is.
+"""Running generated kernels: the C dialect compiled by the C compiler, CUDA C by g++ behind a header that plays its
+threads, OpenCL C on every OpenCL device there is.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class ReductionKernel:
     """
 
     __slots__ = (
-        "_compiled", "_known", "_lanes", "_pack", "_packed", "_places", "_second", "_unroll", "dtype", "expression", "reducer",
-        "runtime", "what",
+        "_compiled", "_known", "_lanes", "_pack", "_packed", "_places", "_second", "_unroll", "dtype",
+        "expression", "reducer", "runtime", "what",
     )  # fmt: skip
 
     def __init__(self, runtime: Runtime, what: str, expression: Expression, reducer: str, dtype: DType) -> None:

@@ -1,4 +1,4 @@
-"""Device "cuda-on-host": memory of the host, and the kernels that core generates for GPUs, as CUDA C.
+"""Device "cudahost": memory of the host, and the kernels that core generates for GPUs, as CUDA C.
 
 Every launch runs on all of `SCHEDULES`, from the same memory; results that differ are an error. What threads do is
 slow here, so the GPU that the generator is told of is a small one.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
+import math
 import os
 from collections.abc import Sequence
 from functools import cache
@@ -19,21 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyad_c.backend import CArray, CBackend
+from polyad_cuda_on_host import SCHEDULES, BuildError, Module, build, compiler
 
-from polyad.backend import BackendInfo, KernelTable
-from polyad.backend.hookspecs import hookimpl
+from polyad.backend import KernelTable
 from polyad.backend.runtime import Launch, Runtime
 from polyad.codegen import CUDA_C, GPU, DeviceDescription, KernelSource
 from polyad.codegen.kernels import generated_kernels
 from polyad.device import Device
 from polyad.errors import CompilerFailure
-
-from .compiler import SCHEDULES, BuildError, Module, build, compiler
+from polyad.layout import Layout
 
 if TYPE_CHECKING:
-    from polyad.backend import Backend
     from polyad.dtypes import DType
-    from polyad.layout import Layout, Shape, Strides
+    from polyad.layout import Shape, Strides
 
 NAME = "cudahost"
 DESCRIPTION = DeviceDescription(GPU, compute_units=2, max_local_size=1024)
@@ -51,7 +49,7 @@ class HostBackend(CBackend):
         return "" if compiler() else "there is no g++ on PATH, or the machine is no x86-64 of a Unix"
 
     def laid_out(self, dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...]) -> CArray:
-        return _aligned(super().laid_out(dtype, (sum_of(shape) + 2 * ALIGNED,), (1,)), dtype, shape, steps)
+        return _aligned(super().laid_out(dtype, (math.prod(shape) + 2 * ALIGNED,), (1,)), dtype, shape, steps)
 
     def from_host(self, data: Any, dtype: DType, device: Device) -> CArray:
         array = super().from_host(data, dtype, device)
@@ -67,18 +65,10 @@ class HostBackend(CBackend):
         return _kernels(self)
 
 
-def sum_of(shape: Sequence[int]) -> int:
-    """How many elements an array of *shape* has."""
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
 def _aligned(whole: CArray, dtype: DType, shape: tuple[int, ...], steps: tuple[int, ...]) -> CArray:
     """An array of these steps in the memory of *whole*, from a place on where a GPU's memory would begin."""
     begin = -whole.address % (2 * ALIGNED)
-    size = max(1, sum_of(shape)) * dtype.itemsize
+    size = max(1, math.prod(shape)) * dtype.itemsize
     return CArray(whole.memory[begin : begin + size], dtype, shape, steps)
 
 
@@ -141,8 +131,6 @@ class HostRuntime(Runtime):
         return self._made(dtype, shape, steps)
 
     def layout(self, array: CArray) -> Layout:
-        from polyad.layout import Layout
-
         return Layout(array.shape, array.steps, array.offset)
 
     def same_memory(self, first: CArray, second: CArray) -> bool:
@@ -171,21 +159,3 @@ class CollectingRuntime(HostRuntime):
         array = super().empty(dtype, shape, steps)
         array.memory[...] = 0
         return array
-
-
-@hookimpl
-def polyad_backend_info() -> BackendInfo:
-    """Say who the backend is."""
-    return BackendInfo(
-        name=NAME,
-        api_version=(1, 3),
-        install="pip install ./tests/backends/cupy",
-        indexed=False,
-        description="a device for tests: generated CUDA C on the host",
-    )
-
-
-@hookimpl
-def polyad_create_backend() -> Backend:
-    """Create it."""
-    return HostBackend()
