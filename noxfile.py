@@ -79,6 +79,14 @@ BACKENDS = {
     ),
     # A kernel takes the machine's compiler a tenth of a second; they are kept too.
     "c": Backend("c", "6/160", package="tests/backends/c", options=("--allow-fallback",)),
+    # Generated CUDA C on the host, on three schedules; a kernel takes the machine's compiler half a second.
+    "cudahost": Backend(
+        "cudahost",
+        "12/960",
+        package="tests/backends/cudahost",
+        options=("--allow-fallback",),
+        requirements=("./tests/backends/c", "./tests/backends/cupy"),
+    ),
     "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
     "dense": Backend("dense", "9/160", package="tests/backends/dense", options=("--allow-fallback",)),
     # A small part: the session called template runs more, from wheels, as the template's author would.

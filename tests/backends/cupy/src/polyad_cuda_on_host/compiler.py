@@ -22,7 +22,9 @@ from polyad.files.compiled import CompiledFolder
 
 FORWARDS, BACKWARDS, SHUFFLED = 0, 1, 7
 SCHEDULES = (FORWARDS, BACKWARDS, SHUFFLED)
-"""Orders in which threads and blocks come; any other number shuffles them in its own way."""
+"""Orders in which threads and blocks come: by turns from barrier to barrier, in either direction or shuffled (any other
+number does that in its own way), and backwards each warp runs as far as it comes without the others.
+"""
 
 MAX_THREADS, MAX_BLOCK, MAX_GRID, MAX_SHARED = 1024, (1024, 1024, 64), (2**31 - 1, 65535, 65535), 48 << 10
 """What a launch may ask for on every GPU, without asking for more shared memory first."""

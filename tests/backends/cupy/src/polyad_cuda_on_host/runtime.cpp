@@ -121,17 +121,30 @@ bool release_warp(unsigned first) {
     return any;
 }
 
-void run_block(const std::vector<unsigned> &order) {
+// Run those of *order* from *begin* to *end* that wait for nobody, once; whether there was any.
+bool run_some(const std::vector<unsigned> &order, unsigned begin, unsigned end) {
+    bool ran = false;
+    for (unsigned k = begin; k < end && !failed; ++k) {
+        Fiber &fiber = fibers[order[k]];
+        if (!fiber.live || fiber.wait) continue;
+        me = &fiber;
+        cu_thread = fiber.at;
+        ran = true;
+        cu_switch(&home, fiber.sp);
+    }
+    return ran;
+}
+
+// *far*: each warp in turn runs as far as it comes without the others, which is as far apart as warps can be.
+void run_block(const std::vector<unsigned> &order, bool far) {
     for (unsigned i = 0; i < threads; ++i) prepare(fibers[i], i, entry);
     votes = 0;
     for (;;) {
         bool freed = false;
-        for (unsigned i : order) {
-            Fiber &fiber = fibers[i];
-            if (!fiber.live || fiber.wait) continue;
-            me = &fiber;
-            cu_thread = fiber.at;
-            cu_switch(&home, fiber.sp);
+        const unsigned ahead = threads % 32 && far ? threads % 32 : 32;  // backwards, the last warp may be a short one
+        for (unsigned begin = 0, end = far ? ahead : threads; begin < threads; begin = end, end = std::min(end + 32, threads)) {
+            run_some(order, begin, end);
+            while (far && !failed && release_warp(order[begin] & ~31u)) run_some(order, begin, end);
             if (failed) return;
         }
         for (unsigned warp = 0; warp < threads; warp += 32) freed |= release_warp(warp);
@@ -204,8 +217,8 @@ unsigned cu_ballot(unsigned mask, bool holds, int line) {
     return found;
 }
 
-// Run *kernel*; what a launch says that went wrong, or null. Schedule 0 takes threads and blocks forwards, 1 backwards,
-// any other shuffles them by that number.
+// Run *kernel*; what a launch says that went wrong, or null. Schedule 0 takes threads and blocks forwards; 1 takes them
+// backwards, each warp as far as it comes; any other shuffles them by that number.
 const char *cu_run(void (*kernel)(void **), const unsigned *grid, const unsigned *block, size_t dynamic, void **args,
                    int waits, unsigned schedule, char *shared, size_t shared_bytes) {
     if (!stacks) {
@@ -242,7 +255,7 @@ const char *cu_run(void (*kernel)(void **), const unsigned *grid, const unsigned
         if (shared_bytes) memset(shared, 0xff, shared_bytes);
         if (dynamic) memset(cu_dynamic, 0xff, dynamic);
         if (waits) {
-            run_block(order);
+            run_block(order, schedule == 1);
             continue;
         }
         Fiber &all = fibers[0];
