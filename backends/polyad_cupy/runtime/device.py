@@ -27,6 +27,7 @@ from polyad_kernels.checks import MOST, Checks
 from polyad_kernels.kept import kept
 from polyad_kernels.spelling import cuda
 
+from ..libraries.proofs import Proofs
 from . import discovery
 from .memory import Pool
 from .programs import Programs
@@ -110,6 +111,7 @@ class Device:
             self._cell = self.pool.take(24)
             self.trouble_cell = self._cell.buffer
             runtime.memsetAsync(self.trouble_cell, 0, 24, 0)
+        self.proofs = Proofs(f"{self.properties['name']!r}\0{self.architecture}\0{runtime.driverGetVersion()}")
         self.checks = Checks(self.lock)
         self.expect = self.checks.expect
 
@@ -143,7 +145,7 @@ class Device:
         return (
             f"{name}, {self.pool.total / 2**30:.1f} GiB, "
             f"compute capability {self.architecture[:-1]}.{self.architecture[-1]}, "
-            f"driver for CUDA {discovery.version(runtime.driverGetVersion())}"
+            f"driver for CUDA {discovery.version(runtime.driverGetVersion())}{self.proofs.told}"
         )
 
     def enter(self) -> None:

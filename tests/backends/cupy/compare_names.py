@@ -1,13 +1,14 @@
-"""Compare what `polyad_cupy` uses of CuPy with the real wheel, which imports without a driver.
+"""Compare what `polyad_cupy` uses of CuPy and cuBLASLt with the real wheels, of which CuPy's imports without a driver.
 
     python compare_names.py --standin tests/backends/cupy/src/standin_cupy --backend backends/polyad_cupy
 
-Run it where CuPy is installed and the stand-in is not. Three things are looked at:
+Run it where CuPy is installed and the stand-in is not. These things are looked at:
 
 - every name that a module of the backend imports from CuPy, and every attribute of those names that it reads, by its
   syntax;
 - every public name of the stand-in, its classes' members too, because the backend has run on nothing else; with the
   number of parameters that a function is called with at most, where CuPy's own tells;
+- constants, structures and functions of cuBLASLt, by a compiler that reads the headers of NVIDIA's package;
 - numbers: kinds of copies from CuPy, launch parameters from the header of NVIDIA's package, and the names of device
   properties, which stand in CuPy's compiled code as texts.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import ctypes
 import importlib
 import inspect
 import json
@@ -24,7 +26,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-OWN = {"simulation", "arrays", "linalg", "failing", "adopted", "launches", "pinned", "MAGIC", "annotations"}
+OWN = {
+    "simulation",
+    "arrays",
+    "linalg",
+    "failing",
+    "adopted",
+    "allocators",
+    "launches",
+    "pinned",
+    "MAGIC",
+    "annotations",
+}
 """Names of the stand-in that are its own: they are no claim about CuPy."""
 
 _INVENTORY = """
@@ -141,7 +154,7 @@ def problems(standin: Path, backend: Path) -> list[str]:
             wrong.append(f"the stand-in's {name} takes {entry['parameters']} arguments, CuPy's {count}")
         if "number" in entry and name.startswith("cupy.cuda.runtime.") and value != entry["number"]:
             wrong.append(f"the stand-in's {name} is {entry['number']}, CuPy's {value}")
-    return wrong + _launch_parameters(backend) + _properties(backend)
+    return wrong + _launch_parameters(backend) + _properties(backend) + _cublaslt(backend)
 
 
 def _launch_parameters(backend: Path) -> list[str]:
@@ -171,6 +184,53 @@ def _properties(backend: Path) -> list[str]:
     for path in backend.rglob("*.py"):
         keys |= set(re.findall(r"(?:found|properties)\[['\"](\w+)['\"]\]", path.read_text()))
     return [f"CuPy's device properties have no {key}" for key in sorted(keys) if key.encode() not in compiled]
+
+
+_CHECK = """
+#include <cstddef>
+// The half types' own headers need more packages, and nothing here.
+#define __CUDA_FP16_H__
+#define __CUDA_BF16_H__
+struct __half;
+struct __nv_bfloat16;
+#include <cublasLt.h>
+template <class R, class... A> constexpr int parameters(R (*)(A...)) { return sizeof...(A); }
+"""
+
+
+def _cublaslt(backend: Path) -> list[str]:
+    """Constants, structures and functions of `libraries/cublaslt.py`, by a compiler that reads NVIDIA's headers."""
+    tree = ast.parse((backend / "libraries" / "cublaslt.py").read_text())
+    claims = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            names = [target.id for target in node.targets[0].elts if isinstance(target, ast.Name)]
+            if names[0].startswith("CU"):
+                values = ast.literal_eval(node.value)
+                claims += [f"{name} == {value}" for name, value in zip(names, values, strict=True)]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if name.startswith("CUBLAS"):
+                claims.append(f"{name} == {ast.literal_eval(node.value)}")
+    from polyad_cupy.libraries import cublaslt
+
+    for structure in (cublaslt.cublasLtMatmulAlgo_t, cublaslt.cublasLtMatmulHeuristicResult_t):
+        name = structure.__name__
+        claims.append(f"sizeof({name}) == {ctypes.sizeof(structure)}")
+        claims += [
+            f"offsetof({name}, {field}) == {getattr(structure, field).offset}" for field, _ in structure._fields_
+        ]
+    claims += [f"parameters(&{name}) == {len(types)}" for name, types in cublaslt._SIGNATURES.items()]
+    includes = [str(p) for place in sys.path for p in Path(place).glob("nvidia/*/include")]
+    lines = "".join(f'static_assert({claim}, "{claim}");\n' for claim in claims)
+    done = subprocess.run(
+        ["g++", "-std=c++17", "-fsyntax-only", "-x", "c++", "-", *[f"-I{place}" for place in includes]],
+        input=_CHECK + lines,
+        capture_output=True,
+        text=True,
+    )
+    errors = [line for line in done.stderr.splitlines() if "error" in line]
+    return errors if done.returncode else []
 
 
 def main() -> int:

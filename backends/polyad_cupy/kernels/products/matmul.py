@@ -1,4 +1,5 @@
-"""Matrix products by `cupy.matmul`, which is cuBLAS for floating dtypes, and CuPy's own kernel for integers.
+"""Matrix products: by cuBLASLt where that was proved (`lt`), else by `cupy.matmul`, which is cuBLAS for floating
+dtypes, and CuPy's own kernel for integers.
 
 CuPy 14 gets batched products of bfloat16 wrong and rounds those of float16 twice, so half types are multiplied in
 float32 and rounded once.
@@ -17,6 +18,7 @@ from polyad_kernels.array import Array, new
 from polyad_kernels.kernels.memory import conversion as copying
 
 from ..views import shown
+from . import lt
 
 
 def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
@@ -32,21 +34,26 @@ def product(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
     if not k:
         copying.fill(out, 0)
         return out
-    wide, left, right = out, _spread(a, batch), _spread(b, batch)
-    if dtype in (float16, bfloat16):
-        wide = new(device, out.shape, float32)
-        left, right = _widened(left), _widened(right)
-    multiply(wide, left, right)
-    if wide is not out:
-        copying.copy(out, wide)
+    multiply(out, _spread(a, batch), _spread(b, batch))
     return out
 
 
 def multiply(out: Array, a: Array, b: Array) -> None:
     """Write the products of (batch, m, k) and (batch, k, n), of equal batches, into the dense *out*."""
-    device = out.device
+    if not lt.multiplied(out, a, b):
+        multiply_safely(out, a, b)
+
+
+def multiply_safely(out: Array, a: Array, b: Array) -> None:
+    """The same by `cupy.matmul`, its defects avoided."""
+    device, wide = out.device, out
+    if out.dtype in (float16, bfloat16):
+        wide = new(device, out.shape, float32)
+        a, b = _widened(a), _widened(b)
     with device.driver("matrix product"), device.stream, device.pool.temporaries():
-        cupy.matmul(shown(a), shown(b), out=shown(out))
+        cupy.matmul(shown(a), shown(b), out=shown(wide))
+    if wide is not out:
+        copying.copy(out, wide)
 
 
 def _turned(x: Array) -> Array:

@@ -1,12 +1,12 @@
 """`cupy.cuda`: CuPy's names for what `cupy.simulation` does."""
 
 from . import driver as driver, memory as memory, nvrtc as nvrtc, runtime as runtime
+from .allocators import using_allocator as using_allocator
 from .memory import (
     MemoryPointer as MemoryPointer,
     MemoryPool as MemoryPool,
     UnownedMemory as UnownedMemory,
     alloc as alloc,
-    using_allocator as using_allocator,
 )
 from .pinned_memory import (
     PinnedMemoryPointer as PinnedMemoryPointer,

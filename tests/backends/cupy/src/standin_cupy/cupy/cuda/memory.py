@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-
 from .. import simulation
+from . import allocators
 from .stream import get_current_stream as _current_stream
 
 
@@ -43,21 +41,8 @@ class MemoryPointer:
         self.mem, self.ptr = mem, mem.ptr + offset
 
 
-_local = threading.local()
-
-
-@contextlib.contextmanager
-def using_allocator(allocator):
-    before = getattr(_local, "allocator", None)
-    _local.allocator = allocator
-    try:
-        yield
-    finally:
-        _local.allocator = before
-
-
 def alloc(size):
-    allocator = getattr(_local, "allocator", None)
+    allocator = allocators.current()
     if allocator is None:
         raise NotImplementedError("the stand-in has no pool of its own: allocate with using_allocator")
     return allocator(size)
