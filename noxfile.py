@@ -37,6 +37,7 @@ class Backend:
         extra, requirements, package: what to install beside polyad: one of its extras, packages of others, a folder.
         environment: variables that decide what the device can do.
         options: for pytest.
+        tests: a folder of tests of its own, which run in the same environment.
         default: whether the default run tests it.
     """
 
@@ -47,6 +48,7 @@ class Backend:
     package: str = ""
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     options: tuple[str, ...] = ()
+    tests: str = ""
     default: bool = True
 
 
@@ -69,12 +71,22 @@ BACKENDS = {
     "opencl": Backend("opencl", "1/60", extra="opencl"),
     "opencl-intel": Backend("opencl", "2/30", extra="opencl", requirements=INTEL, default=False),
     "cuda": Backend("cuda"),
+    # The whole backend without a GPU: a kernel takes the machine's compiler half a second where it is new.
+    "cuda-standin": Backend("cuda", "11/480", package="tests/backends/cupy", tests="tests/unit/cuda"),
     "fake": Backend("fake", "3/8", package="tests/backends/fake"),
     "fake-fp32": Backend(
         "fake", "4/8", package="tests/backends/fake", environment={"POLYAD_FAKE_FP64": "0", "POLYAD_FAKE_FP16": "0"}
     ),
     # A kernel takes the machine's compiler a tenth of a second; they are kept too.
     "c": Backend("c", "6/160", package="tests/backends/c", options=("--allow-fallback",)),
+    # Generated CUDA C on the host, on three schedules; a kernel takes the machine's compiler half a second.
+    "cudahost": Backend(
+        "cudahost",
+        "12/960",
+        package="tests/backends/cudahost",
+        options=("--allow-fallback",),
+        requirements=("./tests/backends/c", "./tests/backends/cupy"),
+    ),
     "tier0": Backend("tier0", "5/8", package="tests/backends/tier0", options=("--allow-fallback",)),
     "dense": Backend("dense", "9/160", package="tests/backends/dense", options=("--allow-fallback",)),
     # A small part: the session called template runs more, from wheels, as the template's author would.
@@ -137,7 +149,7 @@ def tests(session: nox.Session) -> None:
 
 def certify(session: nox.Session, backend: Backend, *options: str) -> None:
     """Run the conformance suite against `backend`, or say why that is not possible here."""
-    if backend.device == "cuda":
+    if backend.device == "cuda" and not backend.package:
         backend = dataclasses.replace(backend, extra=cuda_extra(session))
     install(session, extras=f"test,{backend.extra}" if backend.extra else "test")
     if backend.requirements:
@@ -149,6 +161,8 @@ def certify(session: nox.Session, backend: Backend, *options: str) -> None:
         environment["OCL_ICD_VENDORS"] = intel_vendors(session)
     if "POLYAD_NATIVE_SANITIZE" in environment:
         environment |= sanitizer(session)
+    if backend.tests:
+        session.run("pytest", "-q", backend.tests, env=environment)
     chosen = (f"--polyad-backend={backend.device}", f"--polyad-shard={backend.shard}", *backend.options, *options)
     session.run("pytest", *PYTEST_PARALLEL, "--pyargs", "polyad_conformance", "-q", *chosen, env=environment)
 
@@ -203,6 +217,17 @@ def cards(session: nox.Session, backend: str) -> None:
     """Run the whole suite and write the score card that the documentation's support matrix is made from."""
     report = ROOT / "docs" / "cards" / f"{backend}.json"
     certify(session, BACKENDS[backend], "--polyad-shard=1/1", f"--polyad-report={report}", *session.posargs)
+
+
+@nox.session(default=False)
+def cupy(session: nox.Session) -> None:
+    """Compare the stand-in for CuPy, and what the backend for cuda uses, with CuPy's wheel: 137 MB, and no GPU."""
+    install(session)
+    session.install("cupy-cuda12x>=14", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12",
+                    "nvidia-cuda-nvcc-cu12")  # fmt: skip
+    folder = ROOT / "tests" / "backends" / "cupy"
+    given = ("--standin", str(folder / "src" / "standin_cupy"), "--backend", str(ROOT / "backends" / "polyad_cupy"))
+    session.run("python", str(folder / "compare_names.py"), *given)
 
 
 @nox.session(default=False)

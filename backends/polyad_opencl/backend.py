@@ -10,10 +10,10 @@ from polyad.backend import Backend, Capabilities, KernelTable, MemoryStats
 from polyad.device import Device
 from polyad.dtypes import ALL, DType, complex128, float64
 from polyad.interop.numpy import empty_on_host, numpy_dtype
+from polyad_kernels.array import Array, new
+from polyad_kernels.kernels.memory import conversion as copying
 
-from .array import Array, new
 from .kernels import KERNELS
-from .kernels.memory import conversion as copying
 from .runtime import discovery
 from .runtime.device import Device as OpenCLDevice, opened, opened_devices
 from .source.generated import OpenCLRuntime, runtime_of

@@ -50,6 +50,66 @@ def device_count() -> int:
     return 0 if name is None else _devices_of(name)
 
 
+def current_device_index() -> int:
+    """The index that the current accelerator's name stands for in this thread.
+
+    Raises RuntimeError without an accelerator.
+    """
+    return _device(None).index or 0
+
+
+current_device_idx = current_device_index
+
+
+def set_device_index(device: Any, /) -> None:
+    """Let the accelerator's name stand for *device* (a device, its name or index) in this thread; a negative index
+    changes nothing.
+
+    Raises RuntimeError if there is no such device.
+
+    >>> import polyad
+    >>> polyad.accelerator.set_device_index("cpu")
+    """
+    if not (isinstance(device, int) and device < 0):
+        registry.set_current(_device(device))
+
+
+set_device_idx = set_device_index
+
+
+class device_index:
+    """A context in which the accelerator's name stands for its device number *device*; None changes nothing.
+
+    >>> import polyad
+    >>> with polyad.accelerator.device_index(None):
+    ...     x = polyad.zeros(1)
+    """
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx = device
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            self.prev_idx = current_device_index()
+            set_device_index(self.idx)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.idx is not None:
+            set_device_index(self.prev_idx)
+
+
+def get_device_capability(device: Any = None, /) -> dict[str, Any]:
+    """What *device* (a device, its name or index; the current accelerator) can do: ``supported_dtypes``, a set.
+
+    >>> import polyad
+    >>> polyad.float32 in polyad.accelerator.get_device_capability("cpu")["supported_dtypes"]
+    True
+    """
+    found = _device(device)
+    return {"supported_dtypes": set(registry.get(found.type).capabilities(found).dtypes)}
+
+
 def synchronize(device: Any = None, /) -> None:
     """Wait until all work on *device* (a device, its name or index; the current accelerator) is done.
 
@@ -146,6 +206,37 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """
     found = _device(device)
     registry.get(found.type).reset_peak_memory_stats(found)
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Do nothing but check *device*: the number of allocations is counted from the start.
+
+    >>> import polyad
+    >>> polyad.accelerator.reset_accumulated_memory_stats("cpu")
+    """
+    _device(device)
+
+
+def get_memory_info(device: Any = None, /) -> tuple[int, int]:
+    """The bytes that are free on *device* (a device, its name or index; the current accelerator), and all that it has.
+
+    Raises RuntimeError if there is no such device, NotImplementedError for a backend that cannot tell.
+    """
+    found = _device(device)
+    known = registry.get(found.type).memory_info(found)
+    if known is None:
+        raise NotSupported(
+            f"get_memory_info: the backend of {found} does not know what is free", fix="use memory_allocated"
+        )
+    return known
+
+
+def empty_host_cache() -> None:
+    """Do nothing: page-locked memory that tensors gave up is kept by the backends' libraries.
+
+    >>> import polyad
+    >>> polyad.accelerator.empty_host_cache()
+    """
 
 
 def empty_cache() -> None:

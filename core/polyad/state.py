@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -52,10 +54,12 @@ class ThreadState(threading.local):
         backward: the backward pass at work.
         autocast: what `polyad.autocast` does on each device type, if it is on.
         autocast_cache: whether it keeps casts of parameters.
+        current_devices: for device types, which of their devices the thread has chosen to be meant without a number.
         inspect: called with each gradient that a node computes; see `polyad.autograd.anomaly`.
     """
 
     grad_enabled: bool = True
+    current_devices: Mapping[str, int] = MappingProxyType({})
     modes: tuple[ActiveMode, ...] = NO_MODES
     no_modes: tuple[ActiveMode, ...] = NO_MODES
     watchers: tuple[Any, ...] = ()

@@ -6,8 +6,8 @@ it: a kernel's arguments are set and enqueued under a lock.
 A device that cannot be used any more (it was lost, or this process was forked after it was used, which leaves the
 driver's threads behind) says so at every use; other devices go on.
 
-Kernels cannot raise. One that meets a wrong index notes it in the device's *trouble cell*, and the host looks there: at
-once where that is cheap, on devices in the host's memory; else when it next reads a value or synchronises.
+Kernels cannot raise. One that meets a wrong index notes it (`polyad_kernels.checks`), and the host looks there: at once
+where that is cheap, on devices in the host's memory; else when it next reads a value or synchronises.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from polyad.backend.runtime import Runtime
 from polyad.device import Device as DeviceName
 from polyad.errors import DeviceError, KernelFailure, OutOfMemory, PolyadError
 from polyad.files.compiled import CACHE_VARIABLE
 from polyad.interop.numpy import numpy_dtype
+from polyad_kernels.checks import MOST, Checks
+from polyad_kernels.spelling import OPENCL_C
 
 from . import discovery
 from .folder import pocl_cache, remove_pocls
@@ -52,9 +55,6 @@ PARAMETERS: dict[str, Any] = {
 }
 """How `Device.kernel` is told a kernel's parameters: a letter each, "p" for a buffer, else as in the struct module."""
 
-Judge = Callable[[int, int], PolyadError]
-"""Makes the error of a wrong index from (its position in the index operand, row-major; its value)."""
-
 _STATUS = cl.status_code
 _LOST = {
     _STATUS.DEVICE_NOT_AVAILABLE,
@@ -63,7 +63,6 @@ _LOST = {
     _STATUS.INVALID_DEVICE,
     -9999,  # NVIDIA's, after a kernel that read or wrote where it may not
 }
-_MOST_JUDGES = 1024
 _FULL = {_STATUS.MEM_OBJECT_ALLOCATION_FAILURE, _STATUS.OUT_OF_HOST_MEMORY}
 _FIXES = {
     _STATUS.OUT_OF_RESOURCES: "the device's registers, local memory or time are not enough: use smaller tensors, close "
@@ -154,8 +153,6 @@ class Device:
         try:
             self.context = cl.Context([handle])
             self.queue = cl.CommandQueue(self.context, handle)
-            # Three int64 that a kernel writes on a wrong index: the number `expect` gave, position, value; 0 before.
-            # The upper half of the first is a lock that `kernels.walking.CHECKED` takes, open when a kernel has ended.
             self.trouble_cell = cl.Buffer(
                 self.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(3, np.int64)
             )
@@ -164,13 +161,19 @@ class Device:
         self.pool = Pool(self)
         self.programs = Programs(self)
         self.transfers = Transfers(self)
-        self._judges: dict[int, tuple[threading.Thread, Judge]] = {}  # by number, with the thread that announced it
-        self._told: dict[int, tuple[int, int]] = {}  # by number: what a thread read there that is another's affair
-        self._announced = 0
+        self.checks = Checks(self.lock)
+        self.expect = self.checks.expect
         _opened.append(self)
 
     def __str__(self) -> str:
         return str(self.name)
+
+    @property
+    def generated(self) -> Runtime:
+        """What runs generated kernels here."""
+        from ..source.generated import runtime_on
+
+        return runtime_on(self)
 
     @property
     def description(self) -> str:
@@ -196,7 +199,7 @@ class Device:
         Raises RuntimeError (KernelFailure), with log and source, if the driver does not compile it.
         """
         self.check_usable()
-        program = self.programs.get(source, options, what)
+        program = self.programs.get(OPENCL_C + source, options, what)
         try:
             kernel = cl.Kernel(program, name)
             kernel.set_scalar_arg_dtypes([PARAMETERS[letter] for letter in parameters])
@@ -217,7 +220,7 @@ class Device:
         """Wait until everything enqueued is done, then raise what kernels noted."""
         try:
             with self.calls:
-                if self._judges:
+                if self.checks:
                     self._judge(*self._notes())  # in order, so that all else is done when they are here
                 else:
                     self.queue.finish()
@@ -244,7 +247,7 @@ class Device:
         """Fill the dense uint8 array *host* from byte *begin* of *buffer*, after all work that was enqueued."""
         try:
             with self.calls:
-                notes = self._notes() if self._judges else None
+                notes = self._notes() if self.checks else None
                 self.transfers.read(host, buffer, begin)
                 if notes:
                     self._judge(*notes)
@@ -299,49 +302,22 @@ class Device:
 
     # ---------------------------------------------------------------------------------------------------- checks
 
-    def expect(self, judge: Judge) -> int:
-        """Announce a kernel that checks indices; gives the number that it writes into `trouble_cell`."""
-        with self.lock:
-            self._announced = self._announced % 0x7FFFFFFF + 1
-            self._judges[self._announced] = threading.current_thread(), judge
-            return self._announced
-
     def verify(self) -> None:
         """To be called after a checking kernel was enqueued: raises its error now if that is cheap here."""
-        if self.shares_host_memory or len(self._judges) >= _MOST_JUDGES:
+        if self.shares_host_memory or len(self.checks) >= MOST:
             self.finish()
 
     def _notes(self) -> tuple[list[int], Any, Any]:
-        """The numbers of kernels that are certainly enqueued, and the cell as they leave it, with its arrival's event.
-
-        What another thread has announced may not be enqueued yet, unless that was long ago or the thread has ended.
-        """
+        """The numbers of kernels that are enqueued, and the cell as they leave it, with its arrival's event."""
         with self.lock:
-            here, old = threading.current_thread(), self._announced - _MOST_JUDGES
-            past = [
-                number
-                for number, (thread, _) in self._judges.items()
-                if thread is here or number < old or not thread.is_alive()
-            ]
-            found = np.empty(3, np.int64)
+            past, found = self.checks.past(), np.empty(3, np.int64)
             return past, found, cl.enqueue_copy(self.queue, found, self.trouble_cell, is_blocking=False)
 
     def _judge(self, past: list[int], found: Any, arrival: Any) -> None:
-        """Raise what is in the cell, if anything, and forget the kernels numbered in *past*.
-
-        A wrong index is the affair of the thread that passed it: what another finds is left for that one to raise.
-        """
+        """Raise what is in the cell, if anything, and forget the kernels numbered in *past*."""
         arrival.wait()
-        number, position, value = found.tolist()
-        with self.lock:
-            if number in self._judges:  # else nothing is wrong, or another thread has read it
-                self._told[number] = position, value
-                cl.enqueue_copy(self.queue, self.trouble_cell, np.zeros(3, np.int64))
-            wrong = [(self._judges[known][1], self._told.pop(known)) for known in past if known in self._told]
-            for known in past:
-                self._judges.pop(known, None)
-        for judge, (position, value) in wrong:
-            raise judge(position, value)
+        empty = np.zeros(3, np.int64)
+        self.checks.settle(past, found.tolist(), lambda: cl.enqueue_copy(self.queue, self.trouble_cell, empty))
 
     # ---------------------------------------------------------------------------------------------------- failures
 

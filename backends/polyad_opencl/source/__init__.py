@@ -1,9 +1,5 @@
-"""OpenCL C in pieces, from which the families' kernels are built.
+"""OpenCL C for products and convolutions, and what runs generated kernels. Other pieces are in `polyad_kernels.source`.
 
-elements.py   what an element is in memory, and what is computed with it
-walking.py    loops over strided operands
 tiles.py      loading, adding up and storing in registers
-keys.py       unsigned numbers in the order of elements
-pairs.py      stable sorts of (key, place)
 generated.py  from an expression of `polyad.codegen` to launches
 """

@@ -15,10 +15,10 @@ from polyad.codegen import CPU, GPU, OPENCL_C, DeviceDescription, KernelSource
 from polyad.device import Device as DeviceName
 from polyad.dtypes import DType
 from polyad.layout import Layout, Shape, Strides
+from polyad_kernels.array import Array
+from polyad_kernels.kept import kept
 
-from ..array import Array
 from ..runtime.device import opened
-from ..runtime.kept import kept
 
 _enqueue = cl.enqueue_nd_range_kernel
 _buffer = attrgetter("buffer")

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from polyad.codegen import OPENCL_C, bfloat_functions
 from polyad.dtypes import DType
-
-from .elements import STORED, text
+from polyad_kernels.source.elements import STORED, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from .capabilities import BackendInfo, Capabilities, Quirk
 from .families import KernelFamilies, family_of
 from .interface import Array, Backend, Kernel, KernelSupply, KernelTable, TensorType, cast_by_rule
 from .memory import MemoryStats
+from .properties import DeviceProperties
 
 if TYPE_CHECKING:
     from .hookspecs import hookimpl as hookimpl
@@ -43,6 +44,7 @@ __all__ = [
     "KernelFamilies",
     "KernelSupply",
     "KernelTable",
+    "DeviceProperties",
     "MemoryStats",
     "Quirk",
     "TensorType",

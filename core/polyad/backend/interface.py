@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ..device import Device
 from ..dtypes import DType
+from ..errors import NotSupported
 from .capabilities import BackendInfo, Capabilities
 from .memory import MemoryStats
+from .properties import DeviceProperties
 
 if TYPE_CHECKING:
     from .graphs import CapturedGraph, CompiledGraph
@@ -264,6 +266,23 @@ class Backend(ABC):
     def synchronize(self, device: Device) -> None:
         """Wait until all work on *device* is done. The default suits kernels that return when they have finished."""
         return
+
+    def properties(self, device: Device) -> DeviceProperties:
+        """What is known of the hardware; by default the line of `describe_device`, and the limit "memory"."""
+        memory = self.capabilities(device).limits.get("memory", 0)
+        return DeviceProperties(name=self.describe_device(device), total_memory=memory)
+
+    def memory_info(self, device: Device) -> tuple[int, int] | None:
+        """The bytes that are free on *device*, for every program, and all that it has; None if nobody can tell."""
+        return None
+
+    def limit_memory(self, device: Device, nbytes: int) -> None:
+        """Let the allocator of *device* hold at most *nbytes* from now on."""
+        raise NotSupported(f"{device}: its backend has no limit of memory", fix="use smaller batches")
+
+    def peers(self, device: Device, other: Device) -> bool:
+        """Whether *device* reaches the memory of *other* by itself."""
+        return False
 
     def empty_cache(self) -> None:
         """Give memory kept for later arrays back. The default suits a backend that keeps none."""

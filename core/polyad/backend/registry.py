@@ -350,7 +350,8 @@ def unregister(name: str) -> None:
 
 def _drop(name: str) -> None:
     _backends.pop(name, None)
-    _current.pop(name, None)
+    _chosen.discard(name)
+    state.current_devices = {known: index for known, index in state.current_devices.items() if known != name}
     for key in [key for key in _types if key[1].type == name]:
         del _types[key]
     for named in [named for named, device in _devices.items() if device.type == name]:
@@ -388,7 +389,8 @@ def _notify() -> None:
 # ------------------------------------------------------------------------------------------------------------ devices
 
 _devices: dict[str | Device, Device] = {}
-_current: dict[str, int] = {}
+_chosen: set[str] = set()
+"""Device types of which some thread has chosen a device: what their name alone means, each thread asks anew."""
 _environment_default: Device | None = None
 
 
@@ -408,7 +410,11 @@ def resolve_device(device: Any) -> Device:
         )
     found = _devices.get(device)
     if found is None:
-        found = _devices[device] = _check_device(Device(device))
+        named = Device(device)
+        found = _check_device(named)
+        with lock:
+            if named.index is not None or named.type not in _chosen:
+                _devices[device] = found
     return found
 
 
@@ -420,7 +426,7 @@ def _check_device(named: Device) -> Device:
                 f"device {named}: {named.type!r} has one device without a number", fix=f'write "{named.type}"'
             )
         return Device(named.type)
-    index = _current.get(named.type, 0) if named.index is None else named.index
+    index = state.current_devices.get(named.type, 0) if named.index is None else named.index
     count, why = count_devices(backend)
     if index < count:
         return Device(named.type, index)
@@ -444,9 +450,10 @@ def _check_device(named: Device) -> Device:
 
 
 def set_current(device: Device) -> None:
-    """Let the device type of *device*, which `resolve_device` gave, stand for it when no index is named."""
+    """In this thread, let *device*, which `resolve_device` gave, be meant by its type without an index."""
     with lock:
-        _current[device.type] = device.index or 0
+        _chosen.add(device.type)
+        state.current_devices = {**state.current_devices, device.type: device.index or 0}
         for named in [named for named in _devices if Device(named) == Device(device.type)]:
             del _devices[named]
 

@@ -8,6 +8,8 @@
     frame.py            what every kernel has around its loops
     hardware.py         what a device is to the generator
     collapse.py         fewer, longer dimensions for the same elements
+    packs.py            what a GPU reads and writes at once
+    teams.py            what of a GPU shares a row
     elementwise.py      kernels with a result at each place: `elementwise`, `elementwise_plan`
     reduction.py        kernels that make many elements few
     rowwise.py          kernels of several stages over the same rows: `rowwise`, `rowwise_plan`
@@ -25,7 +27,7 @@ from .formulas import FORMULAS
 from .frame import KernelSource, padded_rank
 from .hardware import CPU, GPU, DeviceDescription
 from .reduction import ReductionPlan, reduction, reduction_plan
-from .rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_plan, rowwise_unroll
+from .rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_pack, rowwise_plan, rowwise_unroll
 from .writer import has_formula
 
 __all__ = [
@@ -33,5 +35,5 @@ __all__ = [
     "ElementwisePlan", "Expression", "KernelSource", "Literal", "Operand", "Place", "ReductionPlan", "RowValue",
     "RowwisePlan", "Scalar", "Stage", "apply", "bfloat_functions", "broadcast_strides", "by_memory", "cast", "collapse",
     "elementwise", "elementwise_plan", "has_formula", "padded_rank", "reduction", "reduction_plan", "result_strides",
-    "rowwise", "rowwise_lanes", "rowwise_plan", "rowwise_unroll", "where",
+    "rowwise", "rowwise_lanes", "rowwise_pack", "rowwise_plan", "rowwise_unroll", "where",
 ]  # fmt: skip

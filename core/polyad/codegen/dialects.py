@@ -48,6 +48,22 @@ typedef union { unsigned int u; float f; } FloatBits;
 """
 """float16 where it is no type: the bits in an unsigned short."""
 
+_HALF_BY_INSTRUCTIONS = """\
+static __device__ inline float bits_to_float(unsigned int bits) { return __uint_as_float(bits); }
+static __device__ inline unsigned int float_to_bits(float x) { return __float_as_uint(x); }
+static __device__ inline float from_half(unsigned short x) {
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+}
+static __device__ inline unsigned short to_half(float x) {
+    unsigned short y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+"""
+"""The same where processors have instructions for it, that need no header."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -64,6 +80,11 @@ class Dialect:
         member, group, groups: which of its group an instance is, which of how many groups it belongs to; empty where
             instances do not cooperate.
         shared: before the type of memory that a group shares; barrier: the statement at which a group meets.
+        warp: how many neighbours in a group exchange values without memory; 1: none do.
+        exchanged: what the neighbour has in the variable {value} whose number among {team} differs by the bit {apart};
+            first: what the first of {team} neighbours has. All of a warp are to be there.
+        pack: the declaration of ``{name}``, ``{n}`` numbers ``v`` of a ``{type}``, aligned to ``{bytes}``.
+        unroll: before a loop of known length whose turns are to be written one behind the other.
         suffixes: what is appended to a math function's name by dtype, empty for overloaded functions.
         vector: the type of several lanes, empty where there is none; such types have functions and operators as
             scalars do, and comparisons give all bits of a lane.
@@ -103,6 +124,11 @@ class Dialect:
     groups: str = ""
     shared: str = ""
     barrier: str = ""
+    warp: int = 1
+    exchanged: str = ""
+    first: str = ""
+    pack: str = ""
+    unroll: str = ""
     suffixes: Mapping[DType, str] = field(default_factory=dict)
     vector: str = ""
     packed: str = ""
@@ -223,6 +249,8 @@ OPENCL_C = Dialect(
     groups="get_num_groups(0)",
     shared="__local ",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    pack="typedef struct __attribute__((aligned({bytes}))) {{ {type} v[{n}]; }} {name};\n",
+    unroll="#pragma unroll",
     vector="{type}{n}",
     packed="typedef struct __attribute__((packed)) {{ {type} v; }} {name};\n",
     convert="convert_{type}({value})",
@@ -236,7 +264,7 @@ OPENCL_C = Dialect(
 CUDA_C = Dialect(
     **_PLAIN_C,
     name="CUDA C",
-    prologue=_HALF.replace("<function>", "static __device__ inline "),
+    prologue=_HALF_BY_INSTRUCTIONS,
     kernel='extern "C" __global__ ',
     function="static __device__ inline ",
     worker="((long long)blockIdx.x * blockDim.x + threadIdx.x)",
@@ -246,6 +274,11 @@ CUDA_C = Dialect(
     groups="gridDim.x",
     shared="__shared__ ",
     barrier="__syncthreads();",
+    warp=32,
+    exchanged="__shfl_xor_sync(0xffffffffu, {value}, {apart}, {team})",
+    first="__shfl_sync(0xffffffffu, {value}, 0, {team})",
+    pack="typedef struct __align__({bytes}) {{ {type} v[{n}]; }} {name};\n",
+    unroll="#pragma unroll",
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (C, OPENCL_C, CUDA_C)}

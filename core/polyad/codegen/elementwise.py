@@ -43,6 +43,7 @@ from .frame import (
     padded_rank as padded_rank,
 )
 from .hardware import CPU, DeviceDescription
+from .packs import Packs, packs_fit
 from .writer import Writer
 
 
@@ -53,6 +54,7 @@ def elementwise(
     rank: int = 1,
     inner: Strides | None = None,
     stream: bool = False,
+    pack: int = 1,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that writes each of *expressions* to a result of its own.
@@ -61,7 +63,7 @@ def elementwise(
         expressions: what to compute, from common operands and numbers.
         dialect: the language.
         device: decides the number of lanes; by default a CPU.
-        rank, inner, stream: what the arrays' `ElementwisePlan` says.
+        rank, inner, stream, pack: what the arrays' `ElementwisePlan` says.
         name: of the kernel function.
 
     Raises ValueError for positions with gaps, RuntimeError for a dtype that the language lacks.
@@ -96,7 +98,7 @@ def elementwise(
         head.append("    }")
     writer = Writer(dialect, lanes)
     declare_scalars(writer, leaves.scalars)
-    lifted, writer.lines = writer.lines, []
+    lifted, writer.lines, declared = writer.lines, [], dict(writer.known)
     for n, operand in enumerate(leaves.operands):
         at = len(results) + n
         writer.known[operand] = load_operand(
@@ -106,7 +108,27 @@ def elementwise(
     for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
         place = _element(n, apart[n], Operand(n, dtype))
         writer.lines += writer.store(dtype, value, f"out{n} + {place}", apart[n], "m", stream)
-    loop = [f"    {line}" for line in independent(dialect, inner)]
+    scalar = writer.lines
+    whole: list[str] = []
+    if pack > 1:
+        packs = Packs(writer, pack)
+        writer.lines, writer.known = [], declared
+        for n, operand in enumerate(leaves.operands):
+            at = len(results) + n
+            if isinstance(operand, Operand) and apart[at] == "1":
+                pointer = packs.loaded(operand.dtype, f"pack{at}", f"in{n} + at{at} + first")
+                writer.known[operand] = load_operand(writer, operand, pointer, "c", "1", "1")
+            else:
+                place = _element(at, apart[at], operand, "(first + c)")
+                writer.known[operand] = load_operand(writer, operand, f"in{n}", place, apart[at], "1")
+        values = [writer.value(expression) for expression in expressions]
+        for n, (dtype, value) in enumerate(zip(results, values, strict=True)):
+            pointer = packs.stored(dtype, f"pack{n}", f"out{n} + at{n} + first")
+            writer.lines += writer.store(dtype, value, f"{pointer} + c", "1", "1")
+        taken = [f"        {line}" for line in packs.around(writer.lines)]
+        whole = [f"    if (last - first == {pack}) {{", *taken, "        continue;", "    }"]
+        writer.lines = scalar
+    loop = [f"    {line}" for line in (*whole, *independent(dialect, inner))]
     loop.append(f"    for ({wide} j = first; j < last; j += {lanes}) {{")
     if lanes > 1:
         loop.append(f"        const int m = last - j < {lanes} ? (int)(last - j) : {lanes};")
@@ -115,8 +137,8 @@ def elementwise(
     return kernel_source(dialect, name, parameters, numbers, writer.functions.values(), body, lanes=lanes, rank=rank)
 
 
-def _element(n: int, stride: str, operand: Operand | Place) -> str:
-    place = {"0": f"at{n}", "1": f"at{n} + j"}.get(stride, f"at{n} + j * {stride}")
+def _element(n: int, stride: str, operand: Operand | Place, j: str = "j") -> str:
+    place = {"0": f"at{n}", "1": f"at{n} + {j}"}.get(stride, f"at{n} + {j} * {stride}")
     if isinstance(operand, Place):
         return f"({place})"
     parts = factor(operand.dtype)
@@ -130,6 +152,7 @@ class ElementwisePlan:
     Attributes:
         rank: collapsed dimensions that it must walk, see `padded_rank`.
         inner: the inner strides of results and operands, all 0 or 1, if the kernel may rely on them; None: any.
+        pack: elements that an instance on a GPU reads and writes at once, see `polyad.codegen.packs`.
         stream: whether the results exceed the caches and lie so that every vector is aligned.
         instances: how many to launch; none if there are no elements.
         geometry: the kernel's last argument.
@@ -140,6 +163,7 @@ class ElementwisePlan:
     stream: bool
     instances: int
     geometry: bytes
+    pack: int = 1
 
 
 def elementwise_plan(
@@ -149,8 +173,9 @@ def elementwise_plan(
     strides: Sequence[Strides],
     offsets: Sequence[int],
     results: int = 1,
+    pack: int = 1,
 ) -> ElementwisePlan:
-    """How a kernel of *lanes* lanes walks arrays of *shape*.
+    """How a kernel of *lanes* lanes, or of packs of at most *pack* elements, walks arrays of *shape*.
 
     *strides* (along the dimensions of *shape*) and *offsets*, in elements, are those of the *results*, then of the
     operands.
@@ -184,8 +209,12 @@ def elementwise_plan(
             stream = not any(
                 place % lanes for step, offset in zip(steps[:results], offsets) for place in (offset, *step[:-1])
             )
+        pack = 1
     else:
-        chunk = lanes
+        inner = known_inner(steps, lanes, results, rows * length) if pack > 1 else None
+        if inner is None or (rows > 1 and length % pack) or length < pack or not packs_fit(pack, steps, offsets):
+            inner, pack = None, 1
+        chunk = pack
     chunks = -(-length // chunk)
     units = rows * chunks
     numbers = [units, chunks, chunk, length, *sizes[:-1]]
@@ -197,7 +226,7 @@ def elementwise_plan(
         # Rows are short: several an instance.
         instances = max(1, min(units, units * length // MIN_CHUNK))
     instances = min(instances, 2 * device.workers)
-    return ElementwisePlan(rank, inner, stream, instances, struct.pack(f"{len(numbers)}q", *numbers))
+    return ElementwisePlan(rank, inner, stream, instances, struct.pack(f"{len(numbers)}q", *numbers), pack)
 
 
 def known_inner(steps: Sequence[Strides], lanes: int, results: int, elements: int) -> Strides | None:

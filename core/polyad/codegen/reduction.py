@@ -13,9 +13,12 @@ an addition need not wait for the one before, and the columns of a step fill who
 The reduced dimensions are cut into segments of at most `SEGMENT` elements. Each is accumulated by itself and then added
 to the total, which bounds how rounding errors grow; vectors have an accumulator a lane besides. Where there are fewer
 results than instances, the segments are shared out in *splits*, and a second pass reduces their partial results. That,
-and not barriers, is how work is shared: it suits CPUs, and is deterministic.
+and not barriers, is how work is shared on CPUs, and among the groups of a GPU: it is deterministic.
 
-The geometry, as in `elementwise`:
+On GPUs, a team of instances walks a split along, so that neighbours read what lies side by side, see
+`polyad.codegen.teams`. Its places are counted through all of the reduced dimensions, in segments of their own.
+
+The geometry, as in `elementwise`; for a team, the third and the fourth number count places:
 
     units, splits, segments a split, segments, chunks, chunk, inner reduced length, kept blocks a row,
     inner kept length,
@@ -54,6 +57,8 @@ from .frame import (
     padded_rank,
 )
 from .hardware import CPU, DeviceDescription
+from .packs import Packs, packs_fit
+from .teams import added_up, numbered, team_for, walk
 from .writer import Writer, computed_in, letter_of
 
 SEGMENT = 1024
@@ -117,6 +122,9 @@ def reduction(
     reduced_rank: int = 1,
     inner: Strides | None = None,
     unroll: int = 1,
+    team: int = 1,
+    group: int = 1,
+    pack: int = 1,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that reduces *expression*, in whose dtype it accumulates.
@@ -126,7 +134,7 @@ def reduction(
         reducer: a key of `COMBINED_BY`.
         dialect, device: the language, and what decides the number of lanes.
         result: the dtype that is written; by default the expression's.
-        across, kept_rank, reduced_rank, inner, unroll: what the arrays' `ReductionPlan` says.
+        across, kept_rank, reduced_rank, inner, unroll, team, group, pack: what the arrays' `ReductionPlan` says.
         name: of the kernel function.
 
     Raises ValueError for an unknown reducer, NotImplementedError for one that the dtype lacks, and what `elementwise`
@@ -184,6 +192,19 @@ def reduction(
         combined = combined_by(writer, reducer, dtype, blocks[u], values)
         return [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[u], combined, strict=True))]
 
+    def taken_in_packs() -> list[str]:
+        """Statements that take the elements of a pack, from j on, into the first block."""
+        writer.lines, writer.known = [], dict(numbers)
+        packs = Packs(writer, pack)
+        for n, operand in enumerate(leaves.operands, 1):
+            pointer, place = f"in{n - 1}", f"p{n}" if near[n - 1] == "0" else f"(p{n} + j + c)"
+            if isinstance(operand, Operand) and near[n - 1] == "1":
+                pointer, place = packs.loaded(operand.dtype, f"pack{n}", f"{pointer} + p{n} + j"), "c"
+            writer.known[operand] = load_operand(writer, operand, pointer, place, "1", "1")
+        combined = combined_by(writer, reducer, dtype, blocks[0], writer.value(expression))
+        lines = [*writer.lines, *(f"{block} = {text};" for block, text in zip(blocks[0], combined, strict=True))]
+        return packs.around(lines)
+
     def begun(accumulators: Sequence[Sequence[str]]) -> list[str]:
         """Statements that declare accumulators of nothing."""
         pairs = [pair for names in accumulators for pair in zip(names, zeros, strict=True)]
@@ -198,6 +219,46 @@ def reduction(
         combined = combined_by(writer, reducer, dtype, totals, others)
         return [*writer.lines, *(f"{total} = {text};" for total, text in zip(totals, combined, strict=True))]
 
+    def by_team(packed: Sequence[str], single: Sequence[str], shared: list[str]) -> list[str]:
+        """Statements by which a team walks its split: *packed* take a pack of elements, *single* one."""
+        span = SEGMENT * team
+        lines = [
+            f"const {wide} from = here ? split * g.at[2] : 0;",
+            f"const {wide} to = !here ? 0 : from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
+            f"for ({wide} first = from; first < to; first += {span}) {{",
+            f"const {wide} last = first + {span} < to ? first + {span} : to;",
+            *begun(blocks),
+        ]
+        begin = "first"
+        if packed:
+            lines += [
+                f"const {wide} whole_ = first + (last - first) / {pack} * {pack};",
+                f"for ({wide} j = first + member * {pack}; j < whole_; j += {team * pack}) {{",
+                *(f"const {wide} p{n} = q{n};" for n in operands),
+                *packed,
+                "}",
+            ]
+            begin = "whole_"
+        counted = "e" if reduced else "j"
+        lines.append(f"for ({wide} {counted} = {begin} + member; {counted} < last; {counted} += {team}) {{")
+        if reduced:
+            lines.append(f"{wide} line = e / g.at[6]; const {wide} j = e - line * g.at[6];")
+        lines += [f"{wide} p{n} = q{n};" for n in operands]
+        for dim in range(reduced - 1, -1, -1):
+            size = f"g.at[{9 + kept + dim}]"
+            lines.append(f"{{ const {wide} rest = line / {size}, at = line - rest * {size}; line = rest;")
+            lines += [*(f"p{n} += at * g.at[{base[n] + 3 + kept + dim}];" for n in operands), "}"]
+        lines += [*single, "}", *join, "}"]
+
+        def add(into: Sequence[str], others: Sequence[str]) -> list[str]:
+            return joined(into, others)
+
+        type_name = dialect.types[computed_in(dtype)]
+        return [
+            *lines,
+            *added_up(dialect, team, group, type_name, totals[0], add, shared, symmetric(reducer, dtype)),
+        ]
+
     blocks, totals = (
         [[f"{n}{part}_{u}{c}" for part in range(parts)] for u in range(unroll)] for n in ("block", "total")
     )
@@ -211,7 +272,7 @@ def reduction(
     lines = [
         # Units of one split are neighbours, so that what they read lies together.
         f"const {wide} wholes = g.at[0] / g.at[1];",
-        *neighbouring(dialect),
+        *(neighbouring(dialect) if group == 1 else (*numbered(dialect, team, group), *walk(dialect, team, group))),
         f"    const {wide} split = unit / wholes, whole = unit - split * wholes;",
         f"    {wide} row = whole / g.at[7], column = (whole - row * g.at[7]) * {together};",
     ]
@@ -233,6 +294,20 @@ def reduction(
         lines += [f"      q{n} += at * g.at[{base[n] + 2 + dim}];" for n in operands]
         lines.append("    }")
     lines += [f"    {line}" for line in begun(totals)]
+    if group > 1:
+        found = [tuple(totals[0])]
+        shared: list[str] = []
+        lines += [f"    {line}" for line in by_team(taken_in_packs() if pack > 1 else (), rest, shared)]
+        lifted = [*lifted, *shared]
+        writer.lines = []
+        values = writer.value(cast(Local(found[0], dtype), result))
+        stored = writer.store(result, values, f"out0 + {'2 * o' if result.is_complex else 'o'}", "1", "1")
+        lines += ["    if (member == 0 && here) {", *(f"    {line}" for line in (*writer.lines, *stored)), "    }", "}"]
+        numbers_in_all = first_operand + len(leaves.operands) * step
+        return kernel_source(
+            dialect, name, parameters, numbers_in_all, writer.functions.values(), (*lifted, *lines), lanes=lanes,
+            rank=kept_rank, group=group,
+        )  # fmt: skip
     lines += [
         f"    const {wide} from = split * g.at[2], to = from + g.at[2] < g.at[3] ? from + g.at[2] : g.at[3];",
         f"    for ({wide} segment = from; segment < to; ++segment) {{",
@@ -307,6 +382,11 @@ def accumulating(writer: Writer, reducer: str, dtype: DType, names: Sequence[str
         ),
     )  # fmt: skip
     return "".join(dialect.accumulated.format(name=spelled, place=name) for name in names)
+
+
+def symmetric(reducer: str, dtype: DType) -> bool:
+    """Whether combining a and b gives the bits of combining b and a: not where zeros have signs, or numbers two parts."""
+    return dtype.category < FLOATING or (reducer in ("sum", "prod") and not dtype.is_complex)
 
 
 def combined_by(writer: Writer, reducer: str, dtype: DType, a: Sequence[str], b: Sequence[str]) -> tuple[str, ...]:
@@ -395,6 +475,8 @@ class ReductionPlan:
         unroll: vectors a step; across, in a language without, columns side by side.
         instances: how many to launch.
         geometry: the kernel's last argument.
+        team, group: how many instances share a split, and how many must be launched as a group.
+        pack: elements that an instance of a team reads at once.
         splits: partial results for each result; more than 1 asks for a second pass over them, whose input has the
             shape (splits, *kept).
     """
@@ -407,6 +489,9 @@ class ReductionPlan:
     instances: int
     geometry: bytes
     splits: int
+    team: int = 1
+    group: int = 1
+    pack: int = 1
 
 
 def reduction_plan(
@@ -421,6 +506,7 @@ def reduction_plan(
     result_offset: int = 0,
     may_split: bool = True,
     unroll: int = 1,
+    pack: int = 1,
 ) -> ReductionPlan:
     """How to reduce *dims* of *shape*, of which none may be 0.
 
@@ -434,6 +520,7 @@ def reduction_plan(
         may_split: whether partial results have somewhere to go: with splits, those of a split are written as the
             result would be, and the next split's as many elements further on as there are results.
         unroll: vectors a step, where they are dense and many: what `unroll_for` says.
+        pack: at most how many elements are read at once, where they are dense: what `pack_for` says.
 
     >>> plan = reduction_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1)], [0], result=(1,))
     >>> plan.across, plan.splits
@@ -469,14 +556,25 @@ def reduction_plan(
     chunks = -(-length // chunk)
     segments = lines * chunks
     wholes = math.prod(kept_sizes[:-1]) * blocks
-    wanted = device.workers if device.kind == CPU else 32 * device.compute_units
-    splits = 1
-    if may_split and wholes < wanted and segments > 1 and results * length * lines >= 8 * SEGMENT:
+    wanted = device.workers if device.kind == CPU else device.workers // 4
+    splits, team, group, places = 1, 1, 1, length * lines
+    if device.kind != CPU and not across:
+        segments, share, team, group = _shared_out(device, places, results, may_split)
+        splits = -(-places // share)
+    elif may_split and wholes < wanted and segments > 1 and results * length * lines >= 8 * SEGMENT:
         splits = min(segments, -(-wanted // wholes))
     elif may_split and across and wholes > 1 and results * length * lines >= _TALL:
         splits = segments
-    share = -(-segments // splits)
-    splits = -(-segments // share)
+    if group == 1:
+        share = -(-segments // splits)
+        splits = -(-segments // share)
+        pack = 1
+    else:
+        inner = known_inner(reduced, 1, 0, places) if pack > 1 and len(reduced_sizes) == 1 else None
+        near = [(*far, *near) for far, near in zip(kept[:-1], reduced, strict=True)]
+        if inner is not None and not packs_fit(pack, near, offsets):
+            inner = None
+        pack = 1 if inner is None else pack
     units = wholes * splits
     pad_kept, pad_reduced = kept_rank - len(kept_sizes), reduced_rank - len(reduced_sizes)
     numbers = [units, splits, share, segments, chunks, chunk, length, blocks, kept_sizes[-1]]
@@ -486,12 +584,29 @@ def reduction_plan(
     for offset, near, far in zip(offsets, kept[:-1], reduced, strict=True):
         numbers += [offset, near[-1], *(0,) * pad_kept, *near[:-1], far[-1], *(0,) * pad_reduced, *far[:-1]]
     instances = units
-    if device.kind == CPU:
+    if group > 1:
+        instances = group * min(-(-units * team // group), max(1, 2 * device.workers // group))
+    elif device.kind == CPU:
         # Short rows: several an instance.
         instances = max(1, min(units, units * share * chunk * (lanes * unroll if across else 1) // (4 * SEGMENT)))
         instances = min(instances, 4 * device.workers)
     geometry = struct.pack(f"{len(numbers)}q", *numbers)
-    return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
+    return ReductionPlan(across, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits, team, group, pack)
+
+
+def _shared_out(device: DeviceDescription, places: int, results: int, may_split: bool) -> tuple[int, int, int, int]:
+    """How a GPU reduces *results* rows of *places* along: the places of a row, those of a split, and the sizes of a
+    team and a group.
+    """
+    team, group = team_for(device, places, results)
+    share = places
+    if may_split and results * team < device.workers // 4 and places >= 8 * SEGMENT:
+        # A few groups for each multiprocessor.
+        splits = min(places // (4 * SEGMENT), -(-4 * device.compute_units // results))
+        share = -(-places // splits)
+        share = -(-share // SEGMENT) * SEGMENT
+        team, group = team_for(device, share, results * splits)
+    return places, share, team, group
 
 
 def nearness(strides: Sequence[Strides], length: int) -> float:

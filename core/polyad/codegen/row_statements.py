@@ -10,7 +10,19 @@ from ..layout import Strides
 from .dialects import Dialect
 from .expression import Expression, Literal, Local, Operand, Place, RowValue, Scalar, cast, inside, leaves_of
 from .frame import Leaves, declare_scalars, factor, independent, load_operand
-from .reduction import SEGMENT, accumulating, beside, combined_by, folded, identity, keep_function, unroll_for
+from .packs import Packs
+from .reduction import (
+    SEGMENT,
+    accumulating,
+    beside,
+    combined_by,
+    folded,
+    identity,
+    keep_function,
+    symmetric,
+    unroll_for,
+)
+from .teams import added_up
 from .writer import Writer, computed_in
 
 Names = tuple[str, ...]
@@ -69,7 +81,8 @@ class RowShape:
 
     *kept* and *reduced* count outer dimensions, *copies* the vectors that lie side by side across the rows. In a
     language without vectors it is *width* rows that lie side by side, counted by ``c`` in loops inside of those along
-    them; what is known of a row is then an array.
+    them; what is known of a row is then an array. Where *group* instances make a group, *team* of them share a row, and
+    read *pack* elements at once.
     """
 
     dialect: Dialect
@@ -77,10 +90,12 @@ class RowShape:
     across: bool
     copies: int
     width: int
+    team: int
     group: int
     kept: int
     reduced: int
     inner: Strides | None
+    pack: int = 1
 
     @property
     def count(self) -> str:
@@ -134,6 +149,7 @@ class RowText:
             declare_scalars(self.row, leaves.scalars)
             self.lifted = [*self.lifted, *self.row.lines]
             self.row_known = [dict(self.row.known)]
+        self._packs: Packs | None = None
         self.shared: list[str] = []
         self.lines: list[str] = []
         self._arrays = 0
@@ -194,13 +210,33 @@ class RowText:
     def _load(self, expressions: Sequence[Expression], u: int, count: str) -> None:
         """Begin the body of a loop: variables with the operands' elements, those of vector *u* of a step."""
         self.writer.lines, self.writer.known = [], dict(self.known[u if self.shape.across else 0])
+        self._packs = packs = Packs(self.writer, self.shape.pack) if self.shape.pack > 1 else None
         for leaf in sorted(set(leaves_of(*expressions)) & set(self.arrays), key=lambda leaf: self.arrays[leaf]):
             assert isinstance(leaf, (Operand, Place))
             n = self.arrays[leaf]
+            if packs is not None and self.shape.near(n) == "1":
+                pointer, place = self._pointer(n), f"(p{n} + j + c)"
+                if isinstance(leaf, Operand):
+                    pointer, place = packs.loaded(leaf.dtype, f"pack{n}", f"{pointer} + p{n} + j"), "c"
+                self.writer.known[leaf] = load_operand(self.writer, leaf, pointer, place, "1", "1")
+                continue
             place = _at(leaf, self.shape.element(n, u))
             self.writer.known[leaf] = load_operand(
                 self.writer, leaf, self._pointer(n), place, self.shape.near(n), count
             )
+
+    def _stored(self, n: int, dtype: DType, value: Names, u: int, count: str) -> list[str]:
+        """Statements that write an element of result *n*."""
+        shape = self.shape
+        if self._packs is not None:
+            pointer = self._packs.stored(dtype, f"made{n}", f"out{n} + p{n} + j")
+            return self.writer.store(dtype, value, f"{pointer} + c", "1", "1")
+        place = _at(Operand(n, dtype), shape.element(n, u))
+        return self.writer.store(dtype, value, f"out{n} + {place}", shape.near(n), count)
+
+    def _stepped(self, lines: Sequence[str]) -> list[str]:
+        """The body of a loop, of which *lines* compute the element that `_load` read."""
+        return list(lines) if self._packs is None else self._packs.around(lines)
 
     def _walk(
         self,
@@ -222,16 +258,18 @@ class RowText:
         if shape.group > 1:
             lines = []
             if segmented:
-                span = SEGMENT * shape.group
+                span = SEGMENT * shape.team
                 lines += [
-                    f"for ({wide} first = 0; first < g.at[4]; first += {span}) {{",
-                    f"const {wide} last = first + {span} < g.at[4] ? first + {span} : g.at[4];",
+                    f"for ({wide} first = 0; first < places; first += {span}) {{",
+                    f"const {wide} last = first + {span} < places ? first + {span} : places;",
                 ]
-            begin, end = ("first", "last") if segmented else ("0", "g.at[4]")
+            begin, end = ("first", "last") if segmented else ("0", "places")
+            mine = "member" if shape.pack == 1 else f"member * {shape.pack}"
             counted = "j" if not shape.reduced else "e"
             lines += [
                 *before,
-                f"for ({wide} {counted} = {begin} + member; {counted} < {end}; {counted} += {shape.group}) {{",
+                f"for ({wide} {counted} = {begin} + {mine}; {counted} < {end}; "
+                f"{counted} += {shape.team * shape.pack}) {{",
             ]
             if shape.reduced:
                 lines.append(f"{wide} line = e / g.at[3]; const {wide} j = e - line * g.at[3];")
@@ -294,8 +332,7 @@ class RowText:
             for each in sums:
                 values = writer.value(each.stage.expression)
                 if each.stage is kept:
-                    place = _at(Operand(0, each.dtype), shape.element(0, u))
-                    stored = writer.store(each.dtype, values, f"out0 + {place}", shape.near(0), count)
+                    stored = self._stored(0, each.dtype, values, u, count)
                     lines += [*writer.lines, *stored]
                     writer.lines = []
                 if count == "m" and shape.lanes > 1 and not shape.across:
@@ -307,7 +344,7 @@ class RowText:
                 known = writer.known
                 lines += each.add(writer, each.blocks[u], values)
                 writer.known = known
-            return lines
+            return self._stepped(lines)
 
         read = {self.arrays[leaf] for leaf in set(leaves_of(*expressions)) & set(self.arrays)}
         arrays = sorted(read | {0} if kept else read)
@@ -347,30 +384,12 @@ class RowText:
             return names
         if shape.group == 1:
             return tuple(each.totals[0])
-        dialect, own = shape.dialect, computed_in(each.dtype)
-        memory = [f"shared_{own.name}_{part}" for part in range(len(each.totals[0]))]
-        for each_memory in memory:
-            declared = f"{dialect.shared}{dialect.types[own]} {each_memory}[{shape.group}];"
-            if declared not in self.shared:
-                self.shared.append(declared)
         self.row.lines = []
-        here, there = [f"{m}[member]" for m in memory], [f"{m}[member + apart]" for m in memory]
-        half = 1 << ((shape.group - 1).bit_length() - 1)
-        self.lines += [
-            *(f"{place} = {total};" for place, total in zip(here, each.totals[0], strict=True)),
-            dialect.barrier,
-            f"for (int apart = {half}; apart > 0; apart /= 2) {{",
-            f"if (member < apart && member + apart < {shape.group}) {{",
-            *each.add(self.row, here, there),
-            "}",
-            dialect.barrier,
-            "}",
-        ]
-        self.row.lines = []
-        names = tuple([self.row.declare(own, f"{m}[0]") for m in memory])
-        # Nobody writes to the memory before all have read it.
-        self.lines += [*self.row.lines, dialect.barrier]
-        return names
+        self.lines += added_up(
+            shape.dialect, shape.team, shape.group, shape.dialect.types[computed_in(each.dtype)], each.totals[0],
+            lambda into, others: each.add(self.row, into, others), self.shared, symmetric(reducer, each.dtype),
+        )  # fmt: skip
+        return tuple(each.totals[0])
 
     # ------------------------------------------------------------------------------------------------ results
 
@@ -386,10 +405,8 @@ class RowText:
             self._load(elements, u, shape.count)
             values = [writer.value(expression) for expression in elements]
             for n, (expression, value) in enumerate(zip(elements, values, strict=True)):
-                place = _at(Operand(n, expression.dtype), shape.element(n, u))
-                stored = writer.store(expression.dtype, value, f"out{n} + {place}", shape.near(n), shape.count)
-                writer.lines += stored
-            lines += writer.lines
+                writer.lines += self._stored(n, expression.dtype, value, u, shape.count)
+            lines += self._stepped(writer.lines)
         loop = independent(shape.dialect, shape.inner)
         read = {self.arrays[leaf] for leaf in set(leaves_of(*elements)) & set(self.arrays)}
         self._walk(sorted(read | set(range(len(elements)))), shape.each(lines), loop=() if shape.across else loop)
@@ -397,7 +414,7 @@ class RowText:
     def write_rows(self, rows: Sequence[Expression], first: int) -> None:
         """Write results number *first* and on, a value a row."""
         if rows and self.shape.group > 1:
-            self.lines.append("if (member == 0) {")
+            self.lines.append("if (member == 0 && here) {")
         shape = self.shape
         for n, expression in enumerate(rows, first):
             for u in range(shape.copies):
@@ -416,7 +433,7 @@ class RowText:
         arrays = range(self.count)
         lines = []
         if shape.group > 1:
-            lines.append(f"const int member = {shape.dialect.member};")
+            lines.append(f"const {wide} places = here ? g.at[4] : 0;")
         blocks = shape.lanes * shape.copies * shape.width if shape.across else 1
         if shape.kept:
             lines.append(f"{wide} row = unit / g.at[1]; const {wide} column = (unit - row * g.at[1]) * {blocks};")

@@ -17,7 +17,7 @@ has one of three shapes:
 
     along     an instance walks a row, with vectors along its inner dimension
     across    each lane of a vector has a row of its own: rows that lie side by side in memory
-    together  a group of instances shares a row and meets at barriers: long rows on GPUs
+    together  a team of instances shares a row and adds up what its members have: on GPUs, see `polyad.codegen.teams`
 
 Rows are accumulated in segments, as reductions are. A result may lie where an operand of the same layout lies: a place
 is written after all of its row was read.
@@ -55,12 +55,11 @@ from .frame import (
     padded_rank,
 )
 from .hardware import CPU, DeviceDescription
+from .packs import pack_for, packs_fit
 from .reduction import SEGMENT, UNROLLED, WIDTH, check_reducer, nearness, unroll_for
 from .row_statements import RowShape, RowText, Stage as Stage, kept_at
+from .teams import numbered, team_for, walk
 from .writer import computed_in
-
-_SHARED_ROW = 64
-"""Places from which a row is worth a group of instances."""
 
 _FEW_GROUPS = 4
 """Of how many multiprocessors, one is busy at least where rows are not split."""
@@ -74,11 +73,13 @@ def rowwise(
     device: DeviceDescription | None = None,
     *,
     across: bool = False,
+    team: int = 1,
     group: int = 1,
     kept_rank: int = 1,
     reduced_rank: int = 1,
     inner: Strides | None = None,
     unroll: int = 1,
+    pack: int = 1,
     name: str = "kernel_",
 ) -> KernelSource:
     """The kernel that computes *stages* for every row and writes *elements* and *rows* to results of their own.
@@ -87,7 +88,7 @@ def rowwise(
         stages: in the order in which they read each other.
         elements, rows: what is written, at each place and for each row; operands in *rows* are constant along it.
         dialect, device: the language, and what decides the number of lanes.
-        across, group, kept_rank, reduced_rank, inner, unroll: what the arrays' `RowwisePlan` says.
+        across, team, group, kept_rank, reduced_rank, inner, unroll, pack: what the arrays' `RowwisePlan` says.
         name: of the kernel function.
 
     Raises ValueError for an unknown reducer and for a stage that reads itself or a later one, and what `elementwise`
@@ -109,7 +110,7 @@ def rowwise(
     results = [expression.dtype for expression in (*elements, *rows)]
     parameters = Parameters.of(dialect, results, leaves)
     copies, width = (1, 1) if not across else (unroll, 1) if lanes > 1 else (1, unroll)
-    shape = RowShape(dialect, lanes, across, copies, width, group, kept_rank - 1, reduced_rank - 1, inner)
+    shape = RowShape(dialect, lanes, across, copies, width, team, group, kept_rank - 1, reduced_rank - 1, inner, pack)
     text = RowText(shape, leaves, results)
     passes = _passes(stages)
     kept = None if across else _kept(stages, passes[-1][0], elements)
@@ -126,8 +127,7 @@ def rowwise(
     width = shape.base(len(results) + len(leaves.operands))
     head = interleaved(dialect) if device.kind != CPU else neighbouring(dialect)
     if group > 1:
-        wide = dialect.wide
-        head = [f"for ({wide} unit = {dialect.group}; unit < g.at[0]; unit += {dialect.groups}) {{"]
+        head = [*numbered(dialect, team, group), *walk(dialect, team, group)]
     body = [*text.lifted, *text.shared, *head, *(f"    {line}" for line in (*text.head(), *text.lines)), "}"]
     functions = text.writer.functions.values()
     return kernel_source(dialect, name, parameters, width, functions, body, lanes=lanes, rank=kept_rank, group=group)
@@ -143,6 +143,17 @@ def rowwise_lanes(
     """How many elements a vector of the kernel has: what `rowwise_plan` wants to know."""
     everything = [*(cast(stage.expression, stage.dtype) for stage in stages), *elements, *rows]
     return lanes_for(everything, dialect, device)
+
+
+def rowwise_pack(
+    stages: Sequence[Stage],
+    elements: Sequence[Expression],
+    rows: Sequence[Expression],
+    dialect: Dialect,
+    device: DeviceDescription,
+) -> int:
+    """How many elements an instance on a GPU may read and write at once, see `polyad.codegen.packs`."""
+    return pack_for([*(stage.expression for stage in stages), *elements, *rows], dialect, device)
 
 
 def rowwise_unroll(stages: Sequence[Stage]) -> int:
@@ -208,10 +219,11 @@ class RowwisePlan:
 
     Attributes:
         across: whether lanes lie along the kept dimension.
-        group: how many instances share a row; they must be launched as a group.
+        team, group: how many instances share a row, and how many must be launched as a group.
         kept_rank, reduced_rank: collapsed dimensions that it must walk, see `padded_rank`.
         inner: the arrays' strides along the vectors, all 0 or 1, if the kernel may rely on them; None: any.
         unroll: vectors a step, or, across, vectors or rows side by side.
+        pack: elements that an instance reads and writes at once.
         instances: how many to launch, a multiple of *group*; none if there are no rows.
         geometry: the kernel's last argument.
         splits: whether rows are so few and long that passes of their own, which share a row out, had better do it. The
@@ -227,6 +239,8 @@ class RowwisePlan:
     instances: int
     geometry: bytes
     splits: bool
+    team: int = 1
+    pack: int = 1
 
 
 def rowwise_plan(
@@ -240,6 +254,7 @@ def rowwise_plan(
     elements: int,
     rows: int = 0,
     unroll: int = 1,
+    pack: int = 1,
 ) -> RowwisePlan:
     """How to compute row-wise over *dims* of *shape*.
 
@@ -252,6 +267,7 @@ def rowwise_plan(
             elements, 0 where an operand is broadcast; what a result for rows has along *dims* does not matter.
         elements, rows: how many results there are of either.
         unroll: vectors a step, where they are dense and many: what `rowwise_unroll` says.
+        pack: at most how many elements are read at once, where they are dense: what `rowwise_pack` says.
 
     >>> plan = rowwise_plan(8, DeviceDescription(), (4, 6), [1], [(6, 1), (6, 1)], [0, 0], elements=1)
     >>> plan.across, plan.splits, plan.instances
@@ -279,13 +295,19 @@ def rowwise_plan(
     across = columns > 1 and nearness([kept[n] for n in walked], columns) > nearness(
         [reduced[n] for n in walked], length
     )
-    group, inner, splits = 1, None, False
+    team, group, inner, splits = 1, 1, None, False
     if device.kind == CPU:
-        inner = _dense(kept if across else reduced, lanes, elements, results, across, count * places)
+        inner, pack = _dense(kept if across else reduced, lanes, elements, results, across, count * places), 1
     else:
         across = across and count >= device.workers // 8
-        if not across and places >= _SHARED_ROW:
-            group = device.local_size
+        if not across:
+            team, group = team_for(device, places, count)
+        if team > 1 and pack > 1 and len(reduced_sizes) == 1 and length % pack == 0:
+            inner = _dense(reduced, 1, elements, results, False, count * places)
+            near = [(*kept[n], *reduced[n]) for n in walked]
+            if inner is not None and not packs_fit(pack, near, [offsets[n] for n in walked]):
+                inner = None
+        pack = 1 if inner is None else pack
     if lanes == 1 and device.kind == CPU:
         unroll = WIDTH if across else 1
     elif inner is None or (columns % (unroll * lanes) if across else length < unroll * lanes):
@@ -295,8 +317,7 @@ def rowwise_plan(
         if device.kind == CPU:
             splits = units < 2 * device.compute_units and units % device.compute_units != 0
         else:
-            busy = units * group < device.compute_units * device.local_size // _FEW_GROUPS
-            splits = busy and places >= 8 * SEGMENT
+            splits = units * _FEW_GROUPS < device.compute_units and places >= 8 * SEGMENT
     kept_rank, reduced_rank = padded_rank(len(kept_sizes)), padded_rank(len(reduced_sizes))
     pad_kept, pad_reduced = (0,) * (kept_rank - len(kept_sizes)), (0,) * (reduced_rank - len(reduced_sizes))
     numbers = [units, units // (count // columns), columns, length, places]
@@ -307,9 +328,9 @@ def rowwise_plan(
         # Short rows: several an instance.
         instances = max(1, min(units, count * places // (MIN_CHUNK // 2), 4 * device.workers))
     else:
-        instances = group * min(units, max(1, device.workers // group))
+        instances = group * min(-(-units * team // group), max(1, device.workers // group))
     geometry = struct.pack(f"{len(numbers)}q", *numbers)
-    return RowwisePlan(across, group, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits)
+    return RowwisePlan(across, group, kept_rank, reduced_rank, inner, unroll, instances, geometry, splits, team, pack)
 
 
 def _dense(

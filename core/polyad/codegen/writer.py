@@ -339,7 +339,7 @@ class Writer:
         spelled = f"load_dense_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
             n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
-            bits = self._variable(dtype)
+            bits = self.variable(dtype)
             address, private = self.dialect.address, f"(const {memory} *)part"
             self.functions[spelled] = (
                 f"{self.dialect.function}{type_name} {spelled}(const {address}{memory} *p, const int m) {{\n"
@@ -355,7 +355,7 @@ class Writer:
         spelled = f"{'stream' if stream else 'store'}_dense_{dtype.name}_{self.lanes}"
         if spelled not in self.functions:
             n, type_name, memory = self.lanes, self.type_of(dtype), self.dialect.types[dtype]
-            bits = self._variable(dtype)
+            bits = self.variable(dtype)
             address = self.dialect.address
             if stream and dtype is not float16:
                 self.functions.setdefault("STREAM", STREAM)
@@ -389,9 +389,9 @@ class Writer:
 
     def _stored_vector(self, dtype: DType) -> str:
         """The type of a vector of *dtype* in memory; float16 goes through functions of its own."""
-        return self.dialect.lanes_of(self._variable(dtype), self.lanes)
+        return self.dialect.lanes_of(self.variable(dtype), self.lanes)
 
-    def _variable(self, dtype: DType) -> str:
+    def variable(self, dtype: DType) -> str:
         """The type of a variable that holds *dtype* as it lies in memory: there may be no variables of type half."""
         return self.dialect.types[bfloat16 if dtype is float16 else dtype]
 

@@ -57,8 +57,28 @@ ABSENT: dict[str, Absence] = {
         "there are no files of compiled code", "polyad.save(model.state_dict(), f), and the class of the model to load"
     ),
     **dict.fromkeys(("distributed.init_process_group", "nn.parallel.DistributedDataParallel"), _ONE_PROCESS),
-    "cuda.get_device_properties": Absence(
-        "backends describe a device in one line", "polyad.cuda.get_device_name(), or `python -m polyad.backends`"
+    **dict.fromkeys(
+        ("cuda.CUDAGraph", "cuda.graph", "cuda.graph_pool_handle", "cuda.make_graphed_callables"),
+        Absence("work is not captured into graphs of the driver", "the function itself"),
+    ),
+    **dict.fromkeys(
+        ("cuda.MemPool", "cuda.use_mem_pool"),
+        Absence(
+            "each device has one allocator", "polyad.cuda.set_per_process_memory_fraction, or polyad.cuda.empty_cache()"
+        ),
+    ),
+    **dict.fromkeys(
+        (
+            "cuda.clock_rate",
+            "cuda.list_gpu_processes",
+            "cuda.memory_usage",
+            "cuda.power_draw",
+            "cuda.temperature",
+            "cuda.utilization",
+        ),
+        Absence(
+            "sensors are not read", "nvidia-smi --query-gpu=utilization.gpu,temperature.gpu,power.draw --format=csv"
+        ),
     ),
 }
 """What is absent, by its name under ``polyad``."""

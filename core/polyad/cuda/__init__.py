@@ -2,279 +2,97 @@
 
 Questions answer "none" without a device; what needs a device raises the registry's error, which says what to
 install.
+
+    devices.py  which device is meant, and what it is
+    memory.py   what tensors and the allocator hold
+    random.py   seeds
+    amp.py      PyTorch's older names for mixed precision
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
 from typing import Any
 
-from .. import accelerator, streams
-from ..backend import registry
+from .. import streams
 from ..compatibility.absent import stand_in
-from ..device import Device
-from ..dtypes import bfloat16
-from ..errors import ArgumentTypeError, BackendError, DeviceError, OutOfMemory, safe_repr
-from ..random import Generator, default_generator
-from ..tensor import Tensor
+from . import random as random
+from .devices import (
+    can_device_access_peer as can_device_access_peer,
+    current_device as current_device,
+    device as device,
+    device_count as device_count,
+    device_of as device_of,
+    get_arch_list as get_arch_list,
+    get_device_capability as get_device_capability,
+    get_device_name as get_device_name,
+    get_device_properties as get_device_properties,
+    get_sync_debug_mode as get_sync_debug_mode,
+    init as init,
+    ipc_collect as ipc_collect,
+    is_available as is_available,
+    is_bf16_supported as is_bf16_supported,
+    is_current_stream_capturing as is_current_stream_capturing,
+    is_initialized as is_initialized,
+    is_tf32_supported as is_tf32_supported,
+    named as _device,
+    set_device as set_device,
+    set_sync_debug_mode as set_sync_debug_mode,
+    synchronize as synchronize,
+)
+from .memory import (
+    OutOfMemoryError as OutOfMemoryError,
+    device_memory_used as device_memory_used,
+    empty_cache as empty_cache,
+    get_per_process_memory_fraction as get_per_process_memory_fraction,
+    max_memory_allocated as max_memory_allocated,
+    max_memory_reserved as max_memory_reserved,
+    mem_get_info as mem_get_info,
+    memory_allocated as memory_allocated,
+    memory_reserved as memory_reserved,
+    memory_snapshot as memory_snapshot,
+    memory_stats as memory_stats,
+    memory_stats_as_nested_dict as memory_stats_as_nested_dict,
+    memory_summary as memory_summary,
+    reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+    reset_max_memory_allocated as reset_max_memory_allocated,
+    reset_max_memory_cached as reset_max_memory_cached,
+    reset_peak_memory_stats as reset_peak_memory_stats,
+    set_per_process_memory_fraction as set_per_process_memory_fraction,
+)
+from .random import (
+    get_rng_state as get_rng_state,
+    get_rng_state_all as get_rng_state_all,
+    initial_seed as initial_seed,
+    manual_seed as manual_seed,
+    manual_seed_all as manual_seed_all,
+    seed as seed,
+    seed_all as seed_all,
+    set_rng_state as set_rng_state,
+    set_rng_state_all as set_rng_state_all,
+)
 
 
 def __getattr__(name: str) -> Any:
     if name == "amp":  # loaded when it is wanted: it brings the optimizers' scaler
         return importlib.import_module(f"{__name__}.amp")
+    if name == "default_generators":  # one for each device, which may not be looked for at import
+        return random.generators()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-get_device_properties = stand_in("cuda.get_device_properties")
-
-
-def _device(device: Any) -> Device:
-    if device is None:
-        return registry.resolve_device("cuda")
-    if isinstance(device, int) and not isinstance(device, bool):
-        return registry.resolve_device(Device("cuda", device))
-    if not isinstance(device, (str, Device)):
-        raise ArgumentTypeError(f"cuda: device is {safe_repr(device)}", fix='pass an index, "cuda:0" or None')
-    found = registry.resolve_device(device)
-    if found.type != "cuda":
-        raise DeviceError(f"cuda: {found} is no cuda device", fix='pass an index, "cuda:0" or None')
-    return found
-
-
-def device_count() -> int:
-    """How many cuda devices there are; 0 without backend, driver or GPU.
-
-    >>> import polyad
-    >>> polyad.cuda.device_count() >= 0
-    True
-    """
-    try:
-        return registry.count_devices(registry.get("cuda"))[0]
-    except BackendError:
-        return 0
-
-
-def is_available() -> bool:
-    """Whether there is a cuda device.
-
-    >>> import polyad
-    >>> device = "cuda" if polyad.cuda.is_available() else "cpu"
-    """
-    return device_count() > 0
-
-
-def current_device() -> int:
-    """The index that "cuda" without an index stands for. Raises RuntimeError if there is no cuda device.
-
-    >>> import polyad
-    >>> polyad.cuda.current_device() if polyad.cuda.is_available() else 0
-    0
-    """
-    return registry.resolve_device("cuda").index or 0
-
-
-def set_device(device: Any) -> None:
-    """Let "cuda" without an index stand for *device*, in all threads; a negative index changes nothing.
-
-    Raises RuntimeError if there is no such device.
-
-    >>> import polyad
-    >>> if polyad.cuda.is_available():
-    ...     polyad.cuda.set_device(0)
-    """
-    if isinstance(device, int) and device < 0:
-        return
-    registry.set_current(_device(device))
-
-
-def synchronize(device: Any = None) -> None:
-    """Wait until all work on *device* (an index, a device, or the current one) is done.
-
-    Raises RuntimeError if there is no such device.
-
-    >>> import polyad
-    >>> if polyad.cuda.is_available():
-    ...     polyad.cuda.synchronize()
-    """
-    found = _device(device)
-    registry.get("cuda").synchronize(found)
-
-
-def get_device_name(device: Any = None) -> str:
-    """The hardware's name, as the backend describes it. Raises RuntimeError if there is no such device.
-
-    >>> import polyad
-    >>> name = polyad.cuda.get_device_name() if polyad.cuda.is_available() else "none"
-    """
-    return registry.get("cuda").describe_device(_device(device))
-
-
-def empty_cache() -> None:
-    """Give memory that the backend keeps for later back to the driver; does nothing without a cuda device.
-
-    >>> import polyad
-    >>> polyad.cuda.empty_cache()
-    """
-    if is_available():
-        registry.get("cuda").empty_cache()
-
-
-def memory_allocated(device: Any = None) -> int:
-    """Bytes that tensors hold on *device* (an index, a device, or the current one); 0 without a cuda device.
-
-    >>> import polyad
-    >>> polyad.cuda.memory_allocated() >= 0
-    True
-    """
-    return accelerator.memory_allocated(_device(device)) if is_available() else 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most that `memory_allocated` has been; 0 without a cuda device.
-
-    >>> import polyad
-    >>> polyad.cuda.max_memory_allocated() >= polyad.cuda.memory_allocated()
-    True
-    """
-    return accelerator.max_memory_allocated(_device(device)) if is_available() else 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """Bytes that the allocator of *device* holds, those it keeps for later included; 0 without a cuda device.
-
-    >>> import polyad
-    >>> polyad.cuda.memory_reserved() >= 0
-    True
-    """
-    return accelerator.memory_reserved(_device(device)) if is_available() else 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """The most that `memory_reserved` has been; 0 without a cuda device.
-
-    >>> import polyad
-    >>> polyad.cuda.max_memory_reserved() >= 0
-    True
-    """
-    return accelerator.max_memory_reserved(_device(device)) if is_available() else 0
-
-
-def memory_stats(device: Any = None) -> dict[str, int]:
-    """The account of the allocator of *device*, as `polyad.accelerator.memory_stats`; empty without a cuda device.
-
-    >>> import polyad
-    >>> stats = polyad.cuda.memory_stats()
-    """
-    return accelerator.memory_stats(_device(device)) if is_available() else {}
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let the peaks begin at what is held now. Raises RuntimeError if there is no such device.
-
-    >>> import polyad
-    >>> if polyad.cuda.is_available():
-    ...     polyad.cuda.reset_peak_memory_stats()
-    """
-    accelerator.reset_peak_memory_stats(_device(device))
-
-
-OutOfMemoryError = OutOfMemory
-
-
-def is_initialized() -> bool:
-    """Whether there is a cuda device; it needs no initialisation.
-
-    >>> import polyad
-    >>> polyad.cuda.is_initialized() == polyad.cuda.is_available()
-    True
-    """
-    return is_available()
-
-
-def init() -> None:
-    """Does nothing with a cuda device, which needs no initialisation; raises RuntimeError without."""
-    _device(None)
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current cuda device computes with bfloat16; False without a device. The argument has no effect.
-
-    >>> import polyad
-    >>> dtype = polyad.bfloat16 if polyad.cuda.is_bf16_supported() else polyad.float16
-    """
-    return is_available() and bfloat16 in registry.get("cuda").capabilities(_device(None)).dtypes
-
-
-# ------------------------------------------------------------------------------------------------------ random numbers
-# All devices draw from the same generator, `polyad.default_generator`: the same bits on each.
-
-
-def manual_seed(seed: int) -> None:
-    """Let random numbers begin anew from *seed*, on all devices, if there is a cuda device; else change nothing.
-
-    Raises TypeError for what is no int, ValueError for an int outside [-2**63, 2**64).
-
-    >>> import polyad
-    >>> polyad.cuda.manual_seed(7)
-    """
-    Generator().manual_seed(seed)
-    if is_available():
-        default_generator.manual_seed(seed)
-
-
-def manual_seed_all(seed: int) -> None:
-    """The same as `manual_seed`: all devices have the same generator.
-
-    >>> import polyad
-    >>> polyad.cuda.manual_seed_all(7)
-    """
-    manual_seed(seed)
-
-
-def seed() -> None:
-    """Let random numbers begin anew from a seed of the operating system's, if there is a cuda device."""
-    if is_available():
-        default_generator.seed()
-
-
-def seed_all() -> None:
-    """The same as `seed`: all devices have the same generator."""
-    seed()
-
-
-def initial_seed() -> int:
-    """The seed that random numbers last began from. Raises RuntimeError if there is no cuda device."""
-    _device(None)
-    return default_generator.initial_seed()
-
-
-def get_rng_state(device: Any = "cuda") -> Tensor:
-    """The state of the generator that all devices share. Raises RuntimeError if there is no such device."""
-    _device(device)
-    return default_generator.get_state()
-
-
-def get_rng_state_all() -> list[Tensor]:
-    """The state for each cuda device.
-
-    >>> import polyad
-    >>> len(polyad.cuda.get_rng_state_all()) == polyad.cuda.device_count()
-    True
-    """
-    return [default_generator.get_state() for _ in range(device_count())]
-
-
-def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Let the generator that all devices share go on from a state. Raises RuntimeError if there is no such device."""
-    _device(device)
-    default_generator.set_state(new_state)
-
-
-def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
-    """Let the generator that all devices share go on from each of the states in turn, and so from the last."""
-    for number, state in enumerate(new_states):
-        set_rng_state(state, number)
+CUDAGraph = stand_in("cuda.CUDAGraph")
+graph = stand_in("cuda.graph")
+graph_pool_handle = stand_in("cuda.graph_pool_handle")
+make_graphed_callables = stand_in("cuda.make_graphed_callables")
+MemPool = stand_in("cuda.MemPool")
+use_mem_pool = stand_in("cuda.use_mem_pool")
+clock_rate = stand_in("cuda.clock_rate")
+list_gpu_processes = stand_in("cuda.list_gpu_processes")
+memory_usage = stand_in("cuda.memory_usage")
+power_draw = stand_in("cuda.power_draw")
+temperature = stand_in("cuda.temperature")
+utilization = stand_in("cuda.utilization")
 
 
 # ------------------------------------------------------------------------------------------------------------- streams

@@ -1,5 +1,5 @@
-"""Running generated kernels: the C dialect compiled by the C compiler, CUDA C by the same behind shims, OpenCL C on
-every OpenCL device there is.
+"""Running generated kernels: the C dialect compiled by the C compiler, CUDA C by g++ behind a header that plays its
+threads, OpenCL C on every OpenCL device there is.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polyad_cuda_on_host
 import pytest
 
 from polyad import codegen
 from polyad.codegen import CUDA_C, GPU, OPENCL_C, C, DeviceDescription, Stage
 from polyad.codegen.dialects import VECTOR_MATH
+from polyad.codegen.packs import pack_for
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler on PATH to run generated C with")
 
-CUDA_ON_HOST = (Path(__file__).parent / "cuda_on_host.h").read_text()
+needs_cuda_on_host = pytest.mark.skipif(
+    polyad_cuda_on_host.compiler() is None, reason="no g++ on PATH, or the machine is no x86-64 of a Unix"
+)
 
 
 @functools.cache
@@ -56,7 +60,7 @@ def targets() -> list[Any]:
     """What tests run on: (dialect, device, or for C flags) with a readable name."""
     made = [
         pytest.param((C, None), id="C", marks=needs_compiler),
-        pytest.param((CUDA_C, None), id="CUDA C", marks=needs_compiler),
+        pytest.param((CUDA_C, None), id="CUDA C", marks=needs_cuda_on_host),
     ]
     return made + [pytest.param((OPENCL_C, device), id=f"OpenCL {device.name[:12]}") for device in opencl_devices()]
 
@@ -86,7 +90,7 @@ def launch(
     if dialect is OPENCL_C:
         _launch_opencl(source, device, arrays, values, geometry, instances, shared)
     elif dialect is CUDA_C:
-        _launch_cuda(source, folder, arrays, values, geometry, instances)
+        _launch_cuda(source, arrays, values, geometry, instances)
     else:
         call_entry(
             compiled_c(source.text, folder, device or ("-O1",))[source.entry], arrays, values, geometry, instances
@@ -109,48 +113,23 @@ def compiled_c(text: str, folder: Path, flags: Sequence[str] = ("-O1",)) -> ctyp
     return _LIBRARIES.setdefault((text, flags), ctypes.CDLL(str(library)))
 
 
-def cuda_on_host(source: codegen.KernelSource) -> str:
-    """*source* as C that runs it: ``launch(arrays, numbers, geometry, blocks, threads, order)``."""
-    listed = re.search(rf"void {source.name}\((.*)\)\n", source.text)
-    assert listed
-    given, arrays, numbers = [], 0, 0
-    for parameter in listed[1].split(", "):
-        if "*" in parameter:
-            given.append(f"host_arrays[{arrays}]")
-            arrays += 1
-        elif parameter != "const Geometry g":
-            given.append(f"*({parameter.rpartition(' ')[0]} *)host_numbers[{numbers}]")
-            numbers += 1
-    return (
-        CUDA_ON_HOST
-        + source.text.replace('extern "C" ', "")
-        + "static void *const *host_arrays; static const void *const *host_numbers;\n"
-        + "static const Geometry *host_geometry;\n"
-        + f"static void host_body(void) {{ {source.name}({', '.join(given)}, *host_geometry); }}\n"
-        + "void launch(void *const *arrays, const void *const *numbers, const Geometry *geometry, int blocks, "
-        + "int threads, int order)\n"
-        + "{\n    host_arrays = arrays; host_numbers = numbers; host_geometry = geometry;\n"
-        + "    host_launch(host_body, blocks, threads, order);\n}\n"
-    )
-
-
 def _pointers(arrays: Sequence[np.ndarray]) -> Any:
     return (ctypes.c_void_p * max(1, len(arrays)))(*[array.ctypes.data for array in arrays])
 
 
-def _launch_cuda(source: Any, folder: Path, arrays: Any, values: Any, geometry: bytes, instances: int) -> None:
-    """Twice, with the threads in different orders, which must give the same."""
-    library = compiled_c(cuda_on_host(source), folder)
-    numbers = [np.array(value) for value in values]
+def _launch_cuda(source: Any, arrays: Any, values: Any, geometry: bytes, instances: int) -> None:
+    """On every schedule, which must give the same."""
     threads = source.group if source.group > 1 else min(32, instances)
-    library.launch.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int] * 3
+    given = [*(array.ctypes.data for array in arrays), *(np.array(value).tobytes() for value in values), geometry]
     before, found = [array.copy() for array in arrays], []
-    for order in (0, 1):
+    for schedule in polyad_cuda_on_host.SCHEDULES:
         for array, content in zip(arrays, before, strict=True):
             array[...] = content
-        library.launch(_pointers(arrays), _pointers(numbers), geometry, -(-instances // threads), threads, order)
+        polyad_cuda_on_host.build(source.text).launch(
+            source.name, (-(-instances // threads),), (threads,), given, schedule=schedule
+        )
         found.append([array.tobytes() for array in arrays])
-    assert found[0] == found[1], "the order of threads changes the result"
+    assert all(each == found[0] for each in found), "the order of threads changes the result"
 
 
 def call_entry(entry: Any, arrays: Any, values: Any, geometry: bytes, workers: int) -> None:
@@ -227,11 +206,11 @@ def run_elementwise(
     shape = outs[0].shape
     spread = [codegen.broadcast_strides(array.shape, strides_of(array), shape) for array in arrays]
     memories, offsets = zip(*[memory_of(array) for array in (*outs, *arrays)], strict=True)
-    lanes = lanes_for(expressions, dialect, device)
+    lanes, pack = lanes_for(expressions, dialect, device), pack_for(expressions, dialect, device)
     strides = [*(strides_of(out) for out in outs), *spread]
-    plan = codegen.elementwise_plan(lanes, device, shape, strides, offsets, len(outs))
+    plan = codegen.elementwise_plan(lanes, device, shape, strides, offsets, len(outs), pack)
     if plan.instances:
-        source = codegen.elementwise(expressions, dialect, device, plan.rank, plan.inner, plan.stream)
+        source = codegen.elementwise(expressions, dialect, device, plan.rank, plan.inner, plan.stream, plan.pack)
         assert source.lanes == lanes
         launch(source, target, folder, memories, numbers, plan.geometry, plan.instances)
 
@@ -258,12 +237,15 @@ def run_reduction(
     memories, offsets = zip(*[memory_of(array) for array in arrays], strict=True)
     lanes = lanes_for([expression, codegen.cast(expression, result)], dialect, device)
     out = np.zeros(kept, numpy_dtype(result))
-    unroll = unroll_for(expression)
-    plan = codegen.reduction_plan(lanes, device, shape, dims, spread, offsets, result=strides_of(out), unroll=unroll)
+    plan = codegen.reduction_plan(
+        lanes, device, shape, dims, spread, offsets, result=strides_of(out), unroll=unroll_for(expression),
+        pack=pack_for([expression], dialect, device),
+    )  # fmt: skip
     written = expression.dtype if plan.splits > 1 else result
     source = codegen.reduction(
         expression, reducer, dialect, device, result=written, across=plan.across, kept_rank=plan.kept_rank,
-        reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
+        reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll, team=plan.team, group=plan.group,
+        pack=plan.pack,
     )  # fmt: skip
     if plan.splits > 1:
         out = np.zeros((plan.splits, *kept), numpy_dtype(written))
@@ -310,13 +292,13 @@ def run_rowwise(
     lanes = codegen.rowwise_lanes(stages, elements, rows, dialect, device)
     plan = codegen.rowwise_plan(
         lanes, device, shape, dims, spread, offsets, elements=len(elements), rows=len(rows),
-        unroll=codegen.rowwise_unroll(stages),
+        unroll=codegen.rowwise_unroll(stages), pack=codegen.rowwise_pack(stages, elements, rows, dialect, device),
     )  # fmt: skip
     if not plan.instances:
         return list(outs)
     source = codegen.rowwise(
-        stages, elements, rows, dialect, device, across=plan.across, group=plan.group, kept_rank=plan.kept_rank,
-        reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
+        stages, elements, rows, dialect, device, across=plan.across, team=plan.team, group=plan.group,
+        kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll, pack=plan.pack,
     )  # fmt: skip
     assert (source.lanes, source.group, plan.instances % plan.group) == (lanes, plan.group, 0)
     if change is not None:

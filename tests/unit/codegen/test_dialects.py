@@ -54,7 +54,7 @@ def test_a_language_is_a_table() -> None:
         codegen.elementwise([cast(total, polyad.float16), cast(apply("exp", total), polyad.bfloat16)], other).text,
         reduction(total, "amax", other, result=polyad.bfloat16).text,
         codegen.rowwise(stages, [total / whole], [cast(whole, polyad.float16)], other, device).text,
-        codegen.rowwise(stages, [total / whole], [whole], other, gpu, group=64).text,
+        codegen.rowwise(stages, [total / whole], [whole], other, gpu, team=64, group=64).text,
     ]
     text = "".join(texts)
     for word in (

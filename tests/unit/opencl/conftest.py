@@ -21,7 +21,7 @@ class Machine:
     def array(self, values: Any) -> Any:
         """A dense array of the values of a NumPy array."""
         from polyad.interop.numpy import polyad_dtype
-        from polyad_opencl.array import new
+        from polyad_kernels.array import new
 
         values = np.asarray(values, order="C")
         made = new(self.device, values.shape, polyad_dtype(values.dtype))

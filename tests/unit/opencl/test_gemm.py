@@ -10,7 +10,7 @@ from polyad.interop.numpy import numpy_dtype
 
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
 
-from polyad_opencl.array import Array
+from polyad_kernels.array import Array
 from polyad_opencl.kernels.products import matmul as products
 from polyad_opencl.kernels.products.gemm import clblast, ways
 from polyad_opencl.kernels.products.gemm.product import Product

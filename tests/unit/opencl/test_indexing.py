@@ -34,7 +34,7 @@ def scattered(x, index, source, dim, add):
     ("shape", "length", "dim"), [((300,), 5000, 0), ((3, 50, 2), 700, 1), ((2, 40), 900, 1), ((40, 70), 20, 0)]
 )
 def test_scatter_is_sequential(machine, rng, shape, length, dim):
-    from polyad_opencl.kernels.indexing.gather_scatter import scatter, scatter_add
+    from polyad_kernels.kernels.indexing.gather_scatter import scatter, scatter_add
 
     x = rng.standard_normal(shape).astype(np.float32)
     index = places(rng, shape[dim], (*shape[:dim], length, *shape[dim + 1 :]))
@@ -48,7 +48,7 @@ def test_scatter_is_sequential(machine, rng, shape, length, dim):
 
 @pytest.mark.parametrize(("shape", "dim"), [((50,), 0), ((50, 3), 0), ((2, 50, 33), 1)])
 def test_index_add_is_sequential(machine, rng, shape, dim):
-    from polyad_opencl.kernels.indexing.gather_scatter import index_add
+    from polyad_kernels.kernels.indexing.gather_scatter import index_add
 
     x = rng.standard_normal(shape).astype(np.float32)
     index = places(rng, 50, 3000)
@@ -61,7 +61,7 @@ def test_index_add_is_sequential(machine, rng, shape, dim):
 
 
 def test_scatter_add_of_bools_and_small_integers(machine, rng):
-    from polyad_opencl.kernels.indexing.gather_scatter import scatter_add
+    from polyad_kernels.kernels.indexing.gather_scatter import scatter_add
 
     index = places(rng, 9, 4000)
     for dtype in (np.bool_, np.uint8, np.int16):
@@ -75,7 +75,7 @@ def test_scatter_add_of_bools_and_small_integers(machine, rng):
 @pytest.mark.parametrize("op", ["gather", "index_select", "scatter", "scatter_add", "index_add"])
 @pytest.mark.parametrize(("wrong", "hint"), [(700, r"use indices in \[0, 6\)"), (-2, "count from 0")])
 def test_wrong_index_is_named(machine, op, wrong, hint):
-    from polyad_opencl.kernels.indexing.index_select import KERNELS
+    from polyad_kernels.kernels.indexing.index_select import KERNELS
 
     x = np.ones((6, 5), np.float32)
     of_rows = op.startswith("index")
@@ -93,7 +93,7 @@ def test_wrong_index_is_named(machine, op, wrong, hint):
 
 
 def test_wrong_index_of_a_long_line_is_named(machine):
-    from polyad_opencl.kernels.indexing.gather_scatter import scatter, scatter_add
+    from polyad_kernels.kernels.indexing.gather_scatter import scatter, scatter_add
 
     index = np.zeros((2, 3, 500), np.int64)
     index[1, 2, 321] = 9
@@ -104,7 +104,7 @@ def test_wrong_index_of_a_long_line_is_named(machine):
 
 
 def test_wrong_pivots_are_named(machine):
-    from polyad_opencl.kernels.linalg.factorizations import lu_permutation
+    from polyad_kernels.kernels.linalg.factorizations import lu_permutation
 
     pivots = np.array([[2, 2, 3], [1, 0, 3]], np.int32)
     with pytest.raises(IndexError, match=r"pivots\[1, 1\] = 0 is not in \[1, 3\]"):
@@ -116,7 +116,7 @@ def test_wrong_pivots_are_named(machine):
 
 @pytest.mark.parametrize("shape", [(), (1,), (70001,), (130, 517), (3, 1, 40, 2, 1, 5)])
 def test_nonzero_of_sizes_that_are_cut(machine, rng, shape):
-    from polyad_opencl.kernels.indexing.index_select import nonzero
+    from polyad_kernels.kernels.indexing.index_select import nonzero
 
     for share in (0.0, 0.01, 0.6, 1.0):
         x = (rng.random(shape) < share) * rng.standard_normal(shape)
@@ -125,7 +125,7 @@ def test_nonzero_of_sizes_that_are_cut(machine, rng, shape):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_nonzero_knows_zeros(machine, dtype):
-    from polyad_opencl.kernels.indexing.index_select import nonzero
+    from polyad_kernels.kernels.indexing.index_select import nonzero
 
     x = np.array([0.0, -0.0, np.nan, 5e-324, -np.inf, 1], dtype)
     if x.dtype.kind == "c":
@@ -135,9 +135,9 @@ def test_nonzero_knows_zeros(machine, dtype):
 
 def test_ranks_beyond_the_padded_ones(machine, rng):
     """Dimensions that nothing merges, more than the loops of few dimensions have."""
-    from polyad_opencl.array import Array
-    from polyad_opencl.kernels.indexing.index_select import gather
-    from polyad_opencl.kernels.shaping.triangles import tril
+    from polyad_kernels.array import Array
+    from polyad_kernels.kernels.indexing.index_select import gather
+    from polyad_kernels.kernels.shaping.triangles import tril
 
     shape = (2, 3, 2, 3, 2, 3, 2, 3, 2)
     x = rng.standard_normal(shape[::-1]).astype(np.float32)

@@ -127,7 +127,7 @@ def test_the_account_is_polyads(opencl):
 
 
 def test_an_array_may_be_copied_onto_itself(machine):
-    from polyad_opencl.kernels.memory import conversion as copying
+    from polyad_kernels.kernels.memory import conversion as copying
 
     for values in (np.arange(6.0), np.arange(12.0).reshape(3, 4).T):
         x = machine.array(values)

@@ -13,7 +13,7 @@ from polyad.random.philox import words
 @pytest.mark.parametrize("shape", [(100_003,), (5, 3001), (40, 500), (3, 700, 70)])
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 def test_running_totals(machine, shape, name):
-    from polyad_opencl.kernels.reductions.cumulative import KERNELS
+    from polyad_kernels.kernels.reductions.cumulative import KERNELS
 
     kernel = KERNELS[name].function
     rng = np.random.default_rng(3)

@@ -19,7 +19,7 @@ def numbers(rng, dtype, shape):
 
 
 def check(machine, x, dim):
-    from polyad_opencl.kernels.sorting.sort import sort
+    from polyad_kernels.kernels.sorting.sort import sort
 
     for descending in (False, True):
         values, places = sort(machine.array(x), dim, descending)

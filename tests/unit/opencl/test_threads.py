@@ -17,7 +17,7 @@ import polyad
 pytest.importorskip("pyopencl", reason="PyOpenCL is not installed: pip install 'polyad[opencl]'")
 import polyad_opencl
 from polyad.errors import IndexOutOfRange
-from polyad_opencl.runtime.kept import kept
+from polyad_kernels.kept import kept
 
 SOURCES = sorted(Path(polyad_opencl.__file__).parent.rglob("*.py"))
 

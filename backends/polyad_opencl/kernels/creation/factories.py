@@ -13,12 +13,12 @@ from polyad.backend import Kernel
 from polyad.codegen.kernels import generated_kernels
 from polyad.device import Device
 from polyad.dtypes import INTEGER, DType, float32, float64, int64
+from polyad_kernels.array import Array, new
+from polyad_kernels.kept import kept
+from polyad_kernels.source.walking import cut, local_size
 
-from ...array import Array, new
 from ...runtime.device import opened
-from ...runtime.kept import kept
 from ...source.generated import runtime_of
-from ...source.walking import cut, local_size
 
 _generated = generated_kernels(runtime_of)["arange"].function
 

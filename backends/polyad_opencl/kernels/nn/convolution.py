@@ -24,11 +24,11 @@ import numpy as np
 from polyad.backend import Kernel
 from polyad.dtypes import ALL, DType, bool_, float32, float64, int32
 from polyad.layout import contiguous_strides
+from polyad_kernels.array import Array, new
+from polyad_kernels.kept import kept
+from polyad_kernels.kernels.memory import conversion as copying
 
-from ...array import Array, new
-from ...runtime.kept import kept
 from ...source.tiles import ELEMENTS, lanes, prologue
-from ..memory import conversion as copying
 
 Sizes = tuple[int, ...]
 

@@ -14,11 +14,11 @@ from polyad.backend import Kernel
 from polyad.codegen import broadcast_strides, collapse
 from polyad.dtypes import ALL, DType, bool_
 from polyad.layout import contiguous_strides
+from polyad_kernels.array import Array, new
+from polyad_kernels.kept import kept
+from polyad_kernels.kernels.memory import conversion as copying
 
-from ...array import Array, new
-from ...runtime.kept import kept
 from ...source.tiles import ELEMENTS
-from ..memory import conversion as copying
 from . import gemm
 from .gemm.product import dense
 

@@ -15,6 +15,7 @@ from ...layout import Layout, Shape, Strides, broadcast_shapes
 from ..collapse import broadcast_strides, result_strides
 from ..elementwise import ElementwisePlan, Leaves, elementwise, elementwise_plan, lanes_for
 from ..expression import Expression
+from ..packs import pack_for
 from .layouts import PerLayout
 from .numbers import Packing
 
@@ -36,8 +37,8 @@ class PointwiseKernel:
     """
 
     __slots__ = (
-        "_broadcasts", "_compiled", "_known", "_lanes", "_operand_dtypes", "dtypes", "expressions", "packed",
-        "runtime", "what",
+        "_broadcasts", "_compiled", "_known", "_lanes", "_operand_dtypes", "_pack", "dtypes", "expressions",
+        "packed", "runtime", "what",
     )  # fmt: skip
 
     def __init__(self, runtime: Runtime, what: str, expressions: Sequence[Expression], broadcasts: bool = True) -> None:
@@ -46,6 +47,7 @@ class PointwiseKernel:
         self.expressions = tuple(expressions)
         self.dtypes = tuple(expression.dtype for expression in expressions)
         self._lanes = lanes_for(self.expressions, runtime.dialect, runtime.description)
+        self._pack = pack_for(self.expressions, runtime.dialect, runtime.description)
         leaves = Leaves.of(self.expressions)
         self.packed = Packing(leaves.scalars)
         self._broadcasts = broadcasts
@@ -117,13 +119,14 @@ class PointwiseKernel:
             [*[out.strides for out in outs], *[broadcast_strides(o.shape, o.strides, shape) for o in operands]],
             [layout.offset for layout in (*outs, *operands)],
             len(self.dtypes),
+            self._pack,
         )
         if not math.prod(shape):
             return None
         return runtime.launcher(self._kernel(plan), plan.instances, plan.geometry)
 
     def _kernel(self, plan: ElementwisePlan) -> Any:
-        key = plan.rank, plan.inner, plan.stream
+        key = plan.rank, plan.inner, plan.stream, plan.pack
         found = self._compiled.get(key)
         if found is None:
             runtime = self.runtime

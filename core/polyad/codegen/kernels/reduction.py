@@ -11,6 +11,7 @@ from ...dtypes import DType
 from ...layout import Layout, Shape, broadcast_layout, broadcast_shapes, contiguous_strides, reduced_shape
 from ..elementwise import Leaves, lanes_for
 from ..expression import Expression, Operand, Place, cast
+from ..packs import pack_for
 from ..reduction import ReductionPlan, identity, reduction, reduction_plan, unroll_for
 from .layouts import PerLayout
 from .numbers import Packing
@@ -24,8 +25,8 @@ class ReductionKernel:
     """
 
     __slots__ = (
-        "_compiled", "_known", "_lanes", "_packed", "_places", "_second", "_unroll", "dtype", "expression", "reducer",
-        "runtime", "what",
+        "_compiled", "_known", "_lanes", "_pack", "_packed", "_places", "_second", "_unroll", "dtype",
+        "expression", "reducer", "runtime", "what",
     )  # fmt: skip
 
     def __init__(self, runtime: Runtime, what: str, expression: Expression, reducer: str, dtype: DType) -> None:
@@ -39,6 +40,7 @@ class ReductionKernel:
         self._packed = Packing(leaves.scalars)
         self._lanes = lanes_for([expression, cast(expression, dtype)], runtime.dialect, runtime.description)
         self._unroll = unroll_for(expression)
+        self._pack = pack_for([expression], runtime.dialect, runtime.description)
         self._compiled: dict[Hashable, Any] = {}
         self._known: PerLayout[Any] = PerLayout()
         self._second: ReductionKernel | None = None
@@ -97,6 +99,7 @@ class ReductionKernel:
             [operand.offset for operand in operands],
             result=contiguous_strides(reduced_shape(shape, dims, False)),
             unroll=self._unroll,
+            pack=self._pack,
             may_split=may_split,
         )
         return runtime.launcher(self._kernel(plan), plan.instances, plan.geometry), plan.splits
@@ -104,12 +107,14 @@ class ReductionKernel:
     def _kernel(self, plan: ReductionPlan) -> Any:
         runtime = self.runtime
         dtype = self.expression.dtype if plan.splits > 1 else self.dtype
-        key = plan.across, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll, dtype
+        shape = plan.across, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll
+        key = *shape, plan.team, plan.group, plan.pack, dtype
         found = self._compiled.get(key)
         if found is None:
             source = reduction(
                 self.expression, self.reducer, runtime.dialect, runtime.description, result=dtype, across=plan.across,
                 kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank, inner=plan.inner, unroll=plan.unroll,
+                team=plan.team, group=plan.group, pack=plan.pack,
             )  # fmt: skip
             found = self._compiled[key] = runtime.compile(source, self.what)
         return found

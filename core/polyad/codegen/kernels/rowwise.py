@@ -8,7 +8,7 @@ from typing import Any
 from ...backend.runtime import Launch, Runtime
 from ...layout import Layout, Shape
 from ..expression import Expression
-from ..rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_plan, rowwise_unroll
+from ..rowwise import RowwisePlan, Stage, rowwise, rowwise_lanes, rowwise_pack, rowwise_plan, rowwise_unroll
 
 
 class RowwiseKernel:
@@ -17,7 +17,7 @@ class RowwiseKernel:
     *what* names the kernel in errors.
     """
 
-    __slots__ = ("_compiled", "_lanes", "_unroll", "elements", "rows", "runtime", "stages", "what")
+    __slots__ = ("_compiled", "_lanes", "_pack", "_unroll", "elements", "rows", "runtime", "stages", "what")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class RowwiseKernel:
         self.elements = tuple(elements)
         self.rows = tuple(rows)
         self._lanes = rowwise_lanes(self.stages, self.elements, self.rows, runtime.dialect, runtime.description)
+        self._pack = rowwise_pack(self.stages, self.elements, self.rows, runtime.dialect, runtime.description)
         self._unroll = rowwise_unroll(self.stages)
         self._compiled: dict[Hashable, Any] = {}
 
@@ -54,18 +55,19 @@ class RowwiseKernel:
             elements=len(self.elements),
             rows=len(self.rows),
             unroll=self._unroll,
+            pack=self._pack,
         )
         return None if plan.splits else runtime.launcher(self._kernel(plan), plan.instances, plan.geometry)
 
     def _kernel(self, plan: RowwisePlan) -> Any:
-        key = plan.across, plan.group, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll
+        key = plan.across, plan.team, plan.group, plan.kept_rank, plan.reduced_rank, plan.inner, plan.unroll, plan.pack
         found = self._compiled.get(key)
         if found is None:
             runtime = self.runtime
             source = rowwise(
                 self.stages, self.elements, self.rows, runtime.dialect, runtime.description, across=plan.across,
-                group=plan.group, kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank, inner=plan.inner,
-                unroll=plan.unroll,
+                team=plan.team, group=plan.group, kept_rank=plan.kept_rank, reduced_rank=plan.reduced_rank,
+                inner=plan.inner, unroll=plan.unroll, pack=plan.pack,
             )  # fmt: skip
             found = self._compiled[key] = runtime.compile(source, self.what)
         return found

@@ -11,7 +11,8 @@ tuning.py   which of them is taken: measured once for each class of sizes, and k
 
 from __future__ import annotations
 
-from ....array import Array
+from polyad_kernels.array import Array
+
 from .product import Product
 from .tuning import chosen
 from .ways import offered

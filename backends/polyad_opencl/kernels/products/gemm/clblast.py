@@ -12,9 +12,9 @@ from typing import Any
 
 from polyad.dtypes import DType, float32, float64
 from polyad.errors import KernelFailure
+from polyad_kernels.array import Array
+from polyad_kernels.kept import kept
 
-from ....array import Array
-from ....runtime.kept import kept
 from .product import Product, dense
 
 _NAMES = ("libclblast.so.1", "libclblast.dylib", "clblast.dll")

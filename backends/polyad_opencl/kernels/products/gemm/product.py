@@ -9,9 +9,8 @@ from typing import Any
 from polyad.codegen import collapse
 from polyad.dtypes import DType
 from polyad.layout import contiguous_strides
-
-from ....array import Array, new
-from ...memory import conversion as copying
+from polyad_kernels.array import Array, new
+from polyad_kernels.kernels.memory import conversion as copying
 
 FEW_ROWS, FEW_COLUMNS = 4, 16
 """Up to so many rows or columns of results, a product is `Product.form` "rows" or "columns"."""

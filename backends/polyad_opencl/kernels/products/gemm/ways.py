@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from polyad.dtypes import DType, float32, float64
+from polyad_kernels.kept import kept
 
-from ....runtime.kept import kept
 from . import clblast, sources
 from .product import Product, dense
 from .sources import Local, Registers, Tile

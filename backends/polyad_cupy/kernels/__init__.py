@@ -1,0 +1,18 @@
+"""Kernels by family. `KERNELS` maps op names to kernels: core's generated ones, those that devices share
+(`polyad_kernels`), and CuPy's and others here, for which each module has a table of its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from polyad.backend import Kernel
+from polyad.codegen.kernels import generated_kernels
+from polyad_kernels.kernels import KERNELS as SHARED
+
+from ..runtime.generated import runtime_of
+
+KERNELS: dict[str, Kernel] = {**generated_kernels(runtime_of), **SHARED}
+for _found in pkgutil.walk_packages(__path__, f"{__name__}."):
+    KERNELS |= getattr(importlib.import_module(_found.name), "KERNELS", {})

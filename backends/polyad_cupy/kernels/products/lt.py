@@ -1,0 +1,121 @@
+"""Products by cuBLASLt where it is proved: no operand is copied, half types are not widened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyad.codegen import collapse
+from polyad.dtypes import DType, bfloat16, float16, float32, float64
+from polyad.interop.numpy import numpy_dtype
+from polyad_kernels.array import Array, new
+from polyad_kernels.kept import kept
+from polyad_kernels.kernels.memory import conversion as copying
+
+from ...libraries.cublaslt import TYPES, LtError, Multiplier, Operand, Product, version
+
+WAY = "products by cuBLASLt"
+_EPSILON = {float16: 2.0**-10, bfloat16: 2.0**-7, float32: 2.0**-23, float64: 2.0**-52}
+_TRIED = (
+    # batch, m, k, n, whether a and b are transposed in memory, and whether a is the same for the whole batch
+    ((), 64, 96, 32, False, False, False),
+    ((), 33, 65, 17, True, False, False),
+    ((3,), 48, 40, 24, False, True, False),
+    ((2, 2), 31, 8, 16, True, True, True),
+    ((), 256, 512, 128, False, False, False),
+)
+
+
+def multiplied(out: Array, a: Array, b: Array) -> bool:
+    """Write the products of (batch, m, k) and (batch, k, n) into the dense *out*; False if that is left to others."""
+    device = out.device
+    if out.dtype not in TYPES:
+        return False
+    if not device.proofs.holds(WAY, version, lambda: _objection(device)):
+        return False
+    try:
+        return _run(out, a, b)
+    except LtError as error:
+        device.proofs.drop(WAY, error)
+        return False
+
+
+@kept
+def _multiplier(device: Any) -> Multiplier:
+    return Multiplier(device)
+
+
+def _run(out: Array, a: Array, b: Array) -> bool:
+    sizes, steps = collapse(out.shape[:-2], [out.steps[:-2], a.steps[:-2], b.steps[:-2]])
+    if len(sizes) > 1:
+        return False
+    count = sizes[0] if sizes else 1
+    aparts = [each[0] if each else 0 for each in steps]
+    operands = [_operand(x, apart) for x, apart in zip((out, a, b), aparts)]
+    result, left, right = operands
+    if result is None or left is None or right is None or result.turned:
+        return False
+    product = Product(out.dtype, count, right, left, result)
+    size = out.dtype.itemsize
+    device = out.device
+    _multiplier(device)(product, *[x.buffer + x.offset * size for x in (b, a, out)])
+    return True
+
+
+def _operand(x: Array, apart: int) -> Operand | None:
+    """The matrices of *x*, each read as column-major; None if they do not lie so."""
+    (rows, columns), (down, across) = x.shape[-2:], x.steps[-2:]
+    if (across == 1 or columns == 1) and (down >= columns or rows == 1):
+        high, wide, pitch, turned = columns, rows, max(down, columns) if rows > 1 else columns, False
+    elif (down == 1 or rows == 1) and across >= rows:
+        high, wide, pitch, turned = rows, columns, across, True
+    else:
+        return None
+    size = x.dtype.itemsize
+    together = (x.buffer + x.offset * size) | apart * size | 256
+    return Operand(high, wide, pitch, turned, apart, together & -together)
+
+
+def _objection(device: Any) -> str:
+    """What is wrong with cuBLASLt's products here, beside the safe ones; empty if nothing is."""
+    rng = np.random.default_rng(0)
+    for dtype in TYPES:
+        for batch, m, k, n, a_turned, b_turned, shared in _TRIED:
+            a = _random(device, rng, dtype, () if shared else batch, m, k, a_turned)
+            b = _random(device, rng, dtype, batch, k, n, b_turned)
+            if shared:
+                a = Array(a.block, dtype, (*batch, m, k), (*(0,) * len(batch), *a.steps), a.offset)
+            fast, safe = (new(device, (*batch, m, n), dtype) for _ in range(2))
+            if not _run(fast, a, b):
+                return f"{dtype.name} {batch} {m} x {k} x {n} is not taken"
+            _safe(safe, a, b)
+            wrong = np.abs(_host(fast) - _host(safe)).max() / np.abs(_host(safe)).max()
+            if not wrong <= 8 * _EPSILON[dtype]:
+                return f"{dtype.name} {batch} {m} x {k} x {n} differs by {wrong:.1e} of the largest element"
+    return ""
+
+
+def _safe(out: Array, a: Array, b: Array) -> None:
+    from .matmul import multiply_safely
+
+    multiply_safely(out, a, b)
+
+
+def _random(device: Any, rng: Any, dtype: DType, batch: tuple[int, ...], rows: int, columns: int, turned: bool) -> Any:
+    shape = (*batch, columns, rows) if turned else (*batch, rows, columns)
+    host = rng.uniform(-1, 1, shape).astype(numpy_dtype(dtype))
+    x = new(device, shape, dtype)
+    device.write(x.buffer, host.reshape(-1).view(np.uint8))
+    if not turned:
+        return x
+    steps = (*x.steps[:-2], x.steps[-1], x.steps[-2])
+    return Array(x.block, dtype, (*batch, rows, columns), steps, x.offset)
+
+
+def _host(x: Array) -> Any:
+    wide = new(x.device, x.shape, float64)
+    copying.copy(wide, x)
+    host = np.empty(x.shape, np.float64)
+    x.device.read(host.reshape(-1).view(np.uint8), wide.buffer, 0)
+    return host

@@ -1,0 +1,68 @@
+"""Wrong indices. Kernels cannot raise: one that meets a wrong index notes it in the device's *trouble cell*.
+
+The cell is three int64: the number that `Checks.expect` gave, the position, the value; 0 before. The upper half of the
+first is a lock that `source.walking.CHECKED` takes, open when a kernel has ended. The host looks there when it next
+reads a value or synchronises, or at once where that is cheap.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from polyad.errors import PolyadError
+
+Judge = Callable[[int, int], PolyadError]
+"""Makes the error of a wrong index from (its position in the index operand, row-major; its value)."""
+
+MOST = 1024
+"""Announced kernels after which the host looks in any case."""
+
+
+class Checks:
+    """The kernels of a device that check indices and have not been asked yet what they found.
+
+    A wrong index is the affair of the thread that passed it: what another finds is left for that one to raise.
+    """
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self._lock = lock
+        self._judges: dict[int, tuple[threading.Thread, Judge]] = {}  # by number, with the thread that announced it
+        self._told: dict[int, tuple[int, int]] = {}  # by number: what a thread read there that is another's affair
+        self._announced = 0
+
+    def __len__(self) -> int:
+        return len(self._judges)
+
+    def expect(self, judge: Judge) -> int:
+        """Announce a kernel that checks indices; gives the number that it writes into the cell."""
+        with self._lock:
+            self._announced = self._announced % 0x7FFFFFFF + 1
+            self._judges[self._announced] = threading.current_thread(), judge
+            return self._announced
+
+    def past(self) -> list[int]:
+        """The numbers of kernels that are certainly enqueued.
+
+        What another thread has announced may not be enqueued yet, unless that was long ago or the thread has ended.
+        """
+        with self._lock:
+            here, old = threading.current_thread(), self._announced - MOST
+            return [
+                number
+                for number, (thread, _) in self._judges.items()
+                if thread is here or number < old or not thread.is_alive()
+            ]
+
+    def settle(self, past: list[int], noted: list[int], clear: Callable[[], None]) -> None:
+        """Raise what is in the cell, if anything, and forget the kernels numbered in *past*; *clear* empties it."""
+        number, position, value = noted
+        with self._lock:
+            if number in self._judges:  # else nothing is wrong, or another thread has read it
+                self._told[number] = position, value
+                clear()
+            wrong = [(self._judges[known][1], self._told.pop(known)) for known in past if known in self._told]
+            for known in past:
+                self._judges.pop(known, None)
+        for judge, (position, value) in wrong:
+            raise judge(position, value)

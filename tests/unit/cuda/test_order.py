@@ -1,0 +1,106 @@
+"""Streams, events and memory: what is not waited for shows on the stand-in, and what is waited for is right."""
+
+import gc
+import threading
+
+import pytest
+
+import polyad
+
+N = 1000
+
+
+def test_a_missing_wait_shows_and_an_event_mends_it():
+    side = polyad.cuda.Stream()
+    with polyad.cuda.stream(side):
+        x = polyad.ones(N, device="cuda")
+    unordered = x.cpu()
+    assert not bool((unordered == 1).all())
+    polyad.cuda.current_stream().wait_event(side.record_event())
+    assert bool((x.cpu() == 1).all())
+
+
+def test_memory_that_another_stream_reads_is_kept_when_that_is_said():
+    side = polyad.cuda.Stream()
+    results = []
+    for said in (False, True):
+        x = polyad.full((N,), 3.0, device="cuda")
+        side.wait_stream(polyad.cuda.current_stream())
+        with polyad.cuda.stream(side):
+            y = x * 2
+        if said:
+            x.record_stream(side)
+        del x
+        gc.collect()
+        other = polyad.zeros(N, device="cuda")  # takes the memory, and overwrites it
+        polyad.cuda.current_stream().synchronize()
+        with polyad.cuda.stream(side):
+            results.append(bool((y.cpu() == 6).all()))
+        del other
+    assert results == [False, True]
+
+
+def test_events_tell_when_they_are_reached_and_how_long_it_took():
+    start, end = (polyad.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    x = polyad.ones(N, device="cuda").exp()
+    end.record()
+    assert not end.query()
+    end.synchronize()
+    assert end.query()
+    assert start.elapsed_time(end) >= 0
+    assert x.shape == (N,)
+
+
+def test_each_thread_has_its_own_stream_and_device():
+    seen = {}
+    side = polyad.cuda.Stream()
+    with polyad.cuda.stream(side), polyad.cuda.device(1):
+
+        def look():
+            seen["stream"] = polyad.cuda.current_stream().cuda_stream
+            seen["device"] = polyad.zeros(1, device="cuda").device
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        assert polyad.zeros(1, device="cuda").device == polyad.device("cuda:1")
+        assert polyad.cuda.current_stream("cuda:0") == side
+    assert seen == {"stream": 0, "device": polyad.device("cuda:0")}
+    assert polyad.zeros(1, device="cuda").device == polyad.device("cuda:0")
+
+
+def test_copies_from_and_to_pinned_memory_are_put_off():
+    host = polyad.arange(float(N)).pin_memory()
+    assert host.is_pinned()
+    x = host.to("cuda", non_blocking=True)
+    back = (x + 1).to("cpu", non_blocking=True)
+    polyad.cuda.synchronize()
+    assert bool((back == polyad.arange(float(N)) + 1).all())
+
+
+def test_pinned_memory_lives_until_its_copy_is_done():
+    x = polyad.full((N,), 2.0).pin_memory().to("cuda", non_blocking=True)
+    gc.collect()
+    polyad.full((N,), 5.0).pin_memory()
+    assert bool((x.cpu() == 2).all())
+
+
+def test_shared_memory_is_ordered_by_the_stream_that_is_named():
+    import cupy
+
+    side = polyad.cuda.Stream()
+    with polyad.cuda.stream(side):
+        x = polyad.full((N,), 7.0, device="cuda")
+        taken = cupy.from_dlpack(x)  # for the null stream, which waits for this one then
+    assert taken.data.ptr == x.data_ptr()
+    again = polyad.from_dlpack(x)
+    assert again.data_ptr() == x.data_ptr()
+    assert bool((again.cpu() == 7).all())
+
+
+def test_operands_on_two_devices_are_refused():
+    with pytest.raises(polyad.errors.DeviceError, match="different devices"):
+        polyad.ones(2, device="cuda:0") + polyad.ones(2, device="cuda:1")
+    moved = polyad.ones(2, device="cuda:1").to("cuda:0")
+    assert (moved + 1).tolist() == [2, 2]
