@@ -217,7 +217,10 @@ print("end")
 
 def run(program: str) -> str:
     source = f"import sys; sys.path.extend({sys.path!r})\n{program}"
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=False)
+    quiet = "-Wignore:This process:DeprecationWarning"  # Python 3.12 says it of every fork beside threads
+    done = subprocess.run(
+        [sys.executable, quiet, "-c", source], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout

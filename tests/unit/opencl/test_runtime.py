@@ -58,6 +58,7 @@ def test_blocks_are_used_again(device):
 
 
 def test_sizes_share_blocks_and_lose_little():
+    pytest.importorskip("pyopencl")
     from polyad_opencl.runtime.memory import rounded
 
     for nbytes in (1, 512, 513, 1000, 4097, 10**6, 10**9 + 1):
