@@ -13,7 +13,7 @@ inputs, gradients for a random incoming gradient, and the types of exceptions.
     accuracy.py      how far two results of an op may be apart
     crashes.py       what PyTorch does not survive
     undefined.py     what PyTorch leaves undefined, so that nothing can be compared
-    differences.py   what differs on purpose, with the reason and a call that shows it
+    differences/     what differs on purpose, with the reason and a call that shows it
     templates.py     valid calls of every function, from the conformance samples and from `more_calls`
     mutations.py     Hypothesis strategies: these calls with other dtypes, shapes, layouts, values and parameters
     programs.py      Hypothesis strategies: chains of ops, views and writes

@@ -155,6 +155,49 @@ def test_cuda_is_whatever_backend_serves_the_name(gpu) -> None:
         x.pin_memory()
 
 
+def test_cuda_seeds_the_generator_that_all_devices_share(gpu) -> None:
+    polyad.cuda.manual_seed(7)
+    first = polyad.rand(2).tolist()
+    state = polyad.cuda.get_rng_state()
+    (again, _) = polyad.cuda.get_rng_state_all()
+    assert again.tolist() == state.tolist()
+    second = polyad.rand(2).tolist()
+    polyad.cuda.set_rng_state(state, "cuda:1")
+    assert polyad.rand(2).tolist() == second
+    polyad.cuda.manual_seed_all(7)
+    assert polyad.rand(2).tolist() == first
+    assert polyad.cuda.initial_seed() == 7
+    polyad.cuda.set_rng_state_all([state, state])
+    assert polyad.rand(2).tolist() == second
+    polyad.cuda.seed_all()
+    assert polyad.cuda.initial_seed() != 7
+    with pytest.raises(TypeError, match="seed is 'x'"):
+        polyad.cuda.manual_seed("x")
+
+
+def test_what_cuda_tells_of_a_device(gpu) -> None:
+    polyad.cuda.init()
+    assert polyad.cuda.is_initialized()
+    assert polyad.cuda.is_bf16_supported() is True
+    assert issubclass(polyad.cuda.OutOfMemoryError, RuntimeError)
+    assert polyad.OutOfMemoryError is polyad.cuda.OutOfMemoryError
+
+
+def test_cuda_without_a_device() -> None:
+    if polyad.cuda.is_available():
+        pytest.skip("there is one")
+    before = polyad.get_rng_state().tolist()
+    polyad.cuda.manual_seed_all(3)
+    polyad.cuda.seed()
+    assert polyad.get_rng_state().tolist() == before
+    assert polyad.cuda.get_rng_state_all() == []
+    assert (polyad.cuda.is_initialized(), polyad.cuda.is_bf16_supported()) == (False, False)
+    assert (polyad.cuda.max_memory_reserved(), polyad.cuda.memory_stats()) == (0, {})
+    for needs_a_device in (polyad.cuda.init, polyad.cuda.initial_seed, polyad.cuda.get_rng_state):
+        with pytest.raises(RuntimeError, match="cuda"):
+            needs_a_device()
+
+
 def test_the_accelerator_is_the_first_device_that_is_not_the_cpu(gpu) -> None:
     assert polyad.accelerator.is_available()
     assert polyad.accelerator.current_accelerator() == polyad.device("cuda")
