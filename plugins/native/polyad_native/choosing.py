@@ -55,7 +55,7 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
             return None
         entries = [entry for entry in types if isinstance(entry, TensorType)]
         # Complex numbers are NumPy's: its functions are right where parts of them overflow.
-        if any(entry.dtype.is_complex for entry in entries) or _engine() is None:
+        if any(entry.dtype.is_complex for entry in entries) or usable(engine) is None:
             return None
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
@@ -90,10 +90,10 @@ def _either(
 
 
 @cache
-def _engine() -> Any:
-    """The engine; None where it cannot be had, which is told."""
+def usable(library: Callable[[], Any]) -> Any:
+    """The library; None where it cannot be had, which is told."""
     try:
-        return engine()
+        return library()
     except CompilerFailure as failure:
         _tell(failure)
         return None

@@ -24,8 +24,11 @@ from .compiler import compiled, libraries, vector_math
 _LIBRARIES = {
     "engine": ("turning", "arithmetic", "convolution", "attention"),
     "elements": ("turning", "pooling", "rows"),
+    "steps": ("stepping",),
 }
 """Each library's file, and the files that are written out in it for each of `_REALS`."""
+AS_WRITTEN = ("-ffp-contract=off",)
+"""Flags to round each step, as NumPy does: else the bits could depend on an element's place, or on a layout."""
 _held = ExitStack()
 _REALS = {"float": "int", "double": "long long"}
 """What these are compiled for, and a whole number of the same size."""
@@ -52,8 +55,19 @@ def engine() -> Any:
 @cache
 def elements() -> Any:
     """The extension of kernels that move elements or go over rows, compiled when one of them is needed first."""
-    module = _imported("elements")
-    module.bind(engine().parallel())
+    return _bound("elements")
+
+
+@cache
+def steps() -> Any:
+    """The extension of optimizers' steps, compiled when one of them is needed first."""
+    return _bound("steps", AS_WRITTEN)
+
+
+def _bound(library: str, flags: tuple[str, ...] = ()) -> Any:
+    """An extension that runs in the engine's threads."""
+    module = _imported(library, flags)
+    module.bind(engine().parallel(), np.zeros(0))
     return module
 
 
@@ -82,10 +96,10 @@ def text(name: str) -> str:
     return Path(__file__).with_name(f"{name}.c").read_text(encoding="utf-8")
 
 
-def _imported(library: str) -> Any:
+def _imported(library: str, flags: tuple[str, ...] = ()) -> Any:
     """The extension module."""
     what, name = f"the native {library}", f"polyad_native_{library}"
-    with on_disk(compiled(source(library), what, vector_math()), name) as path:
+    with on_disk(compiled(source(library), what, (*vector_math(), *flags)), name) as path:
         loader = importlib.machinery.ExtensionFileLoader(name, path)
         spec = importlib.util.spec_from_loader(name, loader)
         assert spec is not None

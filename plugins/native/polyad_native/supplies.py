@@ -16,6 +16,7 @@ def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
     from . import attention, convolutions, moving, pooling, products, rows
     from .generated import generated
+    from .steps import STEPS, step
 
     for op, make, least in (
         ("gemm", products.gemm, 1 << 10),
@@ -38,5 +39,7 @@ def supplies() -> Iterator[KernelSupply]:
         ("dropout", moving.dropout, 1 << 8),
     ):
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
+    for op in STEPS:
+        yield KernelSupply("cpu", op, step(op), PRIORITY)
     for op, make, least in generated():
         yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)
