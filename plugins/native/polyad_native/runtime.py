@@ -26,6 +26,7 @@ _UNITS = 4
 _DIALECT = replace(
     C,
     prologue=f"{C.prologue}{text('functions')}#define expf polyad_exp\n#define to_half polyad_half\n",
+    functions={"times_plus_float32": "polyad_fma", "erfc_float32": "polyad_erfc"},
 )
 
 
