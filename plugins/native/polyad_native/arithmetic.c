@@ -8,20 +8,36 @@ typedef REAL NAME(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REA
 
 enum { NAME(LANES) = VECTOR / sizeof(REAL), NAME(COLUMNS) = 2 * NAME(LANES) };
 
-/* s += a b over *depth* steps. Row i of *a* begins at at[i] and goes on by *step*. */
-#define ACCUMULATE(s, at, step, b, depth)                                             \
-    for (long k = 0; k < (depth); ++k) {                                              \
-        const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));   \
+/* s += a b over *depth* steps. Row i of *a* begins at at[i * row] and goes on by *step*. With *ahead*, what comes so many
+   steps later is fetched into the cache, and into the next cache what lies a line further, where another tile goes on. */
+#define ACCUMULATE(s, at, step, b, depth, ahead)                                                    \
+    for (long k = 0; k < (depth); ++k) {                                                            \
+        if (ahead) {                                                                                \
+            __builtin_prefetch((at) + (k + (ahead)) * (step));                                      \
+            __builtin_prefetch((at) + k * (step) + 64 / sizeof(REAL), 0, 2);                        \
+        }                                                                                           \
+        const NAME(vector) first = *(const NAME(vector) *)((b) + k * NAME(COLUMNS));                \
         const NAME(vector) second = *(const NAME(vector) *)((b) + k * NAME(COLUMNS) + NAME(LANES)); \
-        _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                     \
-            const REAL x = (at)[i * (row) + k * (step)];                                        \
-            s[i][0] += x * first;                                                     \
-            s[i][1] += x * second;                                                    \
-        }                                                                             \
+        _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {                                   \
+            const REAL x = (at)[i * (row) + k * (step)];                                            \
+            s[i][0] += x * first;                                                                   \
+            s[i][1] += x * second;                                                                  \
+        }                                                                                           \
     }
 
-static inline void NAME(put)(NAME(vector) s[ROWS][2], REAL *c, long apart, int rows, int columns, int add)
+/* Writes a tile, added to what stands there if *add*, else to the values of *bias* for its columns if there are any. */
+static inline void NAME(put)(
+    NAME(vector) s[ROWS][2], REAL *c, long apart, int rows, int columns, int add, const REAL *bias)
 {
+    if (bias) {
+        REAL all[NAME(COLUMNS)] = {};
+        memcpy(all, bias, sizeof(REAL) * (size_t)columns);
+        const NAME(vector) first = *(NAME(vector) *)all, second = *(NAME(vector) *)(all + NAME(LANES));
+        _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
+            s[i][0] += first;
+            s[i][1] += second;
+        }
+    }
     if (rows == ROWS && columns == NAME(COLUMNS)) {
         _Pragma("GCC unroll 16") for (int i = 0; i < ROWS; ++i) {
             NAME(vector) *to = (NAME(vector) *)(c + i * apart);
@@ -36,35 +52,40 @@ static inline void NAME(put)(NAME(vector) s[ROWS][2], REAL *c, long apart, int r
         *(NAME(vector) *)all[i] = s[i][0];
         *(NAME(vector) *)(all[i] + NAME(LANES)) = s[i][1];
     }
-    for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) c[i * apart + j] = add ? c[i * apart + j] + all[i][j] : all[i][j];
+    for (int i = 0; i < rows; ++i) {
+        if (add) for (int j = 0; j < columns; ++j) c[i * apart + j] += all[i][j];
+        else memcpy(c + i * apart, all[i], sizeof(REAL) * (size_t)columns);
+    }
 }
 
 /* The tile of packed operands: rows of *a* are *row* apart, its steps *step*. */
 __attribute__((noinline)) static void NAME(tile_by_rows)(
-    const REAL *a, long row, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add)
+    const REAL *a, long row, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add,
+    const REAL *bias)
 {
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, 1, b, depth)
-    NAME(put)(s, c, apart, rows, columns, add);
+    ACCUMULATE(s, a, 1, b, depth, 0)
+    NAME(put)(s, c, apart, rows, columns, add, bias);
 }
 
 __attribute__((noinline)) static void NAME(tile_by_columns)(
-    const REAL *a, long step, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add)
+    const REAL *a, long step, const REAL *b, long depth, REAL *c, long apart, int rows, int columns, int add,
+    const REAL *bias)
 {
     const long row = 1;
     NAME(vector) s[ROWS][2] = {};
-    ACCUMULATE(s, a, step, b, depth)
-    NAME(put)(s, c, apart, rows, columns, add);
+    ACCUMULATE(s, a, step, b, depth, 32)
+    NAME(put)(s, c, apart, rows, columns, add, bias);
 }
 
 /* ------------------------------------------------------------------------------------------ products */
 
 typedef struct {
     const REAL *a, *b, *bias;
-    long a_row, a_column, b_row, b_column, bias_step; /* in elements */
+    long a_row, a_column, b_row, b_column; /* in elements */
     REAL *c, *packed_a, *packed_b;
     long apart, rows, columns, begin, depth, a_panels, b_panels, high, broad;
+    long as_it_lies; /* so many panels of a are not packed */
     int add;
 } NAME(Product);
 
@@ -94,23 +115,42 @@ static void NAME(pack_panel)(const REAL *from, long row, long column, long depth
         for (long k = 0; k < depth; ++k) memcpy(to + k * C, from + k * row, sizeof(REAL) * C);
         return;
     }
-    long k = 0;
-    if (columns == C && row == 1)
-        for (; k + 4 <= depth; k += 4)
-            for (long j = 0; j < C; j += 4) NAME(turn)(from + j * column + k, column, to + k * C + j, C);
-    for (; k < depth; ++k)
+    if (row == 1) { /* column after column */
+        const long whole = depth & ~3l, by_fours = columns & ~3l;
+        if (columns < C) memset(to, 0, sizeof(REAL) * (size_t)(depth * C));
+        for (long k = 0; k < whole; k += 4)
+            for (long j = 0; j < by_fours; j += 4) NAME(turn)(from + j * column + k, column, to + k * C + j, C);
+        for (long j = 0; j < columns; ++j)
+            for (long k = j < by_fours ? whole : 0; k < depth; ++k) to[k * C + j] = from[k + j * column];
+        return;
+    }
+    for (long k = 0; k < depth; ++k)
         for (long j = 0; j < C; ++j) to[k * C + j] = j < columns ? from[k * row + j * column] : 0;
 }
 
 static void NAME(pack)(void *context, long part, long parts)
 {
     const NAME(Product) *p = context;
-    const long units = p->a_panels + p->b_panels;
+    enum { C = NAME(COLUMNS), BAND = 32 };
+    const int by_rows = p->b_column == 1; /* memory is then read in its order, all panels being written side by side */
+    const long of_a = p->a_panels - p->as_it_lies, units = of_a + (by_rows ? up(p->depth, BAND) : p->b_panels);
     for (long unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
-        if (unit < p->a_panels) { NAME(pack_a)(p, unit); continue; }
-        const long panel = unit - p->a_panels, at = panel * NAME(COLUMNS);
-        NAME(pack_panel)(p->b + p->begin * p->b_row + at * p->b_column, p->b_row, p->b_column, p->depth,
-                         least(NAME(COLUMNS), p->columns - at), p->packed_b + panel * NAME(COLUMNS) * p->depth);
+        if (unit < of_a) { NAME(pack_a)(p, p->as_it_lies + unit); continue; }
+        const REAL *b = p->b + p->begin * p->b_row;
+        if (by_rows) {
+            const long whole = p->columns / C, rest = p->columns % C;
+            for (long k = (unit - of_a) * BAND; k < least((unit - of_a + 1) * BAND, p->depth); ++k) {
+                REAL *to = p->packed_b + k * C;
+                for (long j = 0; j < whole; ++j) memcpy(to + j * C * p->depth, b + k * p->b_row + j * C, sizeof(REAL) * C);
+                if (!rest) continue;
+                memset(to + whole * C * p->depth, 0, sizeof(REAL) * C);
+                memcpy(to + whole * C * p->depth, b + k * p->b_row + whole * C, sizeof(REAL) * (size_t)rest);
+            }
+            continue;
+        }
+        const long panel = unit - of_a, at = panel * C;
+        NAME(pack_panel)(b + at * p->b_column, p->b_row, p->b_column, p->depth, least(C, p->columns - at),
+                         p->packed_b + panel * C * p->depth);
     }
 }
 
@@ -124,26 +164,160 @@ static void NAME(multiply)(void *context, long part, long parts)
             REAL *c = p->c + i * ROWS * p->apart + j * NAME(COLUMNS);
             const int rows = (int)least(ROWS, p->rows - i * ROWS);
             const int columns = (int)least(NAME(COLUMNS), p->columns - j * NAME(COLUMNS));
-            const REAL *a = p->packed_a + i * ROWS * p->depth, *b = p->packed_b + j * NAME(COLUMNS) * p->depth;
-            if (p->bias && !p->add)
-                for (int r = 0; r < rows; ++r)
-                    for (int n = 0; n < columns; ++n)
-                        c[r * p->apart + n] = p->bias[(j * NAME(COLUMNS) + n) * p->bias_step];
+            const int lies = i < p->as_it_lies;
+            const REAL *a = lies ? p->a + i * ROWS * p->a_row + p->begin * p->a_column : p->packed_a + i * ROWS * p->depth;
+            const REAL *b = p->packed_b + j * NAME(COLUMNS) * p->depth;
+            const REAL *bias = p->bias && !p->add ? p->bias + j * NAME(COLUMNS) : NULL;
+            for (int r = 0; r < rows; ++r) {
+                __builtin_prefetch(c + r * p->apart, 1);
+                __builtin_prefetch(c + r * p->apart + NAME(LANES), 1);
+            }
             if (p->a_column == 1)
-                NAME(tile_by_rows)(a, p->depth, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
+                NAME(tile_by_rows)(a, lies ? p->a_row : p->depth, b, p->depth, c, p->apart, rows, columns, p->add, bias);
             else
-                NAME(tile_by_columns)(a, ROWS, b, p->depth, c, p->apart, rows, columns, p->add || p->bias);
+                NAME(tile_by_columns)(a, lies ? p->a_column : ROWS, b, p->depth, c, p->apart, rows, columns, p->add, bias);
         }
+}
+
+/* ------------------------------------------------------------------------------------------ few rows or columns
+
+   Where few rows meet a matrix each of its elements is read once or a few times, and packing it would cost more than the
+   product. */
+
+
+/* c[i][j] = a[i] . b[j] for i < many and j < across, which are constants where this is called. */
+static inline __attribute__((always_inline)) void NAME(dots)(
+    const REAL *a, long a_row, const REAL *b, long b_column, long depth, REAL *c, long apart, const REAL *bias,
+    const int many, const int across)
+{
+    typedef REAL four __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL))));
+    NAME(vector) s[4][4] = {};
+    long k = 0;
+    for (; k + NAME(LANES) <= depth; k += NAME(LANES))
+        _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j) {
+            const NAME(vector) right = *(const NAME(vector) *)(b + j * b_column + k);
+            _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
+                s[i][j] += *(const NAME(vector) *)(a + i * a_row + k) * right;
+        }
+    if (k < depth) {
+        REAL ends[2][4][NAME(LANES)] = {};
+        for (int i = 0; i < many; ++i) memcpy(ends[0][i], a + i * a_row + k, sizeof(REAL) * (size_t)(depth - k));
+        for (int j = 0; j < across; ++j) memcpy(ends[1][j], b + j * b_column + k, sizeof(REAL) * (size_t)(depth - k));
+        _Pragma("GCC unroll 4") for (int j = 0; j < across; ++j)
+            _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i)
+                s[i][j] += *(NAME(vector) *)ends[0][i] * *(NAME(vector) *)ends[1][j];
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < many; ++i) {
+        REAL lanes[4][NAME(LANES)], quarters[16], turned[16];
+        _Pragma("GCC unroll 4") for (int j = 0; j < 4; ++j) {
+            *(NAME(vector) *)lanes[j] = s[i][j];
+            four sum = *(four *)lanes[j];
+            for (int lane = 4; lane < NAME(LANES); lane += 4) sum += *(four *)(lanes[j] + lane);
+            *(four *)(quarters + 4 * j) = sum;
+        }
+        NAME(turn)(quarters, 4, turned, 4);
+        four sum = (*(four *)turned + *(four *)(turned + 4)) + (*(four *)(turned + 8) + *(four *)(turned + 12));
+        for (int j = 0; j < across; ++j) c[i * apart + j] = sum[j] + (bias ? bias[j] : 0);
+    }
+}
+
+/* Columns of the product from *left* to *right*: rows of a and columns of b lie side by side. */
+static void NAME(few_dots)(const NAME(Product) *p, long left, long right)
+{
+    const long depth = p->depth;
+    for (long j = left, broad; j < right; j += broad) {
+        broad = right - j < 4 ? 1 : 4;
+        const REAL *b = p->b + j * p->b_column, *bias = p->bias ? p->bias + j : NULL;
+        for (long i = 0, high; i < p->rows; i += high) {
+            high = p->rows - i < 4 ? 1 : 4;
+            const REAL *a = p->a + i * p->a_row;
+            REAL *c = p->c + i * p->apart + j;
+            if (high == 4 && broad == 4) NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 4, 4);
+            else if (broad == 4) NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 1, 4);
+            else if (high == 4) NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 4, 1);
+            else NAME(dots)(a, p->a_row, b, p->b_column, depth, c, p->apart, bias, 1, 1);
+        }
+    }
+}
+
+/* The same where rows of b lie side by side: four of them at a time are added to each row. */
+static void NAME(few_sums)(const NAME(Product) *p, long left, long right)
+{
+    for (long i = 0; i < p->rows; ++i)
+        for (long j = left; j < right; ++j) p->c[i * p->apart + j] = p->bias ? p->bias[j] : 0;
+    for (long k = 0; k < p->depth; k += 4) {
+        const long count = least(4, p->depth - k);
+        const REAL *b = p->b + k * p->b_row, *first = b, *second = b + (count > 1 ? p->b_row : 0);
+        const REAL *third = b + (count > 2 ? 2 * p->b_row : 0), *fourth = b + (count > 3 ? 3 * p->b_row : 0);
+        for (long i = 0; i < p->rows; ++i) {
+            const REAL *a = p->a + i * p->a_row + k * p->a_column;
+            REAL *restrict c = p->c + i * p->apart;
+            if (count == 4) {
+                const REAL x = a[0], y = a[p->a_column], z = a[2 * p->a_column], w = a[3 * p->a_column];
+                for (long j = left; j < right; ++j) c[j] += x * first[j] + y * second[j] + (z * third[j] + w * fourth[j]);
+            } else
+                for (long n = 0; n < count; ++n)
+                    for (long j = left; j < right; ++j) c[j] += a[n * p->a_column] * b[n * p->b_row + j];
+        }
+    }
+}
+
+/* A product so small that packing anything would be most of the work; rows of b lie side by side. */
+static void NAME(tiny)(const NAME(Product) *p)
+{
+    const long whole = p->columns - p->columns % NAME(LANES);
+    for (long i = 0; i < p->rows; i += 4) {
+        const long high = least(4, p->rows - i);
+        const REAL *a = p->a + i * p->a_row;
+        for (long j = 0; j < whole; j += NAME(LANES)) {
+            NAME(vector) s[4] = {};
+            for (long k = 0; k < p->depth; ++k) {
+                const NAME(vector) right = *(const NAME(vector) *)(p->b + k * p->b_row + j);
+                _Pragma("GCC unroll 4") for (int n = 0; n < 4; ++n)
+                    s[n] += a[least(n, high - 1) * p->a_row + k * p->a_column] * right;
+            }
+            for (long n = 0; n < high; ++n) {
+                NAME(vector) *to = (NAME(vector) *)(p->c + (i + n) * p->apart + j);
+                *to = p->bias ? s[n] + *(const NAME(vector) *)(p->bias + j) : s[n];
+            }
+        }
+        for (long n = 0; n < high; ++n)
+            for (long j = whole; j < p->columns; ++j) {
+                REAL sum = 0;
+                for (long k = 0; k < p->depth; ++k) sum += a[n * p->a_row + k * p->a_column] * p->b[k * p->b_row + j];
+                p->c[(i + n) * p->apart + j] = p->bias ? sum + p->bias[j] : sum;
+            }
+    }
+}
+
+static void NAME(few)(void *context, long part, long parts)
+{
+    const NAME(Product) *p = context;
+    const long blocks = up(p->columns, 16), left = blocks * part / parts * 16;
+    const long right = least(blocks * (part + 1) / parts * 16, p->columns);
+    if (p->b_row == 1 && p->a_column == 1) NAME(few_dots)(p, left, right);
+    else for (long at = left; at < right; at += 512) NAME(few_sums)(p, at, least(at + 512, right));
 }
 
 /* The whole product; false if there is no memory. */
 static int NAME(run_product)(NAME(Product) *p, long inner)
 {
+    const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
+    if (p->b_row == 1 && p->a_column == 1 ? p->rows <= (inner < 256 ? 8 : FEW) || p->columns <= 4 : p->b_column == 1 && p->rows <= 4) {
+        p->depth = inner;
+        polyad_parallel(NAME(few), p, work > 1e6 ? least(up(p->columns, 64), 16) : 1);
+        return 1;
+    }
+    if (p->b_column == 1 && work <= 1 << 14) {
+        p->depth = inner;
+        NAME(tiny)(p);
+        return 1;
+    }
     p->a_panels = up(p->rows, ROWS);
     p->b_panels = up(p->columns, NAME(COLUMNS));
     p->high = least(192 / ROWS, p->a_panels);
     p->broad = least(8, p->b_panels);
-    const double work = 2.0 * (double)p->rows * (double)p->columns * (double)inner;
+    p->as_it_lies = (p->a_column == 1 || p->a_row == 1) && p->b_panels <= 16 ? p->rows / ROWS : 0;
     while (up(p->a_panels, p->high) * up(p->b_panels, p->broad) < 8 && (p->high > 1 || p->broad > 1)) {
         if (p->high * ROWS > p->broad * NAME(COLUMNS)) p->high = up(p->high, 2);
         else if (p->broad > 1) p->broad = up(p->broad, 2);
@@ -157,7 +331,7 @@ static int NAME(run_product)(NAME(Product) *p, long inner)
     for (p->begin = 0; p->begin < inner; p->begin += p->depth) {
         p->depth = least(stretch, inner - p->begin);
         p->add = p->begin > 0;
-        polyad_parallel(NAME(pack), p, least(p->a_panels + p->b_panels, work > 4e6 ? 8 : 1));
+        polyad_parallel(NAME(pack), p, work > 4e6 ? least(p->a_panels + p->b_panels, 8) : 1);
         if (work > 1e6) polyad_parallel(NAME(multiply), p, tiles);
         else for (long tile = 0; tile < tiles; ++tile) NAME(multiply)(p, tile, tiles);
     }
@@ -208,8 +382,8 @@ static Object *NAME(product)(Object *self, Object *const *args, intptr_t count)
     each->a_row = in_a[0] / SIZE, each->a_column = in_a[1] / SIZE;
     each->b_row = in_b[0] / SIZE, each->b_column = in_b[1] / SIZE;
     if ((Object *)bias != &_Py_NoneStruct) {
+        if (bias->strides[bias->rank - 1] != SIZE) return PyLong_FromLongLong(0);
         each->bias = (const REAL *)bias->data;
-        each->bias_step = bias->strides[bias->rank - 1] / SIZE;
     }
     for (int d = 0; d < batch.rank; ++d) {
         const int of_a = d - batch.rank + a->rank - 2, of_b = d - batch.rank + b->rank - 2;

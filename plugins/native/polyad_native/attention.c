@@ -48,7 +48,7 @@ static void NAME(by_rows)(const REAL *a, long a_apart, const REAL *b, long depth
     for (long j = 0; j < columns; j += NAME(COLUMNS), b += panel_depth * NAME(COLUMNS))
         for (long i = 0; i < rows; i += ROWS)
             NAME(tile_by_rows)(a + i * a_apart, a_apart, b, depth, c + i * apart + j, apart, (int)least(ROWS, rows - i),
-                               (int)least(NAME(COLUMNS), columns - j), add);
+                               (int)least(NAME(COLUMNS), columns - j), add, NULL);
 }
 
 /* As above with the transpose of *a*, whose rows are *step* apart and which has room for ROWS columns more. */
@@ -58,7 +58,7 @@ static void NAME(by_columns)(const REAL *a, long step, const REAL *b, long depth
     for (long j = 0; j < columns; j += NAME(COLUMNS), b += depth * NAME(COLUMNS))
         for (long i = 0; i < rows; i += ROWS)
             NAME(tile_by_columns)(a + i, step, b, depth, c + i * apart + j, apart, (int)least(ROWS, rows - i),
-                                  (int)least(NAME(COLUMNS), columns - j), add);
+                                  (int)least(NAME(COLUMNS), columns - j), add, NULL);
 }
 
 static void NAME(mask_scores)(const NAME(Attention) *t, long head, long first, long count, long columns, REAL *s, long width)

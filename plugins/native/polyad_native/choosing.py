@@ -11,14 +11,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
 from polyad.errors import CompilerFailure
+from polyad.interop.numpy import numpy_dtype
 from polyad.state import warn_user
 
-from .engine import engine
+from .engine import engine, function
 
 Call = Callable[..., Any]
 
@@ -40,11 +43,22 @@ class NotNative(Exception):
         self.always = always
 
 
-def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int, *, out: bool = True) -> Kernel:
+Quick = Callable[[Signature, Call], Call]
+
+
+def chosen(
+    op: str,
+    make: Callable[[Signature], Call | None],
+    from_elements: int,
+    *,
+    out: bool = True,
+    quick: Quick | None = None,
+) -> Kernel:
     """The kernel of *op* that calls ``make(types)`` where an operand has *from_elements* or more.
 
     *make* is called once a signature, when a tensor is large enough; it may return None, and what it returned may
-    raise `NotNative` before anything is written. *out*: whether that takes ``out``.
+    raise `NotNative` before anything is written. *out*: whether that takes ``out``. ``quick(types, other)`` may give
+    what computes the common calls of all sizes without a frame of Python, and hands others to *other*.
     """
     limit = least(from_elements)
 
@@ -60,14 +74,27 @@ def chosen(op: str, make: Callable[[Signature], Call | None], from_elements: int
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
             return None
-        return _either(types, make, tensors, limit, _taking_out(outranked, own.out), out)
+        call = _either(types, make, tensors, limit, outranked, _taking_out(outranked, own.out), out)
+        return call if quick is None else quick(types, call)
 
     return Kernel(_unspecialized, out=True, specialize=specialize)
 
 
+def quick(name: str) -> Quick:
+    """What gives the engine's quick kernel *name*, see `chosen`."""
+
+    def give(types: Signature, other: Call) -> Call:
+        dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
+        dtype = dtypes.pop()
+        given = None if dtypes else function(engine, f"quick_{name}", dtype)
+        return other if given is None else given(np.empty, numpy_dtype(dtype), other)  # type: ignore[no-any-return]
+
+    return give
+
+
 def _either(
-    types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, outranked: Call,
-    out: bool,
+    types: Signature, make: Callable[[Signature], Call | None], tensors: list[int], limit: int, plain: Call,
+    outranked: Call, out: bool,
 ) -> Call:  # fmt: skip
     native: list[Call | None] = []
 
@@ -86,7 +113,7 @@ def _either(
             _tell(failure)
         return outranked(*args, **given)
 
-    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors))
+    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
 
 
 @cache

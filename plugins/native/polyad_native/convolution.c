@@ -105,7 +105,7 @@ static void NAME(convolve_images)(void *context, long part, long parts)
                                     out[r * c->positions + n] =
                                         c->bias[(group * c->out_each + i * ROWS + r) * c->bias_step];
                         NAME(tile_by_columns)(weight + (i * c->depth + begin) * ROWS, ROWS, panel, depth, out, c->positions,
-                                              rows, columns, begin > 0 || c->bias != NULL);
+                                              rows, columns, begin > 0 || c->bias != NULL, NULL);
                     }
                 }
             }
@@ -184,7 +184,7 @@ static Object *NAME(convolve)(Object *self, Object *const *args, intptr_t count)
     long *taps = scratch(2, sizeof(long) * (size_t)rows);
     if (taps) {
         NAME(set_up)(&c, taps);
-        c.stretch = up(c.depth, up(c.depth, 2 * DEPTH));
+        c.stretch = up(c.depth, up(c.depth, 640));
         c.packed = scratch(3, sizeof(REAL) * (size_t)(c.g.groups * panels * ROWS * c.depth));
     }
     if (!taps || !c.packed) c.failed = 1;
@@ -227,7 +227,7 @@ __attribute__((noinline)) static void NAME(correlate)(
         }
         for (int i = 0; i < ROWS; ++i) at[i] += g->stride_y * c->frame_width;
     }
-    NAME(put)(s, sums, NAME(COLUMNS), ROWS, NAME(COLUMNS), add);
+    NAME(put)(s, sums, NAME(COLUMNS), ROWS, NAME(COLUMNS), add, NULL);
 }
 
 /* A part's images: sums of [group][panel of channels][row of the patches][COLUMNS]. */

@@ -222,7 +222,22 @@ static Object *launcher(Object *self, Object *const *args, intptr_t count)
 
 /* ---------------------------------------------------------------------------------------------- choosing */
 
-/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, else to *other*. */
+/* A callable that holds the first *count* of *args*, which it gets as a tuple. */
+static Object *holding(Method *method, Object *const *args, intptr_t count)
+{
+    Object *held = PyTuple_New(count);
+    if (!held) return NULL;
+    for (intptr_t n = 0; n < count; ++n) {
+        Py_IncRef(args[n]);
+        PyTuple_SetItem(held, n, args[n]);
+    }
+    Object *made = PyCMethod_New(method, held, NULL, NULL);
+    Py_DecRef(held);
+    return made;
+}
+
+/* A call goes to *native* if an array at a place whose bit is set in *places* has *least* elements, else to *other*, or
+   where no array is given for the result, to *plain*. */
 static Object *choose(Object *self, Object *const *args, intptr_t count, Object *names)
 {
     const long long least = PyLong_AsLongLong(PyTuple_GetItem(self, 2));
@@ -235,19 +250,15 @@ static Object *choose(Object *self, Object *const *args, intptr_t count, Object 
         for (int d = 0; d < array->rank; ++d) size *= array->shape[d];
         if (size >= least) return PyObject_Vectorcall(PyTuple_GetItem(self, 1), args, (size_t)count, names);
     }
-    return PyObject_Vectorcall(PyTuple_GetItem(self, 0), args, (size_t)count, names);
+    return PyObject_Vectorcall(PyTuple_GetItem(self, names ? 0 : 4), args, (size_t)count, names);
 }
 
 static Method choose_method = {"choose", (Fast)choose, FASTCALL | KEYWORDS, ""};
 
-/* chooser(other, native, least, places) */
+/* chooser(other, native, least, places, plain) */
 static Object *chooser(Object *self, Object *const *args, intptr_t count)
 {
-    Object *held = PyTuple_Pack(4, args[0], args[1], args[2], args[3]);
-    if (!held) return NULL;
-    Object *made = PyCMethod_New(&choose_method, held, NULL, NULL);
-    Py_DecRef(held);
-    return made;
+    return holding(&choose_method, args, 5);
 }
 
 /* ---------------------------------------------------------------------------------------------- arithmetic */
@@ -267,11 +278,15 @@ static Object *layout(Object *self, Object *const *args, intptr_t count)
 }
 
 static Method methods[] = {
-    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places)"},
+    {"chooser", chooser, FASTCALL, "chooser(other, native, least, places, plain)"},
     {"layout", layout, FASTCALL, ""},
     {"launcher", launcher, FASTCALL, "launcher(entry, instances, geometry)"},
     {"product_float", product_float, FASTCALL, "product_float(out, a, b, bias)"},
     {"product_double", product_double, FASTCALL, "product_double(out, a, b, bias)"},
+    {"quick_product_float", quick_product_float, FASTCALL, "quick_product(empty, dtype, other)"},
+    {"quick_product_double", quick_product_double, FASTCALL, "quick_product(empty, dtype, other)"},
+    {"quick_rectified_float", quick_rectified_float, FASTCALL, "quick_rectified(empty, dtype, other)"},
+    {"quick_rectified_double", quick_rectified_double, FASTCALL, "quick_rectified(empty, dtype, other)"},
     {"attend_float", attend_float, FASTCALL, "attend_float(out, sums, query, key, value, mask, causal, scale)"},
     {"attend_double", attend_double, FASTCALL, "attend_double(out, sums, query, key, value, mask, causal, scale)"},
     {"attend_back_float", attend_back_float, FASTCALL, ""},

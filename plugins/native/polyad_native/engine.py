@@ -22,8 +22,9 @@ from polyad_numpy import workers
 from .compiler import compiled, libraries, vector_math
 
 _LIBRARIES = {
-    "engine": ("turning", "arithmetic", "convolution", "attention"),
+    "engine": ("turning", "arithmetic", "quick", "convolution", "attention"),
     "elements": ("turning", "pooling", "rows"),
+    "recurring": ("turning", "arithmetic", "recurrent"),
     "steps": ("stepping",),
 }
 """Each library's file, and the files that are written out in it for each of `_REALS`."""
@@ -59,6 +60,12 @@ def elements() -> Any:
 
 
 @cache
+def recurring() -> Any:
+    """The extension of recurrent layers, compiled when one of them is needed first."""
+    return _bound("recurring")
+
+
+@cache
 def steps() -> Any:
     """The extension of optimizers' steps, compiled when one of them is needed first."""
     return _bound("steps", AS_WRITTEN)
@@ -72,7 +79,7 @@ def _bound(library: str, flags: tuple[str, ...] = ()) -> Any:
 
 
 def function(library: Callable[[], Any], name: str, dtype: DType) -> Any:
-    """The function *name* of `engine` or `elements` for a dtype; None for a dtype that it is not compiled for."""
+    """The function *name* of a library's module for a dtype; None for a dtype that it is not compiled for."""
     real = _NAMES.get(dtype)
     return None if real is None else getattr(library(), f"{name}_{real}")
 

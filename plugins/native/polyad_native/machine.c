@@ -23,16 +23,16 @@ static inline float log_float(float x) { return logf(x); }
 static inline double log_double(double x) { return log(x); }
 
 #if defined(__AVX512F__)
-enum { VECTOR = 64, ROWS = 8 };
+enum { VECTOR = 64, ROWS = 8, DEPTH = 512 };
 #elif defined(__AVX2__)
-enum { VECTOR = 32, ROWS = 6 };
+enum { VECTOR = 32, ROWS = 6, DEPTH = 320 };
 #elif defined(__aarch64__)
-enum { VECTOR = 16, ROWS = 8 };
+enum { VECTOR = 16, ROWS = 8, DEPTH = 320 };
 #else
-enum { VECTOR = 16, ROWS = 4 };
+enum { VECTOR = 16, ROWS = 4, DEPTH = 320 };
 #endif
 
-enum { DEPTH = 320, RANK = 16 };
+enum { RANK = 16, FEW = 32 };
 
 static inline long least(long a, long b) { return a < b ? a : b; }
 static inline long up(long a, long b) { return (a + b - 1) / b; }

@@ -24,8 +24,10 @@ def _multiplied(run: Any, a: Any, b: Any, bias: Any = None) -> Any:
         lead = np.broadcast_shapes(lead, b.shape[:-2])
     out = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous:  # rows of one matrix
-        run(out.reshape(-1, out.shape[-1]), a.reshape(-1, a.shape[-1]), b, bias)
-    elif not run(out, a, b, bias):
+        done = run(out.reshape(-1, out.shape[-1]), a.reshape(-1, a.shape[-1]), b, bias)
+    else:
+        done = run(out, a, b, bias)
+    if not done:
         raise NotNative
     return out
 
@@ -68,6 +70,6 @@ def linear(types: Signature) -> Call | None:
     def call(a: Any, weight: Any, bias: Any) -> Any:
         if weight.ndim != 2 or (bias is not None and bias.shape != weight.shape[:1]):
             raise NotNative
-        return _multiplied(run, a, weight.T, bias)
+        return _multiplied(run, a, weight.T, bias if bias is None else np.ascontiguousarray(bias))
 
     return None if run is None else call

@@ -20,7 +20,7 @@ typedef struct { Object head; char *data; int rank; intptr_t *shape, *strides; }
 
 enum { FASTCALL = 0x0080, KEYWORDS = 0x0002, ABI = 1013 };
 
-extern Object _Py_NoneStruct, *PyExc_RuntimeError, *PyExc_MemoryError;
+extern Object _Py_NoneStruct, _Py_TrueStruct, *PyExc_RuntimeError, *PyExc_MemoryError;
 extern Object *PyModule_Create2(Module *, int);
 extern Object *PyCMethod_New(Method *, Object *self, Object *module, Object *type);
 extern Object *PyLong_FromLongLong(long long), *PyBytes_FromStringAndSize(const char *, intptr_t);
@@ -29,7 +29,8 @@ extern void *PyLong_AsVoidPtr(Object *);
 extern double PyFloat_AsDouble(Object *);
 extern char *PyBytes_AsString(Object *);
 extern intptr_t PyBytes_Size(Object *), PyTuple_Size(Object *), PySequence_Size(Object *);
-extern Object *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
+extern Object *PyTuple_New(intptr_t), *PyTuple_GetItem(Object *, intptr_t), *PySequence_GetItem(Object *, intptr_t);
+extern int PyTuple_SetItem(Object *, intptr_t, Object *);
 extern Object *PyErr_Occurred(void);
 extern void PyErr_SetString(Object *, const char *);
 extern void *PyEval_SaveThread(void);

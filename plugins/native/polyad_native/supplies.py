@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polyad.backend.interface import KernelSupply
 
-from .choosing import chosen
+from .choosing import chosen, quick
 
 PRIORITY = 1
 """Above NumPy's kernels, below what others bring for the same ops."""
@@ -14,20 +14,24 @@ PRIORITY = 1
 
 def supplies() -> Iterator[KernelSupply]:
     """A kernel for each op."""
-    from . import attention, convolutions, moving, pooling, products, rows
+    from . import attention, convolutions, moving, pooling, products, recurrent, rows
     from .generated import generated
     from .steps import STEPS, step
 
     for op, make, least in (
-        ("gemm", products.gemm, 1 << 10),
         ("mm", products.mm, 1 << 10),
         ("bmm", products.bmm, 1 << 10),
-        ("linear", products.linear, 1 << 10),
         ("convolution", convolutions.convolution, 1 << 10),
         ("convolution_transposed", convolutions.convolution_transposed, 1 << 10),
         ("convolution_weight_grad", convolutions.convolution_weight_grad, 1 << 10),
         ("attention", attention.attention, 1 << 10),
         ("attention_backward", attention.attention_backward, 1 << 10),
+        ("lstm_sequence", recurrent.lstm_sequence, 1),
+        ("lstm_sequence_backward", recurrent.lstm_sequence_backward, 1),
+        ("gru_sequence", recurrent.gru_sequence, 1),
+        ("gru_sequence_backward", recurrent.gru_sequence_backward, 1),
+        ("rnn_sequence", recurrent.rnn_sequence, 1),
+        ("rnn_sequence_backward", recurrent.rnn_sequence_backward, 1),
         ("max_pool_backward", pooling.max_pool_backward, 1 << 10),
         ("embedding_backward", rows.embedding_backward, 1 << 8),
         ("index_add", rows.index_add, 1 << 10),
@@ -41,5 +45,8 @@ def supplies() -> Iterator[KernelSupply]:
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     for op in STEPS:
         yield KernelSupply("cpu", op, step(op), PRIORITY)
+    for op, make in (("gemm", products.gemm), ("linear", products.linear)):
+        yield KernelSupply("cpu", op, chosen(op, make, 1 << 10, out=False, quick=quick("product")), PRIORITY)
     for op, make, least in generated():
-        yield KernelSupply("cpu", op, chosen(op, make, least), PRIORITY)
+        rectified = quick("rectified") if op in ("relu", "relu_backward") else None
+        yield KernelSupply("cpu", op, chosen(op, make, least, quick=rectified), PRIORITY)

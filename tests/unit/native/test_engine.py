@@ -1,5 +1,6 @@
 """The pool of threads, and kernels of the engine on sizes that no conformance sample has."""
 
+import importlib
 import math
 import os
 import signal
@@ -29,10 +30,20 @@ def trained(kernel, *shapes):
     return [result.detach(), *[operand.grad for operand in operands]]
 
 
+def layer(of):
+    polyad.manual_seed(1)
+    network = of(20, 24, 2)
+    return lambda x: network(x)[0]
+
+
 WORK = {
     "product": (lambda a, b: a @ b, (190, 700), (700, 333)),
     "products": (lambda a, b: a @ b, (9, 65, 70), (9, 70, 33)),
     "linear": (functional.linear, (7, 130, 90), (300, 90), (300,)),
+    "few rows": (functional.linear, (9, 700), (1100, 700), (1100,)),
+    "a row": (lambda a, b: a @ b, (1, 700), (700, 1100)),
+    "lstm": (layer(polyad.nn.LSTM), (6, 70, 20)),
+    "gru": (layer(polyad.nn.GRU), (6, 70, 20)),
     "convolution": (lambda x, w: functional.conv2d(x, w, padding=1), (9, 16, 20, 20), (40, 16, 3, 3)),
     "deep convolution": (lambda x, w: functional.conv2d(x, w, stride=2), (3, 96, 9, 9), (100, 96, 3, 3)),
     "grouped convolution": (lambda x, w: functional.conv2d(x, w, padding=2, groups=24), (5, 24, 17, 17), (24, 1, 3, 3)),
@@ -75,8 +86,11 @@ def test_large_kernels_are_native() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_are_right_for_any_layout(dtype) -> None:
     random = np.random.default_rng(3)
-    for _ in range(60):
+    for _ in range(120):
         rows, inner, columns = (int(size) for size in random.integers(1, 150, 3))
+        rows, inner, columns = (
+            (rows, inner, columns) if random.random() < 0.5 else (rows % 9 + 1, 3 * inner, columns % 9 + 1)
+        )
         lead = tuple(int(size) for size in random.integers(1, 4, random.integers(0, 3)))
 
         def matrix(down, right, lead=lead):
@@ -90,6 +104,45 @@ def test_products_are_right_for_any_layout(dtype) -> None:
         wide = np.longdouble
         bound = (np.abs(a).astype(wide) @ np.abs(b).astype(wide)) * np.finfo(dtype).eps * (inner + 1)
         assert (np.abs(found - a.astype(wide) @ b.astype(wide)) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_without_python_leave_what_they_do_not_take_to_others(dtype) -> None:
+    engine = importlib.import_module("polyad_native.engine").engine()
+    name = {np.float32: "float", np.float64: "double"}[dtype]
+    taken = []
+
+    def other(*args, **given):
+        taken.append((args, given))
+
+    product = getattr(engine, f"quick_product_{name}")(np.empty, np.dtype(dtype), other)
+    rectified = getattr(engine, f"quick_rectified_{name}")(np.empty, np.dtype(dtype), other)
+    a, b = (np.random.default_rng(2).standard_normal(shape).astype(dtype) for shape in ((5, 7), (7, 3)))
+    rows = np.stack([a, a + 1])
+    for turned, right in ((False, b), (True, np.ascontiguousarray(b.T))):
+        np.testing.assert_allclose(product(a, right, False, turned), a @ b, rtol=1e-5)
+        np.testing.assert_allclose(product(np.asfortranarray(a.T), right, True, turned), a @ b, rtol=1e-5)
+        np.testing.assert_allclose(product(rows, right, False, turned), rows @ b, rtol=1e-5)
+    np.testing.assert_allclose(product(rows, b.T, b[0]), rows @ b + b[0], rtol=1e-5)
+    np.testing.assert_array_equal(rectified(a), np.maximum(a, 0))
+    np.testing.assert_array_equal(rectified(a + 2, np.maximum(a, 0)), np.where(a > 0, a + 2, 0))
+    assert np.isnan(rectified(a * np.nan)).all()
+    assert not taken
+    product(a, rows, False, False)
+    product(rows.swapaxes(0, 1), b, False, False)
+    product(rows, b, True, False)
+    product(a, b[:5], False, False)
+    product(a[:0], b, False, False)
+    product(a, b, False, False, out=None)
+    product(rows, b.T, b[0, ::2])
+    product(rows, b.T, b[:, 0])
+    product(None, b, False, False)
+    rectified(a.T)
+    rectified(a, b)
+    rectified(a, None)
+    rectified(np.zeros(1 << 12, dtype))
+    rectified(a, out=a)
+    assert len(taken) == 14
 
 
 def test_nan_and_infinity_stay_where_they_belong() -> None:
@@ -107,7 +160,10 @@ def test_nan_and_infinity_stay_where_they_belong() -> None:
 
 
 def run(text):
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120)
+    quiet = "-Wignore:This process:DeprecationWarning"  # Python 3.12 says it of every fork beside threads
+    return subprocess.run(
+        [sys.executable, quiet, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=120
+    )
 
 
 def test_forked_processes_compute_and_end() -> None:

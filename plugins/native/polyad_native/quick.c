@@ -1,0 +1,105 @@
+/* Kernels whose common calls pass no frame of Python: they look at the operands, have NumPy allocate the result and
+   compute it. What they do not take goes to another callable. */
+
+/* Whether this is an array of so many dimensions at least, with elements, in steps of whole elements. */
+static int NAME(fits)(const Object *value, int rank)
+{
+    const Array *array = (const Array *)value;
+    if (!is_array(value) || array->rank < rank) return 0;
+    for (int d = 0; d < array->rank; ++d)
+        if (!array->shape[d] || array->strides[d] % (intptr_t)sizeof(REAL)) return 0;
+    return 1;
+}
+
+/* A new array, by NumPy's empty. */
+static Object *NAME(new)(Object *self, int rank, const intptr_t *sizes)
+{
+    Object *shape = PyTuple_New(rank);
+    if (!shape) return NULL;
+    for (int d = 0; d < rank; ++d) PyTuple_SetItem(shape, d, PyLong_FromLongLong(sizes[d]));
+    Object *const given[2] = {shape, PyTuple_GetItem(self, 1)};
+    Object *out = PyObject_Vectorcall(PyTuple_GetItem(self, 0), given, 2, NULL);
+    Py_DecRef(shape);
+    return out;
+}
+
+/* gemm(a, b, transpose_a, transpose_b) or linear(a, weight, bias), of a matrix, or of rows that lie side by side, and a
+   matrix; what is not of this form goes to another callable. */
+static Object *NAME(multiplied)(Object *self, Object *const *args, intptr_t count, Object *names)
+{
+    const int linear = count == 3;
+    const Array *a = (Array *)args[0], *b = (Array *)args[1];
+    if (names || count < 3 || !NAME(fits)(args[0], 2) || !NAME(fits)(args[1], 2) || b->rank != 2) goto other;
+    const int turn_a = !linear && args[2] == &_Py_TrueStruct, turn_b = linear || args[3] == &_Py_TrueStruct;
+    const Array *bias = linear && args[2] != &_Py_NoneStruct ? (Array *)args[2] : NULL;
+    enum { SIZE = sizeof(REAL) };
+    const int last = a->rank - 1;
+    intptr_t rows = a->shape[last - 1];
+    for (int d = last - 2; d >= 0; --d) {
+        if (turn_a || a->strides[d] != a->strides[d + 1] * a->shape[d + 1]) goto other;
+        rows *= a->shape[d];
+    }
+    const intptr_t inner = a->shape[turn_a ? last - 1 : last], columns = b->shape[turn_b ? 0 : 1];
+    if (b->shape[turn_b ? 1 : 0] != inner) goto other;
+    if (bias && (!NAME(fits)(args[2], 1) || bias->rank != 1 || bias->shape[0] != columns || bias->strides[0] != SIZE))
+        goto other;
+    if (a->rank > RANK) goto other;
+    intptr_t sizes[RANK];
+    for (int d = 0; d < last; ++d) sizes[d] = a->shape[turn_a ? 1 : d];
+    sizes[last] = columns;
+    Object *out = NAME(new)(self, a->rank, sizes);
+    if (!out) return NULL;
+    NAME(Product) p = {
+        .a = (const REAL *)a->data, .b = (const REAL *)b->data, .c = (REAL *)((Array *)out)->data,
+        .a_row = a->strides[last - !turn_a] / SIZE, .a_column = a->strides[last - turn_a] / SIZE,
+        .b_row = b->strides[turn_b] / SIZE, .b_column = b->strides[!turn_b] / SIZE,
+        .bias = bias ? (const REAL *)bias->data : NULL, .rows = turn_a ? a->shape[1] : rows, .columns = columns, .apart = columns,
+    };
+    const int small = (double)p.rows * (double)columns * (double)inner < 1e5; /* then other threads can wait */
+    void *thread = small ? NULL : PyEval_SaveThread();
+    const int done = NAME(run_product)(&p, inner);
+    if (thread) PyEval_RestoreThread(thread);
+    if (done) return out;
+    Py_DecRef(out);
+    PyErr_SetString(PyExc_MemoryError, "no memory for a product's operands");
+    return NULL;
+other:
+    return PyObject_Vectorcall(PyTuple_GetItem(self, 2), args, (size_t)count, names);
+}
+
+/* relu(input) or relu_backward(grad, output) of few elements that lie side by side. */
+static Object *NAME(rectified)(Object *self, Object *const *args, intptr_t count, Object *names)
+{
+    const Array *first = (Array *)args[0], *second = (Array *)args[count - 1];
+    intptr_t size = 1;
+    if (names || count > 2 || !NAME(fits)(args[0], 1) || !NAME(fits)(args[count - 1], 1) || first->rank != second->rank)
+        goto other;
+    for (int d = first->rank - 1; d >= 0; size *= first->shape[d--])
+        if (first->shape[d] != second->shape[d] || first->strides[d] != size * (intptr_t)sizeof(REAL)
+            || second->strides[d] != first->strides[d])
+            goto other;
+    if (size > 1 << 11) goto other;
+    Object *out = NAME(new)(self, first->rank, first->shape);
+    if (!out) return NULL;
+    REAL *restrict to = (REAL *)((Array *)out)->data;
+    const REAL *x = (const REAL *)first->data, *y = (const REAL *)second->data;
+    if (count == 1) for (intptr_t n = 0; n < size; ++n) to[n] = x[n] <= 0 ? 0 : x[n]; /* nan stays */
+    else for (intptr_t n = 0; n < size; ++n) to[n] = y[n] == 0 ? 0 : x[n];
+    return out;
+other:
+    return PyObject_Vectorcall(PyTuple_GetItem(self, 2), args, (size_t)count, names);
+}
+
+static Method NAME(product_method) = {"product", (Fast)NAME(multiplied), FASTCALL | KEYWORDS, ""};
+static Method NAME(rectified_method) = {"rectified", (Fast)NAME(rectified), FASTCALL | KEYWORDS, ""};
+
+/* quick_product(empty, dtype, other), quick_rectified(empty, dtype, other) */
+static Object *NAME(quick_product)(Object *self, Object *const *args, intptr_t count)
+{
+    return holding(&NAME(product_method), args, 3);
+}
+
+static Object *NAME(quick_rectified)(Object *self, Object *const *args, intptr_t count)
+{
+    return holding(&NAME(rectified_method), args, 3);
+}
