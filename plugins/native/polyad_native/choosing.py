@@ -17,11 +17,12 @@ from polyad.backend import Kernel, TensorType
 from polyad.backend.interface import Signature
 from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
+from polyad.dtypes import DType
 from polyad.errors import CompilerFailure
 from polyad.interop.numpy import numpy_dtype
 from polyad.state import warn_user
 
-from .engine import engine, function
+from .engine import engine, function, matrices
 
 Call = Callable[..., Any]
 
@@ -69,7 +70,7 @@ def chosen(
             return None
         entries = [entry for entry in types if isinstance(entry, TensorType)]
         # Complex numbers are NumPy's: its functions are right where parts of them overflow.
-        if any(entry.dtype.is_complex for entry in entries) or usable(engine) is None:
+        if any(entry.dtype.is_complex for entry in entries) or _engine() is None:
             return None
         tensors = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
         if not tensors:
@@ -81,12 +82,12 @@ def chosen(
 
 
 def quick(name: str) -> Quick:
-    """What gives the engine's quick kernel *name*, see `chosen`."""
+    """What gives the quick kernel *name* of products' library, see `chosen`."""
 
     def give(types: Signature, other: Call) -> Call:
         dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
         dtype = dtypes.pop()
-        given = None if dtypes else function(engine, f"quick_{name}", dtype)
+        given = None if dtypes else available(matrices, f"quick_{name}", dtype)
         return other if given is None else given(np.empty, numpy_dtype(dtype), other)  # type: ignore[no-any-return]
 
     return give
@@ -117,10 +118,20 @@ def _either(
 
 
 @cache
-def usable(library: Callable[[], Any]) -> Any:
-    """The library; None where it cannot be had, which is told."""
+def _engine() -> Any:
+    """The engine; None where it cannot be had, which is told."""
     try:
-        return library()
+        return engine()
+    except CompilerFailure as failure:
+        _tell(failure)
+        return None
+
+
+@cache
+def available(library: Callable[[str], Any], name: str, dtype: DType) -> Any:
+    """As `function`, and None as well where the library cannot be had, which is told."""
+    try:
+        return function(library, name, dtype)
     except CompilerFailure as failure:
         _tell(failure)
         return None

@@ -1,4 +1,4 @@
-"""Convolutions of images and sequences, and their gradients, by the engine.
+"""Convolutions of images and sequences, and their gradients.
 
 The gradient to the input is a convolution of the result's gradient with the kernel turned around; for a stride, one for
 each phase of it: the places of the input that a kernel's elements reach are a grid of their own for each.
@@ -16,7 +16,7 @@ from polyad.backend.interface import Signature
 from polyad.ops.declaring.windows import window_count
 
 from .choosing import Call, NotNative
-from .engine import engine, function
+from .engine import function, matrices
 
 Sizes = tuple[int, ...]
 _PACK = struct.Struct("16q").pack
@@ -45,7 +45,7 @@ def _geometry(
 
 def convolution(types: Signature) -> Call | None:
     """The kernel of `convolution`."""
-    convolve = function(engine, "convolve", types[0].dtype)
+    convolve = function(matrices, "convolve", types[0].dtype)
 
     def call(x: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         (x,) = _checked(x)
@@ -73,7 +73,7 @@ def _convolved(
 
 def convolution_transposed(types: Signature) -> Call | None:
     """The kernel of `convolution_transposed`."""
-    convolve = function(engine, "convolve", types[0].dtype)
+    convolve = function(matrices, "convolve", types[0].dtype)
 
     def call(
         g: Any, weight: Any, bias: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -117,7 +117,7 @@ def convolution_transposed(types: Signature) -> Call | None:
 
 def convolution_weight_grad(types: Signature) -> Call | None:
     """The kernel of `convolution_weight_grad`."""
-    convolve = function(engine, "convolve_weight", types[0].dtype)
+    convolve = function(matrices, "convolve_weight", types[0].dtype)
 
     def call(g: Any, x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
         g, x = _checked(g, x)

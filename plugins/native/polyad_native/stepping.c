@@ -1,26 +1,28 @@
-/* The gradient of what is minimised. */
-static inline REAL NAME(along)(REAL p, REAL g, REAL decay, int decays, int uphill)
+/* The gradient of what is minimised; *way* is 1, or uphill -1. Compilers write a loop for each choice that is left, so
+   what a factor of 1 can say is said by a factor. */
+static inline REAL NAME(along)(REAL p, REAL g, REAL decay, int decays, REAL way)
 {
-    if (decays) return uphill ? p * decay - g : p * decay + g;
-    return uphill ? -g : g;
+    return decays ? p * decay + g * way : g * way;
 }
 
 static void NAME(sgd)(REAL *p, const REAL *g, long count, const double *numbers)
 {
     const REAL lr = (REAL)numbers[0], decay = (REAL)numbers[1];
-    const int decays = numbers[1] != 0, uphill = numbers[2] != 0;
+    const REAL way = numbers[2] != 0 ? -1 : 1;
+    const int decays = numbers[1] != 0;
 #pragma omp simd
-    for (long i = 0; i < count; ++i) p[i] = p[i] - NAME(along)(p[i], g[i], decay, decays, uphill) * lr;
+    for (long i = 0; i < count; ++i) p[i] = p[i] - NAME(along)(p[i], g[i], decay, decays, way) * lr;
 }
 
 static void NAME(momentum)(REAL *p, const REAL *g, REAL *m, long count, const double *numbers)
 {
     const REAL lr = (REAL)numbers[0], keep = (REAL)numbers[1], add = (REAL)(1 - numbers[2]), decay = (REAL)numbers[3];
-    const int damped = numbers[2] != 0, decays = numbers[3] != 0, nesterov = numbers[4] != 0, uphill = numbers[5] != 0;
+    const REAL way = numbers[5] != 0 ? -1 : 1;
+    const int decays = numbers[3] != 0, nesterov = numbers[4] != 0;
 #pragma omp simd
     for (long i = 0; i < count; ++i) {
-        const REAL d = NAME(along)(p[i], g[i], decay, decays, uphill);
-        const REAL b = m[i] * keep + (damped ? d * add : d);
+        const REAL d = NAME(along)(p[i], g[i], decay, decays, way);
+        const REAL b = m[i] * keep + d * add;
         m[i] = b;
         p[i] = p[i] - (nesterov ? b * keep + d : b) * lr;
     }
@@ -30,13 +32,13 @@ static void NAME(momentum)(REAL *p, const REAL *g, REAL *m, long count, const do
 static inline __attribute__((always_inline)) void NAME(adam)(
     REAL *p, const REAL *g, REAL *m, REAL *v, REAL *largest, long count, const double *numbers, double size, double epsilon)
 {
-    const int decoupled = numbers[5] != 0, decays = !decoupled && numbers[4] != 0, uphill = numbers[6] != 0;
+    const int decoupled = numbers[5] != 0, decays = !decoupled && numbers[4] != 0;
     const REAL shrink = (REAL)(decoupled ? 1 - numbers[0] * numbers[4] : 1.0), decay = (REAL)numbers[4];
     const REAL add1 = (REAL)(1 - numbers[1]), keep2 = (REAL)numbers[2], add2 = (REAL)(1 - numbers[2]);
-    const REAL times = (REAL)size, eps = (REAL)epsilon;
+    const REAL way = numbers[6] != 0 ? -1 : 1, times = (REAL)size, eps = (REAL)epsilon;
 #pragma omp simd
     for (long i = 0; i < count; ++i) {
-        const REAL q = p[i] * shrink, d = NAME(along)(q, g[i], decay, decays, uphill);
+        const REAL q = p[i] * shrink, d = NAME(along)(q, g[i], decay, decays, way);
         const REAL first = m[i] + (d - m[i]) * add1, second = v[i] * keep2 + d * d * add2;
         m[i] = first;
         v[i] = second;

@@ -5,10 +5,7 @@
    compiled without contractions, and a power is computed once for a parameter, as a double. */
 
 <python>
-
-typedef void (*Task)(void *context, long part, long parts);
-
-static void (*polyad_parallel)(Task task, void *context, long parts); /* the engine's */
+<bound>
 
 enum { SGD, MOMENTUM, ADAM, AMSGRAD };
 static inline float root_float(float x) { return sqrtf(x); }
@@ -123,24 +120,15 @@ static int overlap(const Row *rows, long count, long size)
 }
 
 <arithmetic>
-/* bind(address of the engine's polyad_parallel, an array) */
-static Object *bind(Object *self, Object *const *args, intptr_t count)
-{
-    polyad_parallel = (void (*)(Task, void *, long))(intptr_t)PyLong_AsLongLong(args[0]);
-    array_type = args[1]->type;
-    return none();
-}
-
 static Method methods[] = {
     {"bind", bind, FASTCALL, "bind(address, array)"},
-    {"step_float", step_float, FASTCALL, "step(kind, rows, numbers, whether counts are double): whether it was done"},
-    {"step_double", step_double, FASTCALL, "step(kind, rows, numbers, whether counts are double): whether it was done"},
+    {"step", NAME(step), FASTCALL, "step(kind, rows, numbers, whether counts are double): whether it was done"},
     {NULL, NULL, 0, NULL},
 };
 
 static Module definition = {.head = {1, NULL}, .name = "polyad_native_steps", .size = -1, .methods = methods};
 
-__attribute__((visibility("default"))) Object *PyInit_polyad_native_steps(void)
+__attribute__((visibility("default"))) Object *NAME(PyInit_polyad_native_steps)(void)
 {
     return PyModule_Create2(&definition, ABI);
 }

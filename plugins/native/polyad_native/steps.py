@@ -14,8 +14,8 @@ from polyad.backend.preparation import prepare
 from polyad.backend.registry import get
 from polyad.dtypes import float32, float64
 
-from .choosing import least, usable
-from .engine import function, steps
+from .choosing import available, least
+from .engine import steps
 
 STEPS = ("sgd_step", "sgd_momentum_step", "adam_step", "amsgrad_step")
 """In the order of the numbers that they have in C."""
@@ -45,10 +45,8 @@ def step(op: str) -> Kernel:
             few = least(_LEAST)
             if len(rows) < 8 and few and sum(row[0].size for row in rows) < few:
                 return False
-            if usable(steps) is None:
-                return False
-            run = function(steps, "step", dtype)
-            return bool(run(kind, rows, struct.pack(f"{len(params)}d", *params), wide))
+            run = available(steps, "step", dtype)
+            return run is not None and bool(run(kind, rows, struct.pack(f"{len(params)}d", *params), wide))
 
         return call
 
