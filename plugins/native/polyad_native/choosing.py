@@ -65,7 +65,7 @@ def chosen(
 
     def specialize(types: Signature) -> Call | None:
         own = get("cpu").as_kernel(op)
-        outranked = own and prepare(own, types)
+        outranked = None if own is None else prepare(own, types)
         if own is None or outranked is None:
             return None
         entries = [entry for entry in types if isinstance(entry, TensorType)]
@@ -88,7 +88,8 @@ def quick(name: str) -> Quick:
         dtypes = {entry.dtype for entry in types if isinstance(entry, TensorType)}
         dtype = dtypes.pop()
         given = None if dtypes else available(matrices, f"quick_{name}", dtype)
-        return other if given is None else given(np.empty, numpy_dtype(dtype), other)  # type: ignore[no-any-return]
+        call: Call = other if given is None else given(np.empty, numpy_dtype(dtype), other)
+        return call
 
     return give
 
@@ -114,7 +115,8 @@ def _either(
             _tell(failure)
         return outranked(*args, **given)
 
-    return engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
+    call: Call = engine().chooser(outranked, large, limit, sum(1 << place for place in tensors), plain)
+    return call
 
 
 @cache

@@ -94,11 +94,12 @@ def convolution_transposed(types: Signature) -> Call | None:
             return _convolved(convolve, g, turned, bias, size, stride, around, dilation, groups)
         out = np.empty((g.shape[0], each * groups, *size), g.dtype)
         for phase in np.ndindex(*stride):
-            at = tuple([slice(first, None, step) for first, step in zip(phase, stride)])
+            at: tuple[Any, ...] = tuple([slice(first, None, step) for first, step in zip(phase, stride)])
             taps = [(first + p) % step for first, p, step in zip(phase, padding, stride)]
-            part = turned[(..., *[slice((k - 1 - tap) % step, None, step) if tap < k else slice(0, 0)
-                                  for tap, k, step in zip(taps, kernel, stride)])]  # fmt: skip
-            target = out[(..., *at)]
+            reached = [slice((k - 1 - tap) % step, None, step) if tap < k else slice(0, 0)
+                       for tap, k, step in zip(taps, kernel, stride)]  # fmt: skip
+            part: Any = turned[..., *reached]
+            target: Any = out[..., *at]
             if not target.size:
                 continue
             if not part.size:

@@ -77,10 +77,11 @@ def _by_body(name: str) -> Callable[[Signature], Call | None]:
         from .runtime import runtime
 
         op = OPS[name]
-        pointwise = isinstance(op.structure, Pointwise)
+        structure = op.structure
+        pointwise = isinstance(structure, Pointwise)
         kernels = [LoweredKernel(op, types, runtime(), pointwise, composed=_outranked)]
         places = [place for place, entry in enumerate(types) if isinstance(entry, TensorType) and not entry.zero_dim]
-        one_shape = pointwise and not op.structure.broadcasts  # type: ignore[union-attr]
+        one_shape = isinstance(structure, Pointwise) and not structure.broadcasts
 
         def call(*args: Any, **out: Any) -> Any:
             if one_shape:

@@ -40,7 +40,8 @@ class NativeRuntime(Runtime):
         return entry(compiled(source.text, what, (*vector_math(), *AS_WRITTEN)), source.entry)
 
     def launcher(self, kernel: int, instances: int, geometry: bytes) -> Launch:
-        return engine().launcher(kernel, instances, geometry)
+        launch: Launch = engine().launcher(kernel, instances, geometry)
+        return launch
 
     def empty(self, dtype: DType, shape: Shape, steps: Strides) -> Any:
         array = np.empty(shape, numpy_dtype(dtype))

@@ -45,8 +45,8 @@ def supplies() -> Iterator[KernelSupply]:
         yield KernelSupply("cpu", op, chosen(op, make, least, out=False), PRIORITY)
     for op in STEPS:
         yield KernelSupply("cpu", op, step(op), PRIORITY)
-    for op, make in (("gemm", products.gemm), ("linear", products.linear)):
-        yield KernelSupply("cpu", op, chosen(op, make, 1 << 10, out=False, quick=quick("product")), PRIORITY)
-    for op, make, least in generated():
+    for op, product in (("gemm", products.gemm), ("linear", products.linear)):
+        yield KernelSupply("cpu", op, chosen(op, product, 1 << 10, out=False, quick=quick("product")), PRIORITY)
+    for op, written, least in generated():
         rectified = quick("rectified") if op in ("relu", "relu_backward") else None
-        yield KernelSupply("cpu", op, chosen(op, make, least, quick=rectified), PRIORITY)
+        yield KernelSupply("cpu", op, chosen(op, written, least, quick=rectified), PRIORITY)
