@@ -326,3 +326,42 @@ def test_what_a_dtype_cannot_hold_is_not_put_out_of_place_either():
             target.index_put(index, values)
     with pytest.raises(ShapeError, match="cannot be broadcast"):
         polyad.zeros(2)[[True, False]] = polyad.ones(2, 2)
+
+
+def test_a_row_that_is_written_in_place_and_put_back() -> None:
+    x = polyad.zeros(3, 4)
+    version = x._version
+    x[1] += 2.0
+    x[-1] += x[1]
+    assert x.tolist() == [[0.0] * 4, [2.0] * 4, [2.0] * 4]
+    assert x._version == version + 4
+    vector = polyad.arange(3.0)
+    vector[2] += 5
+    vector[1] = vector[2]
+    assert vector.tolist() == [0.0, 7.0, 7.0]
+    view = polyad.arange(12.0).reshape(3, 4)[:, 1:]
+    view[1] *= 10
+    view[0] = view[1]
+    assert view.tolist() == [[50.0, 60.0, 70.0], [50.0, 60.0, 70.0], [9.0, 10.0, 11.0]]
+
+
+def test_a_row_that_is_put_back_is_written_as_any_other() -> None:
+    whole = polyad.zeros(2, 1).expand(2, 3)
+    with pytest.raises(RuntimeError, match="expanded"):
+        whole[0] += whole[0]
+    with pytest.raises(RuntimeError, match="expanded"):
+        whole[0] = whole[1]
+    with pytest.raises(IndexError):
+        polyad.tensor(1.0)[0] = polyad.tensor(1.0)
+    leaf = polyad.ones(2, 2, requires_grad=True)
+    product = leaf * leaf
+    result = leaf * 1
+    result[0] += 1
+    assert result[0]._node is not None
+    (result.sum() + product.sum()).backward()
+    assert leaf.grad.tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    held = polyad.ones(2, 2)
+    product = (held * leaf).sum()
+    held[0] = held[0]
+    with pytest.raises(RuntimeError, match="in place"):
+        product.backward()

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dispatch.inplace import check_writable
+from ...dispatch.inplace import check_writable, wrote
 from ...dispatch.op import method, view
 from ...dispatch.views import alias
 from ...dispatch.wrapped import Wrapped
@@ -115,6 +115,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = tensor(value, dtype=self.dtype, device=self.device)
     if index is False:
         return  # nothing is named, so PyTorch does not even ask whether the value fits
+    if index.__class__ is int and isinstance(value, Tensor) and _is_row(self, index, value):
+        wrote("copy_", self)  # as ``x[i] += y`` ends: its place already holds it
+        return
     one_view = index.__class__ in (int, slice)  # which reading has a short way for
     target, indices = (getitem(self, index), None) if one_view else _read(self, index)
     if isinstance(value, Tensor):
@@ -127,6 +130,30 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         copy_(target, value)
     else:
         fill_(target, value)
+
+
+def _is_row(self: Tensor, index: int, value: Tensor) -> bool:
+    """Whether *value* is ``self[index]`` itself, neither having a history."""
+    view, array, row = self._view, self._array, value._array
+    shape = array.shape
+    if (
+        value._storage is None
+        or value._storage is not self._storage
+        or value._node is not None
+        or self._node is not None
+        or value._view is None
+        or value._type.dtype is not self._type.dtype
+        or not shape
+        or row.shape != shape[1:]
+        or row.strides != array.strides[1:]
+        or not -shape[0] <= index < shape[0]
+        or state.modes
+        or isinstance(self, Wrapped)
+    ):
+        return False
+    step: int = array.strides[0] // self._type.dtype.itemsize
+    offset = (0 if view is None else view.offset) + index % shape[0] * step
+    return bool(value._view.offset == offset)
 
 
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
